@@ -1,0 +1,137 @@
+"""Input checks shared by the estimators: what a parameter must be, declared as data.
+
+Each check fails with one sentence that names the problem and the remedy.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import numbers
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_array, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """The value is one of a few names."""
+
+    choices: tuple[Any, ...]
+
+    def accepts(self, value: Any) -> bool:
+        """Whether the value satisfies the requirement."""
+        return isinstance(value, (str, bool, type(None))) and value in self.choices
+
+    def __str__(self) -> str:
+        return "one of " + ", ".join(repr(choice) for choice in self.choices)
+
+
+@dataclass(frozen=True)
+class Number:
+    """The value is a number in (low, high], or [low, high] when ``closed``."""
+
+    low: float
+    high: float = np.inf
+    integer: bool = False
+    closed: bool = False
+    optional: bool = False
+
+    def accepts(self, value: Any) -> bool:
+        """Whether the value satisfies the requirement."""
+        if value is None:
+            return self.optional
+        kind = numbers.Integral if self.integer else numbers.Real
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, kind):
+            return False
+        number = float(value)
+        above = self.low <= number if self.closed else self.low < number
+        return above and number <= self.high
+
+    def __str__(self) -> str:
+        kind = "an integer" if self.integer else "a number"
+        bound = f"of at least {self.low}" if self.closed else f"above {self.low}"
+        upper = "" if np.isinf(self.high) else f" and at most {self.high}"
+        return f"{kind} {bound}{upper}" + (", or None" if self.optional else "")
+
+
+Requirements = Mapping[str, OneOf | Number]
+
+
+def check_parameters(estimator: BaseEstimator, requirements: Requirements) -> None:
+    """Check the parameters of an estimator against what it declares."""
+    for name, requirement in requirements.items():
+        value = getattr(estimator, name)
+        if not requirement.accepts(value):
+            raise ValueError(
+                f"{name} of {type(estimator).__name__} must be {requirement}, not {value!r}."
+            )
+
+
+def check_binary_labels(y: Any, name: str = "y") -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the two classes, sorted, and the position of each label among them."""
+    if y is None:
+        raise ValueError(f"{name} is None, but a classifier requires {name} to be passed.")
+    y = column_or_1d(y, warn=True)
+    check_classification_targets(y)
+    classes, encoded = np.unique(y, return_inverse=True)
+    if len(classes) == 1:
+        raise ValueError(
+            f"{name} holds only the class {classes[0]!r}; a classifier needs rows of two classes."
+        )
+    if len(classes) > 2:
+        raise ValueError(
+            "Only binary classification is supported. The type of the target is "
+            f"{type_of_target(y)}: {name} holds {len(classes)} classes; wrap the estimator in "
+            "sklearn.multiclass.OneVsRestClassifier or keep two classes."
+        )
+    return classes, encoded.astype(np.intp)
+
+
+def check_sample_weight(
+    sample_weight: ArrayLike | None, encoded_labels: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Return one finite, non-negative weight per row, with some weight on each of the classes."""
+    n_rows = len(encoded_labels)
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weight: NDArray[np.float64] = check_array(
+        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+    )
+    if weight.ndim == 0:
+        weight = np.full(n_rows, float(weight))
+    if weight.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight must hold one number per row, so its shape must be ({n_rows},), "
+            f"not {weight.shape}."
+        )
+    if np.any(weight < 0):
+        raise ValueError(
+            f"sample_weight must not be negative, but row {int(np.argmin(weight))} has "
+            f"{weight.min():.6g}; use 0 to leave a row out."
+        )
+    if len(np.unique(encoded_labels[weight > 0])) < 2:
+        raise ValueError(
+            "sample_weight leaves rows of fewer than two classes; give each class some weight."
+        )
+    return weight
+
+
+@contextlib.contextmanager
+def all_or_nothing(estimator: BaseEstimator) -> Iterator[None]:
+    """Undo every change to the estimator when the block fails.
+
+    A ``fit`` that fails thus leaves an unfitted object unfitted and a fitted one as it was.
+    """
+    before = vars(estimator).copy()
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise

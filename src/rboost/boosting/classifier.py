@@ -1,0 +1,387 @@
+"""RBoostClassifier: Algorithm 1 of the paper as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import Tags, check_random_state, gen_batches, get_tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rboost._progress import track
+from rboost._validation import Number, OneOf, Requirements, all_or_nothing, check_parameters
+from rboost.boosting.learners import check_learner, fit_learner
+from rboost.boosting.noise_updates import NOISE_UPDATES, calibrate, keep_noise
+from rboost.boosting.rounds import Algorithm, Boosted, State, boost, vote
+from rboost.boosting.sampling import SAMPLINGS
+from rboost.boosting.tables import Table, training_table, trusted_table
+from rboost.calibration import CALIBRATIONS, agree_with_decision
+from rboost.losses import MIXINGS
+from rboost.noise import symmetric
+from rboost.noise.matrix import Floats, check_noise_parameter
+
+# Where estimation of the flip rates starts; the paper does not say. It must not be 0, which the
+# multiplicative updates never leave.
+INITIAL_RATE = 0.1
+# Rows predicted at a time. The blocks do not depend on n_jobs, so neither do the results.
+BLOCK_ROWS = 8192
+
+
+class RBoostClassifier(ClassifierMixin, BaseEstimator):
+    """Boosting that models label flips: Algorithm 1 of Bootkrajang & Kabán.
+
+    Minimises a mixture of two exponential losses, weighed by how likely each observed label is to
+    be right, with one base learner a round. With the identity as noise matrix it is AdaBoost.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        The base learner, cloned and fitted once a round on classes 0 and 1. Any scikit-learn
+        classifier that takes ``sample_weight``; with ``sampling="weights"`` any at all. None means
+        ``DecisionTreeClassifier(max_depth=3)``.
+    n_estimators : int, default=150
+        Number of rounds.
+    learning_rate : float, default=1.0
+        Factor on every step size.
+    sampling : {"none", "uniform", "weights"}, default="none"
+        What a base learner sees. "none": all rows, weighted. "uniform": a fraction ``max_samples``
+        of the rows without replacement, weighted. "weights": ``max_samples``·n rows drawn with
+        replacement in proportion to their weights, unweighted; the paper's experiments do this.
+    max_samples : float, default=1.0
+        Fraction of the rows that "uniform" (at most 1) and "weights" draw.
+    noise_matrix : "estimate" or array-like of shape (2, 2), default="estimate"
+        ``noise_matrix[j, k] = p(observed k | true j)``, classes in sorted order. An array fixes it.
+    noise_estimator : {"paper"}, default="paper"
+        How to estimate the noise matrix. "paper": steps 5 and 6 of Algorithm 1, which without a
+        trusted set find rates near 0 whatever the truth.
+    mixing : {"posterior", "paper"}, default="posterior"
+        How the noise matrix mixes the two losses. "posterior" is consistent: given the noise matrix
+        and enough data it finds the best rule for the true classes. "paper" is eq. (10) as printed,
+        which is the same for symmetric noise only.
+    calibration : {"platt", "logistic", "isotonic"}, default="platt"
+        How scores become probabilities, in ``predict_proba`` and in step 5 of the "paper" noise
+        estimator. It never changes the prediction, which is the sign of the score.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the sampling and of the base learners.
+    n_jobs : int, default=None
+        Threads used by prediction, over blocks of rows. Fitting is sequential.
+    warm_start : bool, default=False
+        Whether the next ``fit``, on the same rows, continues with more rounds.
+    verbose : int, default=0
+        Whether to show a progress bar on standard error.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The two class labels.
+    estimators_ : list of classifiers
+        The base learners that were kept, fitted on classes 0 and 1.
+    estimator_weights_ : ndarray of shape (n_kept,)
+        Their step sizes α, with the learning rate applied.
+    estimator_errors_ : ndarray of shape (n_kept,)
+        The share of the loss that grows with the step; AdaBoost's weighted error without noise.
+    noise_matrix_ : ndarray of shape (2, 2)
+        The fixed or estimated noise matrix.
+    noise_matrix_history_ : ndarray of shape (n_kept, 2, 2)
+        The noise matrix after each kept round.
+    feature_importances_ : ndarray of shape (n_features,)
+        Mean importance over the base learners, weighted by their step sizes, where they have any.
+    stop_reason_ : str
+        Why boosting ended.
+    n_iter_ : int
+        Rounds run, with those whose learner was not kept.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, when X had string column names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from rboost import RBoostClassifier
+    >>> from rboost.noise import asymmetric, flip_labels
+    >>> X, y = make_moons(1000, noise=0.2, random_state=0)
+    >>> noise = asymmetric(0.3, from_class=0)
+    >>> noisy, _ = flip_labels(y, noise, random_state=0)
+    >>> plain = RBoostClassifier(noise_matrix=[[1, 0], [0, 1]], random_state=0).fit(X, noisy)
+    >>> robust = RBoostClassifier(noise_matrix=noise, random_state=0).fit(X, noisy)
+    >>> robust.score(X, y) > plain.score(X, y)
+    True
+    """
+
+    classes_: NDArray[Any]
+    estimators_: list[Any]
+    estimator_weights_: Floats
+    estimator_errors_: Floats
+    noise_matrix_: Floats
+    noise_matrix_history_: Floats
+    stop_reason_: str
+    n_iter_: int
+    _finished: bool
+
+    _requirements: ClassVar[Requirements] = {
+        "n_estimators": Number(1, integer=True, closed=True),
+        "learning_rate": Number(0),
+        "sampling": OneOf(tuple(SAMPLINGS)),
+        "max_samples": Number(0),
+        "noise_estimator": OneOf(tuple(NOISE_UPDATES)),
+        "mixing": OneOf(tuple(MIXINGS)),
+        "calibration": OneOf(tuple(CALIBRATIONS)),
+        "warm_start": OneOf((True, False)),
+        "verbose": Number(0, integer=True, closed=True),
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_estimators: int = 150,
+        learning_rate: float = 1.0,
+        sampling: str = "none",
+        max_samples: float = 1.0,
+        noise_matrix: Any = "estimate",
+        noise_estimator: str = "paper",
+        mixing: str = "posterior",
+        calibration: str = "platt",
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.sampling = sampling
+        self.max_samples = max_samples
+        self.noise_matrix = noise_matrix
+        self.noise_estimator = noise_estimator
+        self.mixing = mixing
+        self.calibration = calibration
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    def _base_learner(self) -> Any:
+        return DecisionTreeClassifier(max_depth=3) if self.estimator is None else self.estimator
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        if hasattr(self._base_learner(), "fit"):
+            base = get_tags(self._base_learner()).input_tags
+            tags.input_tags.sparse, tags.input_tags.allow_nan = base.sparse, base.allow_nan
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimators_")
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        X_trusted: Any = None,
+        y_trusted: ArrayLike | None = None,
+    ) -> Self:
+        """Fit to observed, possibly wrong labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features.
+        y : array-like of shape (n_samples,)
+            Observed labels of two classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights; a row with weight 0 is left out.
+        X_trusted : {array-like, sparse matrix} of shape (n_trusted, n_features), default=None
+            Rows whose labels are known to be right. Probabilities are calibrated on them and not on
+            X, which also repairs the "paper" estimate of the noise matrix (section 4.3).
+        y_trusted : array-like of shape (n_trusted,), default=None
+            Their labels, of both classes.
+
+        Returns
+        -------
+        self : RBoostClassifier
+            The fitted estimator.
+        """
+        with all_or_nothing(self):
+            check_parameters(self, self._requirements)
+            noise_matrix = check_noise_parameter(self.noise_matrix)
+            check_learner(self._base_learner(), self.sampling)
+            resumes = bool(self.warm_start and hasattr(self, "estimators_"))
+            train, classes = training_table(self._check_X(X, reset=not resumes), y, sample_weight)
+            trusted = trusted_table(X_trusted, y_trusted, classes, self._check_X)
+            if resumes:
+                self._check_resumed(classes)
+            self.classes_ = classes
+            state = self._first_state(train, trusted, noise_matrix, resumes)
+            algorithm = self._algorithm(train, trusted, noise_matrix)
+            if not (resumes and self._finished):
+                numbers = range(self.n_iter_ + 1, self.n_estimators + 1)
+                bar = track(numbers, len(numbers), "Boosting", enabled=bool(self.verbose))
+                boosted = boost(state, train, trusted, algorithm, bar)
+                self._store(boosted)
+                state = boosted.state
+            self._calibration = calibrate(
+                state, train, trusted, self.calibration, self.noise_matrix_
+            )
+        if not self.estimators_:
+            warnings.warn(
+                f"No base learner was kept ({self.stop_reason_}), so every row is predicted as "
+                f"{self.classes_[0]!r}; try another estimator.",
+                stacklevel=2,
+            )
+        return self
+
+    def _check_X(self, X: Any, reset: bool = False) -> Any:
+        tags = get_tags(self).input_tags
+        return validate_data(
+            self,
+            X,
+            accept_sparse="csr" if tags.sparse else False,
+            ensure_all_finite="allow-nan" if tags.allow_nan else True,
+            reset=reset,
+        )
+
+    def _check_resumed(self, classes: NDArray[Any]) -> None:
+        """Fail when a fit that is continued cannot be."""
+        if not np.array_equal(classes, self.classes_):
+            raise ValueError(
+                f"warm_start continues a fit on the classes {self.classes_}, but y holds {classes};"
+                " fit a new estimator."
+            )
+        if self.n_estimators < self.n_iter_:
+            raise ValueError(
+                f"warm_start can only add rounds, but n_estimators={self.n_estimators} is fewer "
+                f"than the {self.n_iter_} already run; raise n_estimators."
+            )
+
+    def _first_state(
+        self, train: Table, trusted: Table | None, noise_matrix: Floats | None, resumes: bool
+    ) -> State:
+        """Start from score 0, or from the rounds of the fit that is continued."""
+        if not resumes:
+            self.estimators_ = []
+            self.estimator_weights_ = np.zeros(0)
+            self.estimator_errors_ = np.zeros(0)
+            self.noise_matrix_ = symmetric(INITIAL_RATE) if noise_matrix is None else noise_matrix
+            self.noise_matrix_history_ = np.zeros((0, 2, 2))
+            self.n_iter_ = 0
+            self._random_state = check_random_state(self.random_state)
+        elif noise_matrix is not None:
+            self.noise_matrix_ = noise_matrix
+        return State(
+            scores=self._sum_votes(train.X),
+            noise_matrix=self.noise_matrix_,
+            trusted_scores=None if trusted is None else self._sum_votes(trusted.X),
+        )
+
+    def _algorithm(
+        self, train: Table, trusted: Table | None, noise_matrix: Floats | None
+    ) -> Algorithm:
+        """Choose the parts of Algorithm 1."""
+        update = keep_noise if noise_matrix is not None else NOISE_UPDATES[self.noise_estimator]
+        return Algorithm(
+            fit_learner=partial(
+                fit_learner,
+                self._base_learner(),
+                train.X,
+                sampling=self.sampling,
+                max_samples=self.max_samples,
+                random_state=self._random_state,
+            ),
+            update_noise=partial(
+                update, train=train, trusted=trusted, calibration=self.calibration
+            ),
+            mixing=self.mixing,
+            learning_rate=self.learning_rate,
+        )
+
+    def _store(self, boosted: Boosted) -> None:
+        """Append what the new rounds found."""
+        rounds = boosted.rounds
+        self.estimators_ = self.estimators_ + [new.learner for new in rounds]
+        self.estimator_weights_ = np.append(self.estimator_weights_, [new.step for new in rounds])
+        self.estimator_errors_ = np.append(self.estimator_errors_, [new.error for new in rounds])
+        self.noise_matrix_history_ = np.concatenate(
+            [self.noise_matrix_history_, *(new.noise_matrix[np.newaxis] for new in rounds)]
+        )
+        self.noise_matrix_ = boosted.state.noise_matrix
+        self.stop_reason_ = boosted.stop_reason
+        self._finished = boosted.finished
+        self.n_iter_ = boosted.n_rounds
+
+    def _stage_votes(self, X: Any) -> Iterator[Floats]:
+        """Yield α·h(x) of each base learner in turn."""
+        for step, learner in zip(self.estimator_weights_, self.estimators_, strict=True):
+            yield step * vote(learner, X)
+
+    def _sum_votes(self, X: Any) -> Floats:
+        """H(x) = Σ α·h(x), eq. (8), for validated X."""
+        scores = np.zeros(X.shape[0])
+        for votes in self._stage_votes(X):
+            scores += votes
+        return scores
+
+    def decision_function(self, X: Any) -> Floats:
+        """Score H(x) = Σ α·h(x), eq. (8); positive for ``classes_[1]``."""
+        check_is_fitted(self)
+        X = self._check_X(X)
+        blocks = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(self._sum_votes)(X[block]) for block in gen_batches(X.shape[0], BLOCK_ROWS)
+        )
+        return np.concatenate(blocks)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the true class: the sign of the score."""
+        return self._to_classes(self.decision_function(X))
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Probability of the *true* class, shape (n_samples, 2); agrees with ``predict``."""
+        return self._to_probabilities(self.decision_function(X))
+
+    def staged_decision_function(self, X: Any) -> Iterator[Floats]:
+        """Yield the scores after each kept round."""
+        check_is_fitted(self)
+        X = self._check_X(X)
+        scores = np.zeros(X.shape[0])
+        for votes in self._stage_votes(X):
+            scores = scores + votes
+            yield scores
+
+    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
+        """Yield the predictions after each kept round."""
+        return map(self._to_classes, self.staged_decision_function(X))
+
+    def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
+        """Yield the probabilities after each kept round, by the calibration of the last one."""
+        return map(self._to_probabilities, self.staged_decision_function(X))
+
+    def _to_classes(self, scores: Floats) -> NDArray[Any]:
+        return self.classes_[(scores > 0).astype(np.intp)]
+
+    def _to_probabilities(self, scores: Floats) -> Floats:
+        positive = agree_with_decision(self._calibration(scores), scores)
+        return np.column_stack([1 - positive, positive])
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Mean importance over the base learners, weighted by their step sizes."""
+        check_is_fitted(self)
+        # Constant learners, fitted where a sample held one class, have no importances to add.
+        importances = [
+            step * learner.feature_importances_
+            for step, learner in zip(self.estimator_weights_, self.estimators_, strict=True)
+            if hasattr(learner, "feature_importances_")
+        ]
+        if not importances:
+            raise AttributeError("The base learners have no feature_importances_.")
+        return np.sum(importances, axis=0) / self.estimator_weights_.sum()

@@ -1,0 +1,67 @@
+"""Rows with labels, checked: what boosting trains on and what it may trust."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rboost._validation import check_binary_labels, check_sample_weight
+from rboost.noise.matrix import Floats
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows with labels −1 or +1 and positive weights."""
+
+    X: Any
+    labels: Floats
+    sample_weight: Floats
+
+
+def training_table(X: Any, y: Any, sample_weight: Any) -> tuple[Table, NDArray[Any]]:
+    """Build the table of validated rows X, without those of weight 0, and return the classes."""
+    classes, encoded = check_binary_labels(y)
+    _check_lengths(X, encoded, "X", "y")
+    weight = check_sample_weight(sample_weight, encoded)
+    rows = weight > 0
+    return Table(X if rows.all() else X[rows], _signed(encoded[rows]), weight[rows]), classes
+
+
+def trusted_table(
+    X_trusted: Any, y_trusted: Any, classes: NDArray[Any], check_X: Callable[[Any], Any]
+) -> Table | None:
+    """Build the table of rows whose labels are right, or None when there are no such rows."""
+    if X_trusted is None and y_trusted is None:
+        return None
+    if X_trusted is None or y_trusted is None:
+        raise ValueError("X_trusted and y_trusted belong together; pass both or neither.")
+    try:
+        X_trusted = check_X(X_trusted)
+    except ValueError as error:
+        problem = " ".join(str(error).split())
+        raise ValueError(
+            f"X_trusted must have the columns of X and hold what X may hold: {problem}"
+        ) from error
+    trusted_classes, encoded = check_binary_labels(y_trusted, name="y_trusted")
+    _check_lengths(X_trusted, encoded, "X_trusted", "y_trusted")
+    if not np.array_equal(trusted_classes, classes):
+        raise ValueError(
+            f"y_trusted holds the classes {trusted_classes} but y holds {classes}; "
+            "use the same labels in both."
+        )
+    return Table(X_trusted, _signed(encoded), np.ones(len(encoded)))
+
+
+def _check_lengths(X: Any, y: NDArray[np.intp], X_name: str, y_name: str) -> None:
+    if X.shape[0] != len(y):
+        raise ValueError(
+            f"{X_name} has {X.shape[0]} rows but {y_name} has {len(y)}; pass one label a row."
+        )
+
+
+def _signed(encoded: NDArray[np.intp]) -> Floats:
+    return np.where(encoded > 0, 1.0, -1.0)

@@ -1,0 +1,156 @@
+"""Scores become probabilities of the true class: the three ways of section 3.4.
+
+A calibration is fitted to scores H, observed labels (0 or 1) and the noise matrix of those labels;
+the identity stands for labels that can be trusted. It is then a function from scores to p(y = 1),
+and never decreases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+from sklearn.isotonic import IsotonicRegression
+
+from rboost.noise import true_probability
+from rboost.noise.likelihood import noisy_logistic_loss
+from rboost.noise.matrix import Floats
+
+Calibration = Callable[[Floats], Floats]
+
+# Weight of a Gaussian prior on the slope, for scores of unit variance: a slope of 30 costs as much
+# as one nat. It decides only where the likelihood does not: separable, constant or few scores.
+SLOPE_PENALTY = 2 / 30**2
+
+
+@dataclass(frozen=True)
+class LogisticCalibration:
+    """p(y = 1) = σ(2H): the population minimiser of the exponential loss, inverted; not fitted.
+
+    Section 3.4 prints σ(H), but the minimiser of eq. (9) is *half* the log-odds (Friedman, Hastie &
+    Tibshirani 1998). Under noise the mixture loss keeps scores small, so this is underconfident.
+    """
+
+    def __call__(self, scores: Floats) -> Floats:
+        """Return p(y = 1) for each score."""
+        return expit(2 * scores)
+
+
+@dataclass(frozen=True)
+class PlattCalibration:
+    """p(y = 1) = σ(slope·H + offset) (Platt 1999), with slope ≥ 0."""
+
+    slope: float
+    offset: float
+
+    def __call__(self, scores: Floats) -> Floats:
+        """Return p(y = 1) for each score."""
+        return expit(self.slope * scores + self.offset)
+
+
+@dataclass(frozen=True)
+class IsotonicCalibration:
+    """Any non-decreasing curve, fitted to the observed labels, with the noise then taken out."""
+
+    curve: Any
+    noise_matrix: Floats
+
+    def __call__(self, scores: Floats) -> Floats:
+        """Return p(y = 1) for each score."""
+        observed = self.curve.predict(scores)
+        return true_probability(np.column_stack([1 - observed, observed]), self.noise_matrix)[:, 1]
+
+
+def fit_logistic(
+    scores: Floats, labels: Floats, sample_weight: Floats, noise_matrix: Floats
+) -> LogisticCalibration:
+    """Return the logistic calibration, which depends on nothing but the score."""
+    return LogisticCalibration()
+
+
+def fit_platt(
+    scores: Floats, labels: Floats, sample_weight: Floats, noise_matrix: Floats
+) -> PlattCalibration:
+    """Fit slope and offset by maximum likelihood of the observed labels, the noise being known.
+
+    With the identity matrix this is Platt's method, his smoothed targets included.
+    """
+    n_positive = sample_weight @ labels
+    n_negative = sample_weight @ (1 - labels)
+    target = np.where(labels > 0, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
+
+    weight_sum = sample_weight.sum()
+    center = sample_weight @ scores / weight_sum
+    spread = float(np.sqrt(sample_weight @ (scores - center) ** 2 / weight_sum))
+    if spread <= 1e-12 * max(1.0, abs(center)):  # constant scores: only the offset means anything
+        spread = 1.0
+    slope, offset = _fit_line((scores - center) / spread, target, sample_weight, noise_matrix)
+    if slope < 0:  # the scores contradict the labels: trust neither, keep the class frequency
+        slope, offset = _fit_line(np.zeros_like(scores), target, sample_weight, noise_matrix)
+    return PlattCalibration(slope / spread, offset - slope * center / spread)
+
+
+def _fit_line(
+    scores: Floats, target: Floats, sample_weight: Floats, noise_matrix: Floats
+) -> tuple[float, float]:
+    """Minimise the noisy logistic loss of slope·scores + offset by Fisher scoring.
+
+    Fisher scoring replaces the second derivative by its expectation, which is never negative, so
+    each direction descends although the loss is not convex under noise; without noise it is
+    Newton's method.
+    """
+    design = np.column_stack([scores, np.ones_like(scores)])
+    penalty = np.array([SLOPE_PENALTY, 1e-10])
+
+    def evaluate(line: Floats) -> tuple[float, Floats, Floats]:
+        rows = noisy_logistic_loss(design @ line, target, noise_matrix)
+        value = sample_weight @ rows.loss + 0.5 * penalty @ line**2
+        gradient = design.T @ (sample_weight * rows.by_margin) + penalty * line
+        hessian = (design.T * (sample_weight * rows.curvature)) @ design + np.diag(penalty)
+        return float(value), gradient, hessian
+
+    line = np.array([1.0, 0.0])
+    value, gradient, hessian = evaluate(line)
+    for _ in range(100):
+        step = np.linalg.solve(hessian, gradient)
+        scale = min(1.0, 10.0 / np.abs(step).max()) if step.any() else 1.0
+        while scale > 1e-10:
+            candidate = evaluate(line - scale * step)
+            if candidate[0] <= value:
+                break
+            scale /= 2
+        else:
+            break
+        gain, line = value - candidate[0], line - scale * step
+        value, gradient, hessian = candidate
+        if gain <= 1e-12 * max(1.0, abs(value)):
+            break
+    return float(line[0]), float(line[1])
+
+
+def fit_isotonic(
+    scores: Floats, labels: Floats, sample_weight: Floats, noise_matrix: Floats
+) -> IsotonicCalibration:
+    """Fit a non-decreasing curve to the observed labels by least squares."""
+    curve = IsotonicRegression(y_min=0, y_max=1, increasing=True, out_of_bounds="clip")
+    return IsotonicCalibration(curve.fit(scores, labels, sample_weight), noise_matrix)
+
+
+CALIBRATIONS: dict[str, Callable[[Floats, Floats, Floats, Floats], Calibration]] = {
+    "logistic": fit_logistic,
+    "platt": fit_platt,
+    "isotonic": fit_isotonic,
+}
+
+
+def agree_with_decision(probability: Floats, scores: Floats) -> Floats:
+    """Keep p(y = 1) on the side of ½ that the sign of the score has decided.
+
+    The sign of the score is the prediction of Algorithm 1. A calibration may cross ½ elsewhere, and
+    then reports the least certainty that does not contradict the prediction.
+    """
+    above = np.nextafter(0.5, 1.0)
+    return np.where(scores > 0, np.maximum(probability, above), np.minimum(probability, 0.5))

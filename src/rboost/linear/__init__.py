@@ -1,0 +1,5 @@
+"""Robust logistic regression: what is optimised, how, and the estimator."""
+
+from rboost.linear.logistic import RobustLogisticRegression
+
+__all__ = ["RobustLogisticRegression"]

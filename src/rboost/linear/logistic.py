@@ -1,0 +1,217 @@
+"""Robust logistic regression (rLR), section 2 of the paper."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rboost._validation import (
+    Number,
+    OneOf,
+    Requirements,
+    all_or_nothing,
+    check_binary_labels,
+    check_parameters,
+    check_sample_weight,
+)
+from rboost.linear.objective import NoisyLogisticObjective
+from rboost.linear.solver import SOLVERS, Solution
+from rboost.noise.matrix import Floats, check_noise_parameter
+
+
+class RobustLogisticRegression(ClassifierMixin, BaseEstimator):
+    """Logistic regression that models label flips.
+
+    The true class follows a logistic model, p(y = 1 | x) = σ(βᵀx); the observed label is a flipped
+    copy of it, p(ỹ = k | x) = Σⱼ p(y = j | x)·noise_matrix[j, k]. Coefficients and flip rates are
+    found together by maximum likelihood of the observed labels, eq. (2)–(3) of the paper.
+
+    Parameters
+    ----------
+    noise_matrix : "estimate" or array-like of shape (2, 2), default="estimate"
+        ``noise_matrix[j, k] = p(observed k | true j)``, classes in sorted order. An array fixes it;
+        the identity gives ordinary logistic regression.
+    C : float or None, default=1.0
+        Inverse strength of the L2 penalty on the coefficients, as in scikit-learn; None for none.
+    fit_intercept : bool, default=True
+        Whether to add an intercept, which is not penalised.
+    solver : {"lbfgs", "alternating"}, default="lbfgs"
+        "lbfgs" minimises over coefficients and flip rates together. "alternating" is the paper's
+        way: a few conjugate-gradient steps, then one multiplicative update of the flip rates.
+    n_init : int, default=5
+        Number of starts, of which the best is kept, because the likelihood has local maxima. With
+        "lbfgs" the first start is zero and the others are random; with "alternating" every start is
+        random, which is what makes rLR a diverse base learner.
+    max_iter : int, default=500
+        Largest number of iterations of each start.
+    tol : float, default=1e-7
+        Stop when no component of the gradient of the mean loss exceeds this.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the random starts.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The two class labels.
+    coef_ : ndarray of shape (1, n_features)
+        Coefficients β; positive ones speak for ``classes_[1]``.
+    intercept_ : ndarray of shape (1,)
+        Intercept.
+    noise_matrix_ : ndarray of shape (2, 2)
+        The fixed or estimated noise matrix.
+    n_iter_ : int
+        Iterations of the start that was kept.
+    loss_ : float
+        The minimised objective: mean negative log-likelihood of the observed labels plus penalty.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, when X had string column names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from rboost import RobustLogisticRegression
+    >>> from rboost.noise import asymmetric, flip_labels
+    >>> X, y = make_classification(5000, class_sep=2, random_state=0)
+    >>> noisy, _ = flip_labels(y, asymmetric(0.3, from_class=0), random_state=0)
+    >>> model = RobustLogisticRegression(random_state=0).fit(X, noisy)
+    >>> model.noise_matrix_.round(1)
+    array([[0.7, 0.3],
+           [0. , 1. ]])
+    """
+
+    _requirements: ClassVar[Requirements] = {
+        "C": Number(0, optional=True),
+        "fit_intercept": OneOf((True, False)),
+        "solver": OneOf(tuple(SOLVERS)),
+        "n_init": Number(1, integer=True, closed=True),
+        "max_iter": Number(1, integer=True, closed=True),
+        "tol": Number(0),
+    }
+
+    def __init__(
+        self,
+        *,
+        noise_matrix: Any = "estimate",
+        C: float | None = 1.0,
+        fit_intercept: bool = True,
+        solver: str = "lbfgs",
+        n_init: int = 5,
+        max_iter: int = 500,
+        tol: float = 1e-7,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.noise_matrix = noise_matrix
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit to observed, possibly wrong labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features.
+        y : array-like of shape (n_samples,)
+            Observed labels of two classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights; a row with weight 0 is left out.
+
+        Returns
+        -------
+        self : RobustLogisticRegression
+            The fitted estimator.
+        """
+        with all_or_nothing(self):
+            check_parameters(self, self._requirements)
+            noise_matrix = check_noise_parameter(self.noise_matrix)
+            X, y = validate_data(self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32))
+            self.classes_, encoded = check_binary_labels(y)
+            weight = check_sample_weight(sample_weight, encoded)
+            rows = weight > 0
+            objective = NoisyLogisticObjective(
+                X if rows.all() else X[rows],
+                encoded[rows].astype(np.float64),
+                weight[rows],
+                self.C,
+                self.fit_intercept,
+                noise_matrix,
+            )
+            solution = self._solve(objective)
+            coef, intercept, self.noise_matrix_ = objective.unpack(solution.parameters)
+            self.coef_, self.intercept_ = coef[np.newaxis], np.array([intercept])
+            self.n_iter_, self.loss_ = solution.n_iter, solution.loss
+        return self
+
+    def _solve(self, objective: NoisyLogisticObjective) -> Solution:
+        """Keep the best of several starts."""
+        random_state = check_random_state(self.random_state)
+        fixed = objective.fixed_noise
+        convex = fixed is not None and np.array_equal(fixed, np.eye(2))
+        solutions = [
+            SOLVERS[self.solver](
+                objective, self._start(objective, random_state, trial), self.max_iter, self.tol
+            )
+            for trial in range(1 if convex else self.n_init)
+        ]
+        best = min(solutions, key=lambda solution: solution.loss)
+        if not best.converged:
+            warnings.warn(
+                f"RobustLogisticRegression stopped at max_iter={self.max_iter} before it converged;"
+                " raise max_iter or tol, or penalise more with a smaller C.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return best
+
+    def _start(
+        self, objective: NoisyLogisticObjective, random_state: np.random.RandomState, trial: int
+    ) -> Floats:
+        """Packed parameters to start from: β ~ N(0, 1), flip rates of a few tenths."""
+        n_linear = objective.n_features + self.fit_intercept
+        linear = random_state.standard_normal(n_linear)
+        rates = random_state.uniform(0.05, 0.4, size=2)
+        if trial == 0 and self.solver == "lbfgs":
+            linear, rates = np.zeros(n_linear), np.array([0.1, 0.1])
+        if objective.fixed_noise is not None:
+            return linear
+        return np.concatenate([linear, np.log(rates) - np.log(1 - rates.sum())])
+
+    def decision_function(self, X: Any) -> Floats:
+        """Log-odds that the true class is ``classes_[1]``."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False)
+        return np.asarray(X @ self.coef_[0] + self.intercept_[0], dtype=np.float64)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the true class, whatever the observed label may be."""
+        return self.classes_[(self.decision_function(X) > 0).astype(np.intp)]
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Probability of the *true* class, not of the observed label; shape (n_samples, 2).
+
+        For the probability of the observed label pass this to
+        :func:`rboost.noise.observed_probability`.
+        """
+        log_odds = self.decision_function(X)
+        return np.column_stack([expit(-log_odds), expit(log_odds)])

@@ -1,0 +1,65 @@
+"""Make labels wrong on purpose, to see what a method does about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
+
+from rboost.noise.matrix import check_noise_matrix
+
+
+def flip_labels(
+    y: ArrayLike,
+    noise_matrix: ArrayLike,
+    random_state: int | np.random.RandomState | None = None,
+    *,
+    classes: ArrayLike | None = None,
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Draw an observed label for each true label.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+        True labels: strings, numbers, booleans.
+    noise_matrix : array-like of shape (n_classes, n_classes)
+        ``noise_matrix[j, k] = p(observed k | true j)``, classes in sorted order; any stochastic
+        matrix, even one that destroys all information.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the flips.
+    classes : array-like, default=None
+        The classes in the order of the matrix, when some of them do not occur in ``y``.
+
+    Returns
+    -------
+    noisy : ndarray of shape (n_rows,)
+        The observed labels.
+    flipped : ndarray of bool of shape (n_rows,)
+        Where they differ from the true ones.
+
+    Examples
+    --------
+    >>> from rboost.noise import flip_labels, symmetric
+    >>> noisy, flipped = flip_labels(["cat", "dog"] * 50, symmetric(0.2), random_state=0)
+    >>> int(flipped.sum())
+    19
+    """
+    labels = np.asarray(y)
+    if labels.ndim != 1:
+        raise ValueError(f"y must be one-dimensional, but its shape is {labels.shape}.")
+    known = np.unique(labels) if classes is None else np.asarray(classes)
+    matrix = check_noise_matrix(noise_matrix, n_classes=len(known), informative=False)
+    is_class = labels[:, np.newaxis] == known
+    if not is_class.any(axis=1).all():
+        raise ValueError("y holds labels that are not in classes; list every class there.")
+    true_class = is_class.argmax(axis=1)
+
+    # Inverse transform sampling: the observed class is the first whose cumulative probability
+    # exceeds a uniform draw. The last entry is 1 up to rounding; +inf makes it certain.
+    cumulative = matrix.cumsum(axis=1)
+    cumulative[:, -1] = np.inf
+    draws = check_random_state(random_state).uniform(size=len(labels))
+    observed_class = (draws[:, np.newaxis] >= cumulative[true_class]).sum(axis=1)
+    return known[observed_class], observed_class != true_class

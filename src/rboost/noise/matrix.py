@@ -1,0 +1,198 @@
+"""The noise matrix: how true labels turn into observed ones.
+
+Convention, here and everywhere in the package: ``noise_matrix[j, k]`` is the probability that a row
+whose true class is ``j`` is observed with the label ``k``, classes in sorted order. Each row sums
+to 1. The paper's ω (section 2) and γ (section 3) are both this matrix. For two classes,
+
+    γ01 = noise_matrix[0, 1]    negatives observed as positive
+    γ10 = noise_matrix[1, 0]    positives observed as negative
+
+Class probabilities have shape (n_rows, n_classes) and rows that sum to 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+
+def check_noise_matrix(
+    noise_matrix: ArrayLike, *, n_classes: int | None = None, informative: bool = True
+) -> Floats:
+    """Validate a noise matrix and return it as a new float64 array.
+
+    Parameters
+    ----------
+    noise_matrix : array-like of shape (n_classes, n_classes)
+        ``noise_matrix[j, k] = p(observed k | true j)``.
+    n_classes : int, default=None
+        The number of classes it must have; any when None.
+    informative : bool, default=True
+        Also require that the observed labels say something about the true ones. For two classes
+        that is γ01 + γ10 < 1 (not each below ½); for more, that the matrix can be inverted.
+
+    Returns
+    -------
+    noise_matrix : ndarray of shape (n_classes, n_classes)
+
+    Raises
+    ------
+    ValueError
+        One sentence that says what is wrong with the matrix and how it should look.
+    """
+    try:
+        matrix = np.array(noise_matrix, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"noise_matrix must be a square array of numbers, not {noise_matrix!r}."
+        ) from error
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.shape[0] < 2:
+        raise ValueError(
+            f"noise_matrix must be square with one row per class, but its shape is {matrix.shape}."
+        )
+    if n_classes is not None and len(matrix) != n_classes:
+        raise ValueError(
+            f"noise_matrix is for {len(matrix)} classes but there are {n_classes}; "
+            f"pass a {n_classes}×{n_classes} array."
+        )
+    # Written so that NaN fails the comparison too.
+    if not np.all((matrix >= 0) & (matrix <= 1)):
+        raise ValueError("noise_matrix holds probabilities, so its entries must be in [0, 1].")
+    sums = matrix.sum(axis=1)
+    if not np.allclose(sums, 1, rtol=0, atol=1e-8):
+        worst = int(np.argmax(np.abs(sums - 1)))
+        raise ValueError(
+            f"Each row of noise_matrix must sum to 1, but row {worst} sums to {sums[worst]:.6g}; "
+            "row j holds p(observed label | true class j)."
+        )
+    matrix /= sums[:, np.newaxis]
+    if informative:
+        _check_informative(matrix)
+    return matrix
+
+
+def _check_informative(matrix: Floats) -> None:
+    if len(matrix) == 2:
+        total = matrix[0, 1] + matrix[1, 0]
+        if total >= 1:
+            raise ValueError(
+                f"The two flip rates of noise_matrix must sum to less than 1, but "
+                f"{matrix[0, 1]:.6g} + {matrix[1, 0]:.6g} = {total:.6g}: such labels carry no "
+                "information, or the two classes are swapped."
+            )
+    elif np.linalg.matrix_rank(matrix) < len(matrix):
+        raise ValueError(
+            "noise_matrix must be invertible, but two classes are observed alike; merge them."
+        )
+
+
+def check_noise_parameter(noise_matrix: ArrayLike | str) -> Floats | None:
+    """Check an estimator's ``noise_matrix``: a fixed 2×2 matrix, or None for ``"estimate"``."""
+    if isinstance(noise_matrix, str):
+        if noise_matrix != "estimate":
+            raise ValueError(
+                f"noise_matrix must be 'estimate' or a 2×2 array, not {noise_matrix!r}."
+            )
+        return None
+    return check_noise_matrix(noise_matrix, n_classes=2)
+
+
+def keep_informative(noise_matrix: Floats, largest_sum: float = 0.99) -> Floats:
+    """Shrink both flip rates of a 2×2 matrix where they sum to more than ``largest_sum``.
+
+    Updates that look at one rate at a time know nothing of the constraint γ01 + γ10 < 1.
+    """
+    total = noise_matrix[0, 1] + noise_matrix[1, 0]
+    if total <= largest_sum:
+        return noise_matrix
+    shrunk = noise_matrix * (largest_sum / total)
+    np.fill_diagonal(shrunk, 1 - shrunk[[0, 1], [1, 0]])
+    return shrunk
+
+
+def symmetric(rate: float, n_classes: int = 2) -> Floats:
+    """Noise that flips every class at the same rate, to each other class equally often.
+
+    >>> symmetric(0.2)
+    array([[0.8, 0.2],
+           [0.2, 0.8]])
+    """
+    rate = _check_rate(rate)
+    matrix = np.full((n_classes, n_classes), rate / (n_classes - 1))
+    np.fill_diagonal(matrix, 1 - rate)
+    return matrix
+
+
+def asymmetric(rate: float, from_class: int, n_classes: int = 2) -> Floats:
+    """Noise that flips one class alone, to each other class equally often.
+
+    ``from_class`` is the position of the class in sorted order, not its label.
+
+    >>> asymmetric(0.3, from_class=0)
+    array([[0.7, 0.3],
+           [0. , 1. ]])
+    """
+    rate = _check_rate(rate)
+    if not 0 <= from_class < n_classes:
+        raise ValueError(
+            f"from_class is a class position from 0 to {n_classes - 1}, not {from_class!r}."
+        )
+    matrix = np.eye(n_classes)
+    matrix[from_class] = symmetric(rate, n_classes)[from_class]
+    return matrix
+
+
+def _check_rate(rate: float) -> float:
+    if not 0 <= rate <= 1:
+        raise ValueError(f"A flip rate is a probability in [0, 1], not {rate!r}.")
+    return float(rate)
+
+
+def compose(first: ArrayLike, second: ArrayLike) -> Floats:
+    """Noise of labels that pass through ``first`` and then through ``second``: a matrix product."""
+    first = check_noise_matrix(first, informative=False)
+    return first @ check_noise_matrix(second, n_classes=len(first), informative=False)
+
+
+def observed_probability(true_probability: ArrayLike, noise_matrix: ArrayLike) -> Floats:
+    """p(ỹ = k | x) = Σⱼ p(y = j | x)·noise_matrix[j, k], eq. (1)."""
+    return np.asarray(true_probability) @ check_noise_matrix(noise_matrix, informative=False)
+
+
+def true_probability(observed_probability: ArrayLike, noise_matrix: ArrayLike) -> Floats:
+    """p(y = j | x) from p(ỹ = k | x): the inverse of :func:`observed_probability`.
+
+    Estimated probabilities can lie outside what the noise allows; those are moved to the nearest
+    allowed end, so that the result is always a distribution.
+    """
+    matrix = check_noise_matrix(noise_matrix)
+    unmixed = np.linalg.solve(matrix.T, np.asarray(observed_probability, dtype=np.float64).T).T
+    unmixed = np.clip(unmixed, 0, None)
+    return unmixed / unmixed.sum(axis=-1, keepdims=True)
+
+
+def posterior(noise_matrix: ArrayLike, prior: ArrayLike | None = None) -> Floats:
+    """p(y = j | ỹ = k), an array whose row ``k`` is the observed, column ``j`` the true class.
+
+    ``prior[j] = p(y = j)``, uniform when None. An observed class that cannot occur gets the prior.
+    """
+    matrix = check_noise_matrix(noise_matrix, informative=False)
+    prior = np.full(len(matrix), 1 / len(matrix)) if prior is None else np.asarray(prior, float)
+    if prior.shape != (len(matrix),) or np.any(prior < 0) or not np.isclose(prior.sum(), 1):
+        raise ValueError(
+            f"prior must hold {len(matrix)} class probabilities that sum to 1, not {prior!r}."
+        )
+    joint = (prior[:, np.newaxis] * matrix).T
+    total = joint.sum(axis=1, keepdims=True)
+    return np.where(total > 0, joint / np.where(total > 0, total, 1), prior)
+
+
+def threshold(noise_matrix: ArrayLike) -> float:
+    """p(ỹ = 1 | x) at which the true classes are equally likely: (1 − γ10 + γ01) / 2.
+
+    A model of the *observed* labels predicts the *true* class best with this threshold, not ½.
+    """
+    matrix = check_noise_matrix(noise_matrix, n_classes=2)
+    return float((1 - matrix[1, 0] + matrix[0, 1]) / 2)
