@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_array, column_or_1d
+from sklearn.utils import assert_all_finite, check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 
@@ -76,13 +76,16 @@ def check_parameters(estimator: BaseEstimator, requirements: Requirements) -> No
 def check_binary_labels(y: Any, name: str = "y") -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Return the two classes, sorted, and the position of each label among them."""
     if y is None:
-        raise ValueError(f"{name} is None, but a classifier requires {name} to be passed.")
+        raise ValueError(
+            f"A classifier requires {name} to be passed, but the target {name} is None."
+        )
     y = column_or_1d(y, warn=True)
+    assert_all_finite(y, input_name=name)
     check_classification_targets(y)
     classes, encoded = np.unique(y, return_inverse=True)
     if len(classes) == 1:
         raise ValueError(
-            f"{name} holds only the class {classes[0]!r}; a classifier needs rows of two classes."
+            f"{name} holds only one class, {classes[0]!r}; a classifier needs rows of two classes."
         )
     if len(classes) > 2:
         raise ValueError(
@@ -117,7 +120,8 @@ def check_sample_weight(
         )
     if len(np.unique(encoded_labels[weight > 0])) < 2:
         raise ValueError(
-            "sample_weight leaves rows of fewer than two classes; give each class some weight."
+            "sample_weight is zero on all rows but those of one class or none; give some rows of "
+            "each class a positive weight."
         )
     return weight
 

@@ -86,17 +86,25 @@ def loss_terms(
 ) -> LossTerms:
     """Evaluate both exponentials of every row, eq. (13) and (15)–(18).
 
-    Only ratios matter to boosting, so the terms are scaled to have maximum 1. Scores of any size
-    are safe: what is negligible becomes 0, nothing overflows.
+    Only ratios matter to boosting, so the larger exponential is scaled to at most 1. Scores of any
+    size are safe: what is negligible becomes 0, nothing overflows.
     """
     is_positive = (labels > 0).astype(np.intp)
-    weight = np.ones_like(scores) if sample_weight is None else sample_weight
+    right = coefficients[is_positive, is_positive]
+    wrong = coefficients[is_positive, 1 - is_positive]
+    if sample_weight is not None:
+        right, wrong = sample_weight * right, sample_weight * wrong
     margin = labels * scores
-    with np.errstate(divide="ignore"):  # log 0 = −inf is the right answer for a coefficient of 0
-        log_right = np.log(coefficients[is_positive, is_positive] * weight) - margin
-        log_wrong = np.log(coefficients[is_positive, 1 - is_positive] * weight) + margin
-    log_scale = float(max(log_right.max(), log_wrong.max()))
-    return LossTerms(np.exp(log_right - log_scale), np.exp(log_wrong - log_scale), log_scale)
+    log_scale = max(
+        np.max(-margin, where=right > 0, initial=-np.inf),
+        np.max(margin, where=wrong > 0, initial=-np.inf),
+    )
+    # Where a coefficient is 0 its exponential may exceed the scale; 0 · e^0 is still 0.
+    return LossTerms(
+        right * np.exp(np.minimum(-margin - log_scale, 0)),
+        wrong * np.exp(np.minimum(margin - log_scale, 0)),
+        float(log_scale),
+    )
 
 
 def step_size(falling: float, rising: float) -> float:

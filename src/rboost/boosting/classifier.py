@@ -8,33 +8,30 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils import Tags, check_random_state, gen_batches, get_tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from rboost._progress import track
 from rboost._validation import Number, OneOf, Requirements, all_or_nothing, check_parameters
+from rboost.boosting.additive import AdditiveClassifier
 from rboost.boosting.learners import check_learner, fit_learner
 from rboost.boosting.noise_updates import NOISE_UPDATES, calibrate, keep_noise
 from rboost.boosting.rounds import Algorithm, Boosted, State, boost, vote
 from rboost.boosting.sampling import SAMPLINGS
-from rboost.boosting.tables import Table, training_table, trusted_table
 from rboost.calibration import CALIBRATIONS, agree_with_decision
 from rboost.losses import MIXINGS
 from rboost.noise import symmetric
 from rboost.noise.matrix import Floats, check_noise_parameter
+from rboost.tables import Table, training_table, trusted_table
 
 # Where estimation of the flip rates starts; the paper does not say. It must not be 0, which the
 # multiplicative updates never leave.
 INITIAL_RATE = 0.1
-# Rows predicted at a time. The blocks do not depend on n_jobs, so neither do the results.
-BLOCK_ROWS = 8192
 
 
-class RBoostClassifier(ClassifierMixin, BaseEstimator):
+class RBoostClassifier(AdditiveClassifier):
     """Boosting that models label flips: Algorithm 1 of Bootkrajang & Kabán.
 
     Minimises a mixture of two exponential losses, weighed by how likely each observed label is to
@@ -45,7 +42,7 @@ class RBoostClassifier(ClassifierMixin, BaseEstimator):
     estimator : classifier, default=None
         The base learner, cloned and fitted once a round on classes 0 and 1. Any scikit-learn
         classifier that takes ``sample_weight``; with ``sampling="weights"`` any at all. None means
-        ``DecisionTreeClassifier(max_depth=3)``.
+        ``DecisionTreeClassifier(max_depth=1)``, as in scikit-learn's AdaBoost.
     n_estimators : int, default=150
         Number of rounds.
     learning_rate : float, default=1.0
@@ -116,8 +113,6 @@ class RBoostClassifier(ClassifierMixin, BaseEstimator):
     True
     """
 
-    classes_: NDArray[Any]
-    estimators_: list[Any]
     estimator_weights_: Floats
     estimator_errors_: Floats
     noise_matrix_: Floats
@@ -170,18 +165,7 @@ class RBoostClassifier(ClassifierMixin, BaseEstimator):
         self.verbose = verbose
 
     def _base_learner(self) -> Any:
-        return DecisionTreeClassifier(max_depth=3) if self.estimator is None else self.estimator
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        if hasattr(self._base_learner(), "fit"):
-            base = get_tags(self._base_learner()).input_tags
-            tags.input_tags.sparse, tags.input_tags.allow_nan = base.sparse, base.allow_nan
-        return tags
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "estimators_")
+        return DecisionTreeClassifier(max_depth=1) if self.estimator is None else self.estimator
 
     def fit(
         self,
@@ -241,16 +225,6 @@ class RBoostClassifier(ClassifierMixin, BaseEstimator):
             )
         return self
 
-    def _check_X(self, X: Any, reset: bool = False) -> Any:
-        tags = get_tags(self).input_tags
-        return validate_data(
-            self,
-            X,
-            accept_sparse="csr" if tags.sparse else False,
-            ensure_all_finite="allow-nan" if tags.allow_nan else True,
-            reset=reset,
-        )
-
     def _check_resumed(self, classes: NDArray[Any]) -> None:
         """Fail when a fit that is continued cannot be."""
         if not np.array_equal(classes, self.classes_):
@@ -279,9 +253,9 @@ class RBoostClassifier(ClassifierMixin, BaseEstimator):
         elif noise_matrix is not None:
             self.noise_matrix_ = noise_matrix
         return State(
-            scores=self._sum_votes(train.X),
+            scores=self._scores(train.X),
             noise_matrix=self.noise_matrix_,
-            trusted_scores=None if trusted is None else self._sum_votes(trusted.X),
+            trusted_scores=None if trusted is None else self._scores(trusted.X),
         )
 
     def _algorithm(
@@ -293,7 +267,7 @@ class RBoostClassifier(ClassifierMixin, BaseEstimator):
             fit_learner=partial(
                 fit_learner,
                 self._base_learner(),
-                train.X,
+                train,
                 sampling=self.sampling,
                 max_samples=self.max_samples,
                 random_state=self._random_state,
@@ -319,58 +293,12 @@ class RBoostClassifier(ClassifierMixin, BaseEstimator):
         self._finished = boosted.finished
         self.n_iter_ = boosted.n_rounds
 
-    def _stage_votes(self, X: Any) -> Iterator[Floats]:
-        """Yield α·h(x) of each base learner in turn."""
+    def _contributions(self, X: Any) -> Iterator[Floats]:
         for step, learner in zip(self.estimator_weights_, self.estimators_, strict=True):
             yield step * vote(learner, X)
 
-    def _sum_votes(self, X: Any) -> Floats:
-        """H(x) = Σ α·h(x), eq. (8), for validated X."""
-        scores = np.zeros(X.shape[0])
-        for votes in self._stage_votes(X):
-            scores += votes
-        return scores
-
-    def decision_function(self, X: Any) -> Floats:
-        """Score H(x) = Σ α·h(x), eq. (8); positive for ``classes_[1]``."""
-        check_is_fitted(self)
-        X = self._check_X(X)
-        blocks = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(self._sum_votes)(X[block]) for block in gen_batches(X.shape[0], BLOCK_ROWS)
-        )
-        return np.concatenate(blocks)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the true class: the sign of the score."""
-        return self._to_classes(self.decision_function(X))
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Probability of the *true* class, shape (n_samples, 2); agrees with ``predict``."""
-        return self._to_probabilities(self.decision_function(X))
-
-    def staged_decision_function(self, X: Any) -> Iterator[Floats]:
-        """Yield the scores after each kept round."""
-        check_is_fitted(self)
-        X = self._check_X(X)
-        scores = np.zeros(X.shape[0])
-        for votes in self._stage_votes(X):
-            scores = scores + votes
-            yield scores
-
-    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
-        """Yield the predictions after each kept round."""
-        return map(self._to_classes, self.staged_decision_function(X))
-
-    def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
-        """Yield the probabilities after each kept round, by the calibration of the last one."""
-        return map(self._to_probabilities, self.staged_decision_function(X))
-
-    def _to_classes(self, scores: Floats) -> NDArray[Any]:
-        return self.classes_[(scores > 0).astype(np.intp)]
-
-    def _to_probabilities(self, scores: Floats) -> Floats:
-        positive = agree_with_decision(self._calibration(scores), scores)
-        return np.column_stack([1 - positive, positive])
+    def _positive_probability(self, scores: Floats) -> Floats:
+        return agree_with_decision(self._calibration(scores), scores)
 
     @property
     def feature_importances_(self) -> Floats:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import has_fit_parameter
 
 from rboost.boosting.sampling import SAMPLINGS
 from rboost.noise.matrix import Floats
+from rboost.tables import Table
 
 
 def check_learner(estimator: Any, sampling: str) -> None:
@@ -29,7 +31,7 @@ def check_learner(estimator: Any, sampling: str) -> None:
 
 def fit_learner(
     estimator: Any,
-    X: Any,
+    train: Table,
     targets: Floats,
     weights: Floats,
     *,
@@ -39,22 +41,36 @@ def fit_learner(
 ) -> Any:
     """Fit a fresh copy of the estimator to rows drawn by ``sampling``; targets become classes 0, 1.
 
-    Weights are scaled to a mean of 1, so that a penalty such as ``C`` means the same as in a fit
-    without weights. Rows of a single class leave no choice but the constant vote.
+    Weights are scaled to the total that the rows had before boosting, so that a penalty such as
+    ``C`` means the same as in a fit of the estimator alone.
     """
     rows, row_weights = SAMPLINGS[sampling](weights, max_samples, random_state)
     classes = (targets[rows] > 0).astype(np.intp)
     learner = clone(estimator)
     _set_random_states(learner, random_state)
     if row_weights is None:
-        if len(np.unique(classes)) < 2:
-            learner = DummyClassifier(strategy="prior")
-        return learner.fit(X[rows], classes)
-    mean = row_weights.mean()
-    row_weights = row_weights / mean if mean > 0 else np.ones_like(row_weights)
-    if len(np.unique(classes[row_weights > 0])) < 2:
-        learner = DummyClassifier(strategy="prior")
-    return learner.fit(X[rows], classes, sample_weight=row_weights)
+        return _choice(learner, classes).fit(train.X[rows], classes)
+    row_weights = _scaled(row_weights, train.sample_weight[rows])
+    learner = _choice(learner, classes[row_weights > 0])
+    return learner.fit(train.X[rows], classes, sample_weight=row_weights)
+
+
+def _scaled(weights: Floats, sample_weight: Floats) -> Floats:
+    """Scale boosting weights to the total of the sample weights, on a grid of steps of 2⁻³².
+
+    Sums of multiples of a power of two are exact, in any order. So a tree that finds two splits
+    equally good finds them so, and takes the same one, whatever the order of the rows, and whether
+    a row has weight 2 or stands there twice.
+    """
+    if not weights.any():  # rows so well fitted that their weights vanished: all alike
+        return sample_weight
+    scale = sample_weight.sum() / weights.sum()
+    return sample_weight * np.ldexp(np.round(np.ldexp(weights / sample_weight * scale, 32)), -32)
+
+
+def _choice(learner: Any, classes: NDArray[np.intp]) -> Any:
+    """The learner, or the constant vote where a single class leaves nothing else to learn."""
+    return learner if len(np.unique(classes)) > 1 else DummyClassifier(strategy="prior")
 
 
 def _set_random_states(learner: Any, random_state: np.random.RandomState) -> None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from rboost.boosting.rounds import State
-from rboost.boosting.tables import Table
 from rboost.calibration import CALIBRATIONS, Calibration
 from rboost.noise import multiplicative_update
 from rboost.noise.matrix import Floats, keep_informative
+from rboost.tables import Table
 
 
 def calibrate(

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from rboost.boosting.tables import Table
 from rboost.losses import loss_terms, mixing_coefficients, step_size
 from rboost.noise.matrix import Floats
+from rboost.tables import Table
 
 # Base learners may be random, so one that fails says little; this many in a row end the boosting.
 USELESS_LEARNERS = 10

@@ -18,13 +18,12 @@ from rboost._validation import (
     OneOf,
     Requirements,
     all_or_nothing,
-    check_binary_labels,
     check_parameters,
-    check_sample_weight,
 )
 from rboost.linear.objective import NoisyLogisticObjective
 from rboost.linear.solver import SOLVERS, Solution
 from rboost.noise.matrix import Floats, check_noise_parameter
+from rboost.tables import training_table
 
 
 class RobustLogisticRegression(ClassifierMixin, BaseEstimator):
@@ -145,14 +144,11 @@ class RobustLogisticRegression(ClassifierMixin, BaseEstimator):
         with all_or_nothing(self):
             check_parameters(self, self._requirements)
             noise_matrix = check_noise_parameter(self.noise_matrix)
-            X, y = validate_data(self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32))
-            self.classes_, encoded = check_binary_labels(y)
-            weight = check_sample_weight(sample_weight, encoded)
-            rows = weight > 0
+            train, self.classes_ = training_table(self._check_X(X, reset=True), y, sample_weight)
             objective = NoisyLogisticObjective(
-                X if rows.all() else X[rows],
-                encoded[rows].astype(np.float64),
-                weight[rows],
+                train.X,
+                (train.labels > 0).astype(np.float64),
+                train.sample_weight,
                 self.C,
                 self.fit_intercept,
                 noise_matrix,
@@ -162,6 +158,11 @@ class RobustLogisticRegression(ClassifierMixin, BaseEstimator):
             self.coef_, self.intercept_ = coef[np.newaxis], np.array([intercept])
             self.n_iter_, self.loss_ = solution.n_iter, solution.loss
         return self
+
+    def _check_X(self, X: Any, reset: bool = False) -> Any:
+        return validate_data(
+            self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=reset
+        )
 
     def _solve(self, objective: NoisyLogisticObjective) -> Solution:
         """Keep the best of several starts."""
@@ -200,12 +201,13 @@ class RobustLogisticRegression(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> Floats:
         """Log-odds that the true class is ``classes_[1]``."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False)
+        X = self._check_X(X)
         return np.asarray(X @ self.coef_[0] + self.intercept_[0], dtype=np.float64)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the true class, whatever the observed label may be."""
-        return self.classes_[(self.decision_function(X) > 0).astype(np.intp)]
+        positive = self.decision_function(X) > 0
+        return self.classes_[positive.astype(np.intp)]
 
     def predict_proba(self, X: Any) -> Floats:
         """Probability of the *true* class, not of the observed label; shape (n_samples, 2).

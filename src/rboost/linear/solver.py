@@ -75,7 +75,7 @@ def solve_alternating(
         previous_loss = loss
         loss, gradient = objective.value_and_gradient(parameters)
         n_iter += max(int(found.nit), 1)
-        converged = previous_loss - loss <= 1e-15 or np.abs(gradient).max() <= tol
+        converged = bool(loss >= previous_loss or np.abs(gradient).max() <= tol)
     return Solution(parameters, loss, n_iter, converged)
 
 

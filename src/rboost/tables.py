@@ -1,4 +1,4 @@
-"""Rows with labels, checked: what boosting trains on and what it may trust."""
+"""Rows with labels, checked: what a classifier trains on and what it may trust."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rboost._validation import check_binary_labels, check_sample_weight
-from rboost.noise.matrix import Floats
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,113 @@
+"""What every booster shares once fitted: a sum of base learners, read as scores and classes."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags, gen_batches, get_tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rboost.noise.matrix import Floats
+
+# Rows predicted at a time. The blocks do not depend on n_jobs, so neither do the results.
+BLOCK_ROWS = 8192
+
+
+class AdditiveClassifier(ClassifierMixin, BaseEstimator):
+    """A binary classifier whose score is a sum over base learners, eq. (8).
+
+    A subclass fits ``estimators_`` and ``classes_``, has a parameter ``n_jobs``, and says what its
+    base learner is, what a learner adds to the score, and how sure a score is.
+    """
+
+    classes_: NDArray[Any]
+    estimators_: list[Any]
+    n_jobs: int | None
+
+    @abstractmethod
+    def _base_learner(self) -> Any:
+        """Return the base learner, unfitted."""
+
+    @abstractmethod
+    def _contributions(self, X: Any) -> Iterator[Floats]:
+        """Yield what each base learner in turn adds to the scores of validated rows."""
+
+    @abstractmethod
+    def _positive_probability(self, scores: Floats) -> Floats:
+        """p(y = 1) for each score; above ½ exactly where the score is positive."""
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        if hasattr(self._base_learner(), "fit"):
+            base = get_tags(self._base_learner()).input_tags
+            tags.input_tags.sparse, tags.input_tags.allow_nan = base.sparse, base.allow_nan
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimators_")
+
+    def _check_X(self, X: Any, reset: bool = False) -> Any:
+        """Validate features: sparse and missing values pass when the base learner takes them."""
+        tags = get_tags(self).input_tags
+        return validate_data(
+            self,
+            X,
+            accept_sparse="csr" if tags.sparse else False,
+            ensure_all_finite="allow-nan" if tags.allow_nan else True,
+            reset=reset,
+        )
+
+    def _scores(self, X: Any) -> Floats:
+        """H(x), eq. (8), of validated rows."""
+        scores = np.zeros(X.shape[0])
+        for contribution in self._contributions(X):
+            scores += contribution
+        return scores
+
+    def decision_function(self, X: Any) -> Floats:
+        """Score H(x), eq. (8); positive for ``classes_[1]``."""
+        check_is_fitted(self)
+        X = self._check_X(X)
+        blocks = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(self._scores)(X[block]) for block in gen_batches(X.shape[0], BLOCK_ROWS)
+        )
+        return np.concatenate(blocks)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the class: the sign of the score."""
+        return self._to_classes(self.decision_function(X))
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Probability of each class, shape (n_samples, 2); agrees with ``predict``."""
+        return self._to_probabilities(self.decision_function(X))
+
+    def staged_decision_function(self, X: Any) -> Iterator[Floats]:
+        """Yield the scores after each base learner."""
+        check_is_fitted(self)
+        X = self._check_X(X)
+        scores = np.zeros(X.shape[0])
+        for contribution in self._contributions(X):
+            scores = scores + contribution
+            yield scores
+
+    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
+        """Yield the predictions after each base learner."""
+        return map(self._to_classes, self.staged_decision_function(X))
+
+    def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
+        """Yield the probabilities after each base learner; the calibration is the final one."""
+        return map(self._to_probabilities, self.staged_decision_function(X))
+
+    def _to_classes(self, scores: Floats) -> NDArray[Any]:
+        return self.classes_[(scores > 0).astype(np.intp)]
+
+    def _to_probabilities(self, scores: Floats) -> Floats:
+        positive = self._positive_probability(scores)
+        return np.column_stack([1 - positive, positive])

@@ -1,0 +1,38 @@
+"""Every public estimator passes scikit-learn's own checks, in every configuration that matters."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from rboost import RBoostClassifier, RobustLogisticRegression
+
+ESTIMATORS = [
+    RobustLogisticRegression(),
+    RobustLogisticRegression(noise_matrix=[[0.8, 0.2], [0.1, 0.9]]),
+    RobustLogisticRegression(solver="alternating", n_init=1, tol=1e-9),
+    RBoostClassifier(n_estimators=10),
+    RBoostClassifier(n_estimators=10, noise_matrix=np.eye(2), calibration="logistic"),
+    RBoostClassifier(n_estimators=10, calibration="isotonic", mixing="paper"),
+    RBoostClassifier(LogisticRegression(), n_estimators=5),
+    RBoostClassifier(RobustLogisticRegression(n_init=1), n_estimators=3, learning_rate=0.5),
+    RBoostClassifier(n_estimators=10, sampling="uniform", max_samples=0.7),
+    RBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=10, sampling="weights"),
+]
+
+
+def expected_failures(estimator):
+    if getattr(estimator, "sampling", "none") == "none":
+        return {}
+    reason = "random rows are drawn, and repeated rows are drawn as separate ones"
+    return {
+        "check_sample_weight_equivalence_on_dense_data": reason,
+        "check_sample_weight_equivalence_on_sparse_data": reason,
+    }
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+def test_estimator_check(estimator, check):
+    check(estimator)
