@@ -16,7 +16,7 @@ from scipy.special import expit
 from sklearn.isotonic import IsotonicRegression
 
 from rboost.noise import true_probability
-from rboost.noise.likelihood import noisy_logistic_loss
+from rboost.noise.likelihood import NoisyLogisticLoss
 from rboost.noise.matrix import Floats
 
 Calibration = Callable[[Floats], Floats]
@@ -106,10 +106,10 @@ def _fit_line(
     penalty = np.array([SLOPE_PENALTY, 1e-10])
 
     def evaluate(line: Floats) -> tuple[float, Floats, Floats]:
-        rows = noisy_logistic_loss(design @ line, target, noise_matrix)
-        value = sample_weight @ rows.loss + 0.5 * penalty @ line**2
-        gradient = design.T @ (sample_weight * rows.by_margin) + penalty * line
-        hessian = (design.T * (sample_weight * rows.curvature)) @ design + np.diag(penalty)
+        rows = NoisyLogisticLoss(design @ line, target, noise_matrix)
+        value = sample_weight @ rows.loss() + 0.5 * penalty @ line**2
+        gradient = design.T @ (sample_weight * rows.by_margin()) + penalty * line
+        hessian = (design.T * (sample_weight * rows.curvature())) @ design + np.diag(penalty)
         return float(value), gradient, hessian
 
     line = np.array([1.0, 0.0])

@@ -22,7 +22,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import softmax
 
-from rboost.noise.likelihood import noisy_logistic_loss
+from rboost.noise.likelihood import NoisyLogisticLoss
 from rboost.noise.matrix import Floats
 
 
@@ -85,12 +85,12 @@ class NoisyLogisticObjective:
         """Return the objective and its gradient with respect to the packed parameters."""
         mean, scale = self._moments
         coef, intercept, noise_matrix = self.unpack(parameters)
-        rows = noisy_logistic_loss(self.X @ coef + intercept, self.observed, noise_matrix)
+        rows = NoisyLogisticLoss(self.X @ coef + intercept, self.observed, noise_matrix)
         share = self.sample_weight / self.weight_sum
         penalty = 0.0 if self.C is None else 1 / (self.C * self.weight_sum)
-        value = share @ rows.loss + 0.5 * penalty * (coef @ coef)
+        value = share @ rows.loss() + 0.5 * penalty * (coef @ coef)
 
-        residual = share * rows.by_margin
+        residual = share * rows.by_margin()
         by_coef = np.asarray(self.X.T @ residual).ravel() + penalty * coef  # eq. (4)
         gradient = [by_coef / scale]
         if self.fit_intercept:
@@ -98,6 +98,6 @@ class NoisyLogisticObjective:
             gradient = [(by_coef - mean * total) / scale, np.array([total])]
         if self.fixed_noise is None:
             rates = np.array([noise_matrix[0, 1], noise_matrix[1, 0]])
-            by_rates = rows.by_rates @ share
+            by_rates = rows.by_rates() @ share
             gradient.append(rates * (by_rates - rates @ by_rates))  # through the softmax
         return float(value), np.concatenate(gradient)

@@ -10,51 +10,62 @@ stable as that, however large the margin.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from scipy.special import log_expit
 
 from rboost.noise.matrix import Floats
 
 
-class NoisyLogisticLoss(NamedTuple):
-    """The loss of each row with its derivatives; a row's target may lie between 0 and 1."""
+class NoisyLogisticLoss:
+    """−(t·log P̃¹ + (1 − t)·log P̃⁰) of each row, eq. (2), with its derivatives.
 
-    loss: Floats
-    by_margin: Floats
-    """Derivative with respect to the margin, shape (n_rows,)."""
-    by_rates: Floats
-    """Derivatives with respect to γ01 and γ10, shape (2, n_rows)."""
-    curvature: Floats
-    """Expected second derivative with respect to the margin, never negative."""
+    Parameters
+    ----------
+    margin : ndarray of shape (n_rows,)
+        Log-odds m of the true class.
+    target : ndarray of shape (n_rows,)
+        The observed label t, 0 or 1 or, for smoothed labels, between.
+    noise_matrix : ndarray of shape (2, 2)
+        γ, with γ01 + γ10 < 1.
+    """
 
+    def __init__(self, margin: Floats, target: Floats, noise_matrix: Floats) -> None:
+        self._target = target
+        self._informative = noise_matrix[1, 1] - noise_matrix[0, 1]  # = γ00 − γ10
+        self._log_true = log_expit(-margin), log_expit(margin)
+        with np.errstate(divide="ignore"):  # log 0 = −inf is the right answer for a rate of 0
+            log_noise = np.log(noise_matrix)
+        self._log_observed = tuple(
+            np.logaddexp(log_noise[0, k] + self._log_true[0], log_noise[1, k] + self._log_true[1])
+            for k in (0, 1)
+        )
 
-def noisy_logistic_loss(margin: Floats, target: Floats, noise_matrix: Floats) -> NoisyLogisticLoss:
-    """Evaluate −(t·log P̃¹ + (1 − t)·log P̃⁰) for each row, eq. (2), and its derivatives, eq. (4)."""
-    log_positive, log_negative = log_expit(margin), log_expit(-margin)
-    with np.errstate(divide="ignore"):  # log 0 = −inf is the right answer for a rate of 0
-        log_noise = np.log(noise_matrix)
-    log_observed_1 = np.logaddexp(log_noise[1, 1] + log_positive, log_noise[0, 1] + log_negative)
-    log_observed_0 = np.logaddexp(log_noise[1, 0] + log_positive, log_noise[0, 0] + log_negative)
+    def loss(self) -> Floats:
+        """The loss of each row."""
+        log_0, log_1 = self._log_observed
+        return -(self._target * log_1 + (1 - self._target) * log_0)
 
-    informative = noise_matrix[1, 1] - noise_matrix[0, 1]  # = γ00 − γ10
-    log_slope = log_positive + log_negative  # dσ/dm = σ(m)·σ(−m)
-    by_margin = informative * (
-        (1 - target) * np.exp(log_slope - log_observed_0)
-        - target * np.exp(log_slope - log_observed_1)
-    )
-    curvature = informative**2 * np.exp(2 * log_slope - log_observed_0 - log_observed_1)
-    return NoisyLogisticLoss(
-        loss=-(target * log_observed_1 + (1 - target) * log_observed_0),
-        by_margin=by_margin,
-        by_rates=np.stack(
+    def by_margin(self) -> Floats:
+        """Derivative of each row's loss by its margin, eq. (4)."""
+        return self._informative * self._label_difference(self._log_true[0] + self._log_true[1])
+
+    def by_rates(self) -> Floats:
+        """Derivatives of each row's loss by γ01 and γ10, shape (2, n_rows); infinite at rate 0."""
+        return np.stack(
             [
-                (1 - target) * np.exp(log_negative - log_observed_0)
-                - target * np.exp(log_negative - log_observed_1),
-                target * np.exp(log_positive - log_observed_1)
-                - (1 - target) * np.exp(log_positive - log_observed_0),
+                self._label_difference(self._log_true[0]),
+                -self._label_difference(self._log_true[1]),
             ]
-        ),
-        curvature=curvature,
-    )
+        )
+
+    def curvature(self) -> Floats:
+        """Expected second derivative of each row's loss by its margin, never negative."""
+        log_slope = self._log_true[0] + self._log_true[1]  # dσ/dm = σ(m)·σ(−m)
+        log_0, log_1 = self._log_observed
+        return self._informative**2 * np.exp(2 * log_slope - log_0 - log_1)
+
+    def _label_difference(self, log_factor: Floats) -> Floats:
+        """((1 − t) / P̃⁰ − t / P̃¹)·factor, which every derivative has in common."""
+        log_0, log_1 = self._log_observed
+        against = (1 - self._target) * np.exp(log_factor - log_0)
+        return against - self._target * np.exp(log_factor - log_1)

@@ -1,0 +1,61 @@
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy.special import expit
+
+from rboost.noise import observed_probability
+from rboost.noise.likelihood import NoisyLogisticLoss
+from tests.strategies import noise_matrices
+
+
+@given(noise_matrices(), st.floats(-8, 8), st.floats(0, 1))
+def test_loss_is_the_cross_entropy_of_eq_3(matrix, margin, target):
+    positive = expit(margin)
+    observed = observed_probability([[1 - positive, positive]], matrix)[0]
+    rows = NoisyLogisticLoss(np.array([margin]), np.array([target]), matrix)
+    with np.errstate(divide="ignore"):
+        expected = -((1 - target) * np.log(observed[0]) + target * np.log(observed[1]))
+    assert_allclose(rows.loss(), expected, rtol=1e-8)
+
+
+@given(noise_matrices(smallest=0.01), st.floats(-6, 6), st.floats(0, 1))
+def test_derivatives_match_differences(matrix, margin, target):
+    def loss(margin=margin, to_positive=matrix[0, 1], to_negative=matrix[1, 0]):
+        noise = np.array([[1 - to_positive, to_positive], [to_negative, 1 - to_negative]])
+        return NoisyLogisticLoss(np.array([margin]), np.array([target]), noise).loss()[0]
+
+    rows = NoisyLogisticLoss(np.array([margin]), np.array([target]), matrix)
+    h = 1e-5
+    assert_allclose(rows.by_margin()[0], (loss(margin + h) - loss(margin - h)) / (2 * h), atol=1e-7)
+    for index, name in enumerate(["to_positive", "to_negative"]):
+        rate = matrix[index, 1 - index]
+        slope = (loss(**{name: rate + h}) - loss(**{name: rate - h})) / (2 * h)
+        assert_allclose(rows.by_rates()[index, 0], slope, rtol=1e-4, atol=1e-6)
+
+
+@given(noise_matrices(), st.floats(-6, 6))
+def test_curvature_is_the_expected_second_derivative(matrix, margin):
+    positive = expit(margin)
+    observed = observed_probability([[1 - positive, positive]], matrix)[0, 1]
+    h = 1e-4
+
+    def slope(at):  # the expectation over labels: a target equal to the probability at `margin`
+        return NoisyLogisticLoss(np.array([at]), np.array([observed]), matrix).by_margin()[0]
+
+    rows = NoisyLogisticLoss(np.array([margin]), np.array([observed]), matrix)
+    assert rows.curvature()[0] >= 0
+    assert_allclose(
+        rows.curvature()[0], (slope(margin + h) - slope(margin - h)) / (2 * h), rtol=1e-3, atol=1e-6
+    )
+
+
+def test_huge_margins_stay_exact():
+    margin = np.array([-1e4, -800.0, 800.0, 1e4])
+    clean = NoisyLogisticLoss(margin, np.ones(4), np.eye(2))
+    assert_allclose(clean.loss(), [1e4, 800, 0, 0])
+    assert_allclose(clean.by_margin(), [-1, -1, 0, 0])
+    noisy = NoisyLogisticLoss(margin, np.ones(4), np.array([[0.8, 0.2], [0.1, 0.9]]))
+    assert_allclose(noisy.loss(), -np.log([0.2, 0.2, 0.9, 0.9]))
+    parts = noisy.by_margin(), noisy.by_rates(), noisy.curvature(), clean.curvature()
+    assert all(np.all(np.isfinite(part)) for part in parts)

@@ -1,0 +1,95 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy.special import expit
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+
+from rboost.calibration import CALIBRATIONS, agree_with_decision, fit_isotonic, fit_platt
+from rboost.noise import flip_labels
+from tests.strategies import noise_matrices
+
+calibrations = st.sampled_from(sorted(CALIBRATIONS))
+
+
+def scores_and_labels(n_rows, slope=2.0, offset=0.5, seed=0):
+    random = np.random.RandomState(seed)
+    scores = random.standard_normal(n_rows)
+    labels = (random.uniform(size=n_rows) < expit(slope * scores + offset)).astype(float)
+    return scores, labels
+
+
+def test_platt_agrees_with_scikit_learn():
+    scores, labels = scores_and_labels(500)
+    peer = LogisticRegression().fit(scores[:, None], labels)
+    peer.coef_, peer.intercept_ = np.ones((1, 1)), np.zeros(1)  # its decision is now the score
+    peer = CalibratedClassifierCV(FrozenEstimator(peer), method="sigmoid", ensemble=False)
+    expected = peer.fit(scores[:, None], labels).predict_proba(scores[:, None])[:, 1]
+    ours = fit_platt(scores, labels, np.ones(500), np.eye(2))(scores)
+    assert_allclose(ours, expected, atol=2e-3)
+
+
+def test_platt_undoes_known_noise():
+    scores, labels = scores_and_labels(60_000)
+    noise = np.array([[0.7, 0.3], [0.1, 0.9]])
+    noisy, _ = flip_labels(labels, noise, random_state=0)
+    fitted = fit_platt(scores, noisy, np.ones(len(scores)), noise)
+    assert_allclose([fitted.slope, fitted.offset], [2.0, 0.5], atol=0.1)
+
+
+def test_isotonic_undoes_known_noise():
+    scores, labels = scores_and_labels(60_000)
+    noise = np.array([[0.7, 0.3], [0.1, 0.9]])
+    noisy, _ = flip_labels(labels, noise, random_state=0)
+    fitted = fit_isotonic(scores, noisy, np.ones(len(scores)), noise)
+    error = np.abs(fitted(scores) - expit(2.0 * scores + 0.5))
+    assert error.mean() < 0.02
+
+
+@given(
+    calibrations,
+    noise_matrices(),
+    st.sampled_from(["normal", "constant", "separable", "tied", "reversed", "huge", "tiny"]),
+    st.integers(2, 60),
+)
+def test_any_scores_give_monotone_probabilities(name, noise, kind, n_rows):
+    random = np.random.RandomState(n_rows)
+    labels = np.arange(n_rows) % 2.0
+    normal = random.standard_normal(n_rows)
+    scores = {
+        "normal": normal,
+        "constant": np.full(n_rows, 3.0),
+        "separable": (2 * labels - 1) * (1 + np.abs(normal)),
+        "tied": np.round(normal),
+        "reversed": 1 - 2 * labels + 0.1 * normal,
+        "huge": 1e6 * normal,
+        "tiny": 1e-9 * normal,
+    }[kind]
+    calibration = CALIBRATIONS[name](scores, labels, random.gamma(1.0, size=n_rows), noise)
+    grid = np.linspace(scores.min() - 1, scores.max() + 1, 50)
+    probability = calibration(grid)
+    assert np.all((probability >= 0) & (probability <= 1))
+    assert np.all(np.diff(probability) >= -1e-12)
+    agreeing = agree_with_decision(probability, grid)
+    np.testing.assert_array_equal(agreeing > 1 - agreeing, grid > 0)
+
+
+@pytest.mark.parametrize("name", sorted(CALIBRATIONS))
+def test_weights_count_like_repetitions(name):
+    scores, labels = scores_and_labels(40)
+    weight = np.random.RandomState(1).randint(1, 4, size=40)
+    noise = np.array([[0.9, 0.1], [0.2, 0.8]])
+    weighted = CALIBRATIONS[name](scores, labels, weight.astype(float), noise)
+    repeated = CALIBRATIONS[name](
+        np.repeat(scores, weight), np.repeat(labels, weight), np.ones(weight.sum()), noise
+    )
+    assert_allclose(weighted(scores), repeated(scores), atol=1e-6)
+
+
+def test_platt_of_constant_scores_is_the_class_frequency():
+    labels = np.array([1.0] * 30 + [0.0] * 10)
+    probability = fit_platt(np.full(40, 7.0), labels, np.ones(40), np.eye(2))(np.array([7.0]))
+    assert_allclose(probability, 0.75, atol=0.02)  # Platt's smoothing moves it a little
