@@ -80,6 +80,8 @@ def check_binary_labels(y: Any, name: str = "y") -> tuple[NDArray[Any], NDArray[
             f"A classifier requires {name} to be passed, but the target {name} is None."
         )
     y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "O":
+        _check_label_objects(y, name)
     assert_all_finite(y, input_name=name)
     check_classification_targets(y)
     classes, encoded = np.unique(y, return_inverse=True)
@@ -96,6 +98,22 @@ def check_binary_labels(y: Any, name: str = "y") -> tuple[NDArray[Any], NDArray[
     return classes, encoded.astype(np.intp)
 
 
+def _check_label_objects(y: NDArray[Any], name: str) -> None:
+    """Refuse what cannot be sorted into classes: missing labels and labels of several types."""
+    # NaN differs from itself; None and pandas.NA are told apart by their types.
+    missing = [value is None or type(value).__name__ == "NAType" or value != value for value in y]
+    if any(missing):
+        raise ValueError(
+            f"Input {name} contains NaN or None in row {missing.index(True)}; give every row a "
+            "label or leave it out."
+        )
+    types = sorted({type(value).__name__ for value in y})
+    if "str" in types and len(types) > 1:
+        raise ValueError(
+            f"{name} mixes labels of the types {' and '.join(types)}; convert them to one type."
+        )
+
+
 def check_sample_weight(
     sample_weight: ArrayLike | None, encoded_labels: NDArray[np.intp]
 ) -> NDArray[np.float64]:
@@ -103,11 +121,11 @@ def check_sample_weight(
     n_rows = len(encoded_labels)
     if sample_weight is None:
         return np.ones(n_rows)
+    if isinstance(sample_weight, numbers.Real):
+        sample_weight = np.full(n_rows, sample_weight)
     weight: NDArray[np.float64] = check_array(
         sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
     )
-    if weight.ndim == 0:
-        weight = np.full(n_rows, float(weight))
     if weight.shape != (n_rows,):
         raise ValueError(
             f"sample_weight must hold one number per row, so its shape must be ({n_rows},), "
