@@ -199,7 +199,7 @@ class RBoostClassifier(AdditiveClassifier):
         with all_or_nothing(self):
             check_parameters(self, self._requirements)
             noise_matrix = check_noise_parameter(self.noise_matrix)
-            check_learner(self._base_learner(), self.sampling)
+            check_learner(self._base_learner(), self.sampling, self.max_samples)
             resumes = bool(self.warm_start and hasattr(self, "estimators_"))
             train, classes = training_table(self._check_X(X, reset=not resumes), y, sample_weight)
             trusted = trusted_table(X_trusted, y_trusted, classes, self._check_X)

@@ -15,9 +15,15 @@ from rboost.noise.matrix import Floats
 from rboost.tables import Table
 
 
-def check_learner(estimator: Any, sampling: str) -> None:
+def check_learner(estimator: Any, sampling: str, max_samples: float) -> None:
     """Fail with one sentence when the estimator cannot be boosted with this way of sampling."""
-    if isinstance(estimator, type) or not is_classifier(estimator):
+    if sampling == "uniform" and max_samples > 1:
+        raise ValueError(
+            f"max_samples must be at most 1 for sampling='uniform', which draws a row at most once,"
+            f" not {max_samples!r}."
+        )
+    is_instance = hasattr(estimator, "fit") and not isinstance(estimator, type)
+    if not is_instance or not is_classifier(estimator):
         raise ValueError(
             "estimator must be a scikit-learn classifier such as "
             f"DecisionTreeClassifier(max_depth=1), not {estimator!r}."
