@@ -42,6 +42,15 @@ def test_no_noise_and_same_seed():
     np.testing.assert_array_equal(first, second)
 
 
+def test_flips_do_not_depend_on_data_made_with_the_same_seed():
+    for seed in range(5):
+        uniform = np.random.RandomState(seed).uniform(size=5000)
+        noisy, flipped = flip_labels(uniform < 0.5, symmetric(0.3), random_state=seed)
+        assert abs(np.corrcoef(uniform, flipped)[0, 1]) < 0.06
+        assert abs(flipped[uniform < 0.5].mean() - 0.3) < 0.05
+        assert noisy.dtype == bool
+
+
 def test_labels_outside_the_classes_are_refused():
     with pytest.raises(ValueError, match="not in classes"):
         flip_labels([0, 1, 2], np.eye(2), classes=[0, 1])

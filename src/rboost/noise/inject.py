@@ -44,7 +44,7 @@ def flip_labels(
     >>> from rboost.noise import flip_labels, symmetric
     >>> noisy, flipped = flip_labels(["cat", "dog"] * 50, symmetric(0.2), random_state=0)
     >>> int(flipped.sum())
-    19
+    16
     """
     labels = np.asarray(y)
     if labels.ndim != 1:
@@ -60,6 +60,9 @@ def flip_labels(
     # exceeds a uniform draw. The last entry is 1 up to rounding; +inf makes it certain.
     cumulative = matrix.cumsum(axis=1)
     cumulative[:, -1] = np.inf
-    draws = check_random_state(random_state).uniform(size=len(labels))
+    # Data are often made with the same seed as the flips. A stream seeded by that stream's output
+    # keeps the flips independent of the data, which "noise at random" means.
+    seeds = check_random_state(random_state).randint(2**31, size=8, dtype=np.int64)
+    draws = np.random.RandomState(seeds).uniform(size=len(labels))
     observed_class = (draws[:, np.newaxis] >= cumulative[true_class]).sum(axis=1)
     return known[observed_class], observed_class != true_class
