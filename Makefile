@@ -3,11 +3,12 @@
 #   make test    lint, types, import rules and tests
 PYTHON ?= python3
 BIN := .venv/bin
+RUN := .venv/.run
 READY := .venv/.ready
 
 .PHONY: demo test lint types tests format clean
 
-demo: $(READY)
+demo: $(RUN)
 	$(BIN)/python examples/wrong_labels.py
 
 test: lint types tests
@@ -30,10 +31,15 @@ format: $(READY)
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
-# The stamp is written last, so an install that was interrupted is done again.
-$(READY): pyproject.toml
+# A stamp is written last, so an install that was interrupted is done again. What the demo needs is
+# less than what the tests need.
+$(RUN): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "rboost needs Python 3.11 or newer; name one with: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
 	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --editable ".[plots]"
+	touch $@
+
+$(READY): $(RUN)
 	$(BIN)/python -m pip install --quiet --editable ".[dev]"
 	touch $@

@@ -16,9 +16,9 @@ from sklearn.ensemble import AdaBoostClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from rboost import RBoostClassifier
-from rboost._progress import track
 from rboost.datasets import make_banana
 from rboost.noise import asymmetric, flip_labels
+from rboost.progress import track
 
 NOISE = asymmetric(0.3, from_class=0)
 N_TRUSTED = 30
@@ -87,12 +87,12 @@ def main() -> None:
             rates[name].append(getattr(model, "noise_matrix_", np.full((2, 2), np.nan)))
 
     print(f"400 rows, 30 % of class 0 labelled 1; mean of {REPEATS} repeats, 5000 test rows\n")
-    print(f"{'':28}{'accuracy %':>12}{'noise 0→1':>12}{'noise 1→0':>12}")
-    print(f"{'the truth':28}{'':>12}{NOISE[0, 1]:12.2f}{NOISE[1, 0]:12.2f}")
+    print(f"{'':28}{'accuracy %':>14}{'noise 0→1':>12}{'noise 1→0':>12}")
+    print(f"{'the truth':28}{'':>14}{NOISE[0, 1]:12.2f}{NOISE[1, 0]:12.2f}")
     for name in METHODS:
         matrix = np.mean(rates[name], axis=0)
         flips = "".join(f"{'–' if np.isnan(r) else f'{r:.2f}':>12}" for r in matrix[[0, 1], [1, 0]])
-        print(f"{name:28}{np.mean(accuracy[name]):12.1f}{flips}")
+        print(f"{name:28}{np.mean(accuracy[name]):8.1f} ± {np.std(accuracy[name]):3.1f}{flips}")
     draw(FIGURE, *shown)
     print(f"\nFigure: {FIGURE.resolve()}")
 

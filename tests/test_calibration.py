@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.special import expit
@@ -8,8 +8,15 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
-from rboost.calibration import CALIBRATIONS, agree_with_decision, fit_isotonic, fit_platt
-from rboost.noise import flip_labels
+from rboost.calibration import (
+    CALIBRATIONS,
+    agree_with_decision,
+    fit_isotonic,
+    fit_logistic,
+    fit_platt,
+)
+from rboost.losses import mixing_coefficients, population_minimiser
+from rboost.noise import flip_labels, observed_probability
 from tests.strategies import noise_matrices
 
 calibrations = st.sampled_from(sorted(CALIBRATIONS))
@@ -28,7 +35,7 @@ def test_platt_agrees_with_scikit_learn():
     peer.coef_, peer.intercept_ = np.ones((1, 1)), np.zeros(1)  # its decision is now the score
     peer = CalibratedClassifierCV(FrozenEstimator(peer), method="sigmoid", ensemble=False)
     expected = peer.fit(scores[:, None], labels).predict_proba(scores[:, None])[:, 1]
-    ours = fit_platt(scores, labels, np.ones(500), np.eye(2))(scores)
+    ours = fit_platt(scores, labels, np.ones(500), np.eye(2), np.eye(2))(scores)
     assert_allclose(ours, expected, atol=2e-3)
 
 
@@ -36,7 +43,7 @@ def test_platt_undoes_known_noise():
     scores, labels = scores_and_labels(60_000)
     noise = np.array([[0.7, 0.3], [0.1, 0.9]])
     noisy, _ = flip_labels(labels, noise, random_state=0)
-    fitted = fit_platt(scores, noisy, np.ones(len(scores)), noise)
+    fitted = fit_platt(scores, noisy, np.ones(len(scores)), noise, np.eye(2))
     assert_allclose([fitted.slope, fitted.offset], [2.0, 0.5], atol=0.1)
 
 
@@ -44,7 +51,7 @@ def test_isotonic_undoes_known_noise():
     scores, labels = scores_and_labels(60_000)
     noise = np.array([[0.7, 0.3], [0.1, 0.9]])
     noisy, _ = flip_labels(labels, noise, random_state=0)
-    fitted = fit_isotonic(scores, noisy, np.ones(len(scores)), noise)
+    fitted = fit_isotonic(scores, noisy, np.ones(len(scores)), noise, np.eye(2))
     error = np.abs(fitted(scores) - expit(2.0 * scores + 0.5))
     assert error.mean() < 0.02
 
@@ -68,7 +75,9 @@ def test_any_scores_give_monotone_probabilities(name, noise, kind, n_rows):
         "huge": 1e6 * normal,
         "tiny": 1e-9 * normal,
     }[kind]
-    calibration = CALIBRATIONS[name](scores, labels, random.gamma(1.0, size=n_rows), noise)
+    calibration = CALIBRATIONS[name](
+        scores, labels, random.gamma(1.0, size=n_rows), noise, noise @ mixing_coefficients(noise)
+    )
     grid = np.linspace(scores.min() - 1, scores.max() + 1, 50)
     probability = calibration(grid)
     assert np.all((probability >= 0) & (probability <= 1))
@@ -82,14 +91,39 @@ def test_weights_count_like_repetitions(name):
     scores, labels = scores_and_labels(40)
     weight = np.random.RandomState(1).randint(1, 4, size=40)
     noise = np.array([[0.9, 0.1], [0.2, 0.8]])
-    weighted = CALIBRATIONS[name](scores, labels, weight.astype(float), noise)
+    weighted = CALIBRATIONS[name](scores, labels, weight.astype(float), noise, np.eye(2))
     repeated = CALIBRATIONS[name](
-        np.repeat(scores, weight), np.repeat(labels, weight), np.ones(weight.sum()), noise
+        np.repeat(scores, weight),
+        np.repeat(labels, weight),
+        np.ones(weight.sum()),
+        noise,
+        np.eye(2),
     )
     assert_allclose(weighted(scores), repeated(scores), atol=1e-6)
 
 
+@given(noise_matrices(), st.floats(0.01, 0.99), st.sampled_from(["posterior", "paper"]))
+def test_logistic_inverts_the_minimiser_of_the_loss(noise, true, mixing):
+    """The score that minimises the expected loss leads back to the true probability."""
+    assume(mixing == "posterior" or noise[[0, 1], [1, 0]].max() < 0.45)
+    observed = observed_probability([[1 - true, true]], noise)[0, 1]
+    score = population_minimiser(np.array([observed]), noise, mixing)
+    link = noise @ mixing_coefficients(noise, mixing)
+    empty = np.zeros(0)
+    assert_allclose(fit_logistic(empty, empty, empty, noise, link)(score), true, atol=1e-6)
+
+
+def test_one_row_that_carries_all_the_weight():
+    scores, labels = scores_and_labels(40)
+    weight = 10.0 ** np.linspace(-150, 150, 40)
+    for name in CALIBRATIONS:
+        fitted = CALIBRATIONS[name](scores, labels, weight / weight.mean(), np.eye(2), np.eye(2))
+        assert np.all(np.isfinite(fitted(scores)))
+
+
 def test_platt_of_constant_scores_is_the_class_frequency():
     labels = np.array([1.0] * 30 + [0.0] * 10)
-    probability = fit_platt(np.full(40, 7.0), labels, np.ones(40), np.eye(2))(np.array([7.0]))
+    probability = fit_platt(np.full(40, 7.0), labels, np.ones(40), np.eye(2), np.eye(2))(
+        np.array([7.0])
+    )
     assert_allclose(probability, 0.75, atol=0.02)  # Platt's smoothing moves it a little

@@ -147,9 +147,17 @@ def test_scores_of_any_size_stay_finite(size):
         assert step_size(*terms.split(np.array([True, False, True]))) <= MAX_STEP
 
 
+def test_tiny_rates_do_not_drown_the_weights():
+    labels, scores = np.array([1.0, -1.0]), np.array([300.0, -301.0])
+    noise = np.array([[1 - 1e-300, 1e-300], [1e-300, 1 - 1e-300]])
+    terms = loss_terms(labels, scores, mixing_coefficients(noise), np.ones(2))
+    assert_allclose(max(terms.right.max(), terms.wrong.max()), 1)
+
+
 def test_steps_are_clamped():
     assert step_size(1.0, 0.0) == MAX_STEP
     assert step_size(1.0, 1e-300) == MAX_STEP
     assert step_size(0.4, 0.6) == 0
     assert step_size(0.5, 0.5) == 0
+    assert step_size(0.5 + 1e-15, 0.5 - 1e-15) == 0
     assert step_size(0.0, 0.0) == 0

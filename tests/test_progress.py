@@ -1,4 +1,4 @@
-from rboost._progress import track
+from rboost.progress import track
 
 
 def test_items_pass_through(capsys):

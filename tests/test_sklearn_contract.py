@@ -11,7 +11,7 @@ from rboost import RBoostClassifier, RobustLogisticRegression
 ESTIMATORS = [
     RobustLogisticRegression(),
     RobustLogisticRegression(noise_matrix=[[0.8, 0.2], [0.1, 0.9]]),
-    RobustLogisticRegression(solver="alternating", n_init=1, tol=1e-9),
+    RobustLogisticRegression(solver="alternating", n_init=1),
     RBoostClassifier(n_estimators=10),
     RBoostClassifier(n_estimators=10, noise_matrix=np.eye(2), calibration="logistic"),
     RBoostClassifier(n_estimators=10, calibration="isotonic", mixing="paper"),

@@ -31,6 +31,8 @@ BAD_DATA = {
     "one dimension": ((X[:, 0], Y), "Expected 2D array"),
     "negative weight": ((X, Y, np.where(Y == 0, -1, 1)), "must not be negative, but row 0 has -1"),
     "NaN weight": ((X, Y, np.where(Y == 0, np.nan, 1)), "sample_weight contains NaN"),
+    "infinite weights": ((X, Y, np.full(20, 1e308)), "infinite sum; divide it by its mean"),
+    "named weights": ((X, Y, "balanced"), "one number per row, not 'balanced'"),
     "weights": ((X, Y, np.ones(5)), r"shape must be \(20,\), not \(5,\)"),
     "all weight on one class": ((X, Y, Y), "positive weight"),
 }
@@ -83,3 +85,20 @@ def test_a_number_is_a_weight_for_every_row():
     one = RobustLogisticRegression(random_state=0, C=None).fit(X, Y, sample_weight=2.0)
     other = RobustLogisticRegression(random_state=0, C=None).fit(X, Y)
     np.testing.assert_allclose(one.coef_, other.coef_)
+
+
+@pytest.mark.parametrize(
+    ("y", "classes"),
+    [
+        (np.array([0, 1] * 10, dtype=object), [0, 1]),
+        (np.array([False, True] * 10, dtype=object), [False, True]),
+        (pd.Series([0, 1] * 10, dtype="Int64"), [0, 1]),
+        (pd.Series([False, True] * 10, dtype="boolean"), [False, True]),
+        (pd.Series(["n", "y"] * 10, dtype="category", index=range(40, 20, -1)), ["n", "y"]),
+    ],
+    ids=lambda value: str(getattr(value, "dtype", value)),
+)
+def test_labels_in_any_wrapping_keep_their_type(y, classes):
+    found = RBoostClassifier(n_estimators=2).fit(X, y).classes_
+    np.testing.assert_array_equal(found, classes)
+    assert type(found.tolist()[0]) is type(classes[0])

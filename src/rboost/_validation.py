@@ -17,6 +17,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import assert_all_finite, check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
+from rboost._typing import Floats, Integers
+
 
 @dataclass(frozen=True)
 class OneOf:
@@ -26,7 +28,7 @@ class OneOf:
 
     def accepts(self, value: Any) -> bool:
         """Whether the value satisfies the requirement."""
-        return isinstance(value, (str, bool, type(None))) and value in self.choices
+        return isinstance(value, (str, bool, np.bool_)) and value in self.choices
 
     def __str__(self) -> str:
         return "one of " + ", ".join(repr(choice) for choice in self.choices)
@@ -34,12 +36,12 @@ class OneOf:
 
 @dataclass(frozen=True)
 class Number:
-    """The value is a number in (low, high], or [low, high] when ``closed``."""
+    """The value is a finite number above ``low``, or at least ``low`` when ``closed``."""
 
     low: float
-    high: float = np.inf
     integer: bool = False
     closed: bool = False
+    finite: bool = True
     optional: bool = False
 
     def accepts(self, value: Any) -> bool:
@@ -51,16 +53,27 @@ class Number:
             return False
         number = float(value)
         above = self.low <= number if self.closed else self.low < number
-        return above and number <= self.high
+        return above and (np.isfinite(number) or not self.finite)
 
     def __str__(self) -> str:
-        kind = "an integer" if self.integer else "a number"
+        kind = "an integer" if self.integer else "a finite number" if self.finite else "a number"
         bound = f"of at least {self.low}" if self.closed else f"above {self.low}"
-        upper = "" if np.isinf(self.high) else f" and at most {self.high}"
-        return f"{kind} {bound}{upper}" + (", or None" if self.optional else "")
+        return f"{kind} {bound}" + (", or None" if self.optional else "")
 
 
-Requirements = Mapping[str, OneOf | Number]
+@dataclass(frozen=True)
+class Switch:
+    """The value is True or False, or a whole number that says how much."""
+
+    def accepts(self, value: Any) -> bool:
+        """Whether the value satisfies the requirement."""
+        return isinstance(value, (bool, np.bool_, numbers.Integral)) and int(value) >= 0
+
+    def __str__(self) -> str:
+        return "True, False or a whole number"
+
+
+Requirements = Mapping[str, OneOf | Number | Switch]
 
 
 def check_parameters(estimator: BaseEstimator, requirements: Requirements) -> None:
@@ -73,21 +86,24 @@ def check_parameters(estimator: BaseEstimator, requirements: Requirements) -> No
             )
 
 
-def check_binary_labels(y: Any, name: str = "y") -> tuple[NDArray[Any], NDArray[np.intp]]:
+def check_binary_labels(y: Any, name: str = "y") -> tuple[NDArray[Any], Integers]:
     """Return the two classes, sorted, and the position of each label among them."""
     if y is None:
         raise ValueError(
             f"A classifier requires {name} to be passed, but the target {name} is None."
         )
+    if hasattr(y, "to_numpy"):
+        y = y.to_numpy()  # nullable columns of a frame keep whole numbers whole that way
     y = column_or_1d(y, warn=True)
     if y.dtype.kind == "O":
-        _check_label_objects(y, name)
+        y = plain_labels(y, name)
     assert_all_finite(y, input_name=name)
     check_classification_targets(y)
     classes, encoded = np.unique(y, return_inverse=True)
     if len(classes) == 1:
         raise ValueError(
-            f"{name} holds only one class, {classes[0]!r}; a classifier needs rows of two classes."
+            f"{name} holds only one class, {classes.tolist()[0]!r}; a classifier needs rows of two "
+            "classes."
         )
     if len(classes) > 2:
         raise ValueError(
@@ -98,8 +114,8 @@ def check_binary_labels(y: Any, name: str = "y") -> tuple[NDArray[Any], NDArray[
     return classes, encoded.astype(np.intp)
 
 
-def _check_label_objects(y: NDArray[Any], name: str) -> None:
-    """Refuse what cannot be sorted into classes: missing labels and labels of several types."""
+def plain_labels(y: NDArray[Any], name: str = "y") -> NDArray[Any]:
+    """Turn an array of objects into one of strings or numbers, if its values are of one kind."""
     # NaN differs from itself; None and pandas.NA are told apart by their types.
     missing = [value is None or type(value).__name__ == "NAType" or value != value for value in y]
     if any(missing):
@@ -112,18 +128,22 @@ def _check_label_objects(y: NDArray[Any], name: str) -> None:
         raise ValueError(
             f"{name} mixes labels of the types {' and '.join(types)}; convert them to one type."
         )
+    return np.array(y.tolist())
 
 
-def check_sample_weight(
-    sample_weight: ArrayLike | None, encoded_labels: NDArray[np.intp]
-) -> NDArray[np.float64]:
+def check_sample_weight(sample_weight: ArrayLike | None, encoded_labels: Integers) -> Floats:
     """Return one finite, non-negative weight per row, with some weight on each of the classes."""
     n_rows = len(encoded_labels)
     if sample_weight is None:
         return np.ones(n_rows)
     if isinstance(sample_weight, numbers.Real):
         sample_weight = np.full(n_rows, sample_weight)
-    weight: NDArray[np.float64] = check_array(
+    if isinstance(sample_weight, str):
+        raise ValueError(
+            f"sample_weight must hold one number per row, not {sample_weight!r}; scikit-learn's "
+            "compute_sample_weight makes such an array."
+        )
+    weight: Floats = check_array(
         sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
     )
     if weight.shape != (n_rows,):
@@ -136,6 +156,10 @@ def check_sample_weight(
             f"sample_weight must not be negative, but row {int(np.argmin(weight))} has "
             f"{weight.min():.6g}; use 0 to leave a row out."
         )
+    with np.errstate(over="ignore"):
+        total = weight.sum()
+    if not np.isfinite(total):
+        raise ValueError("sample_weight has an infinite sum; divide it by its mean.")
     if len(np.unique(encoded_labels[weight > 0])) < 2:
         raise ValueError(
             "sample_weight is zero on all rows but those of one class or none; give some rows of "

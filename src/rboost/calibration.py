@@ -1,8 +1,12 @@
 """Scores become probabilities of the true class: the three ways of section 3.4.
 
-A calibration is fitted to scores H, observed labels (0 or 1) and the noise matrix of those labels;
-the identity stands for labels that can be trusted. It is then a function from scores to p(y = 1),
-and never decreases.
+A calibration is fitted to scores H, observed labels (0 or 1), the noise matrix of those labels (the
+identity stands for labels that can be trusted) and the link matrix of the scores. It is then a
+function from scores to p(y = 1), and never decreases.
+
+The link matrix is the noise that the loss leaves in the score: with infinitely many rows σ(2H) is
+not p(y = 1) but p(y = 1) seen through it. For a noise matrix γ and mixing coefficients c it is γ·c;
+without noise the identity.
 """
 
 from __future__ import annotations
@@ -15,9 +19,9 @@ import numpy as np
 from scipy.special import expit
 from sklearn.isotonic import IsotonicRegression
 
+from rboost._typing import Floats
 from rboost.noise import true_probability
 from rboost.noise.likelihood import NoisyLogisticLoss
-from rboost.noise.matrix import Floats
 
 Calibration = Callable[[Floats], Floats]
 
@@ -28,15 +32,17 @@ SLOPE_PENALTY = 2 / 30**2
 
 @dataclass(frozen=True)
 class LogisticCalibration:
-    """p(y = 1) = σ(2H): the population minimiser of the exponential loss, inverted; not fitted.
+    """σ(2H) with the noise of the link taken out: the loss's minimiser inverted, nothing fitted.
 
     Section 3.4 prints σ(H), but the minimiser of eq. (9) is *half* the log-odds (Friedman, Hastie &
-    Tibshirani 1998). Under noise the mixture loss keeps scores small, so this is underconfident.
+    Tibshirani 1998).
     """
+
+    link_matrix: Floats
 
     def __call__(self, scores: Floats) -> Floats:
         """Return p(y = 1) for each score."""
-        return expit(2 * scores)
+        return _without_noise(expit(2 * scores), self.link_matrix)
 
 
 @dataclass(frozen=True)
@@ -60,23 +66,35 @@ class IsotonicCalibration:
 
     def __call__(self, scores: Floats) -> Floats:
         """Return p(y = 1) for each score."""
-        observed = self.curve.predict(scores)
-        return true_probability(np.column_stack([1 - observed, observed]), self.noise_matrix)[:, 1]
+        return _without_noise(self.curve.predict(scores), self.noise_matrix)
+
+
+def _without_noise(observed: Floats, noise_matrix: Floats) -> Floats:
+    return true_probability(np.column_stack([1 - observed, observed]), noise_matrix)[:, 1]
 
 
 def fit_logistic(
-    scores: Floats, labels: Floats, sample_weight: Floats, noise_matrix: Floats
+    scores: Floats,
+    labels: Floats,
+    sample_weight: Floats,
+    noise_matrix: Floats,
+    link_matrix: Floats,
 ) -> LogisticCalibration:
-    """Return the logistic calibration, which depends on nothing but the score."""
-    return LogisticCalibration()
+    """Return the logistic calibration, which looks at no row."""
+    return LogisticCalibration(link_matrix)
 
 
 def fit_platt(
-    scores: Floats, labels: Floats, sample_weight: Floats, noise_matrix: Floats
+    scores: Floats,
+    labels: Floats,
+    sample_weight: Floats,
+    noise_matrix: Floats,
+    link_matrix: Floats,
 ) -> PlattCalibration:
     """Fit slope and offset by maximum likelihood of the observed labels, the noise being known.
 
-    With the identity matrix this is Platt's method, his smoothed targets included.
+    With the identity as noise matrix this is Platt's method, his smoothed targets included. With
+    noise the likelihood may have several local maxima; this finds one.
     """
     n_positive = sample_weight @ labels
     n_negative = sample_weight @ (1 - labels)
@@ -115,7 +133,7 @@ def _fit_line(
     line = np.array([1.0, 0.0])
     value, gradient, hessian = evaluate(line)
     for _ in range(100):
-        step = np.linalg.solve(hessian, gradient)
+        step = np.linalg.lstsq(hessian, gradient)[0]  # a row alone may carry all the weight
         scale = min(1.0, 10.0 / np.abs(step).max()) if step.any() else 1.0
         while scale > 1e-10:
             candidate = evaluate(line - scale * step)
@@ -132,14 +150,18 @@ def _fit_line(
 
 
 def fit_isotonic(
-    scores: Floats, labels: Floats, sample_weight: Floats, noise_matrix: Floats
+    scores: Floats,
+    labels: Floats,
+    sample_weight: Floats,
+    noise_matrix: Floats,
+    link_matrix: Floats,
 ) -> IsotonicCalibration:
     """Fit a non-decreasing curve to the observed labels by least squares."""
     curve = IsotonicRegression(y_min=0, y_max=1, increasing=True, out_of_bounds="clip")
     return IsotonicCalibration(curve.fit(scores, labels, sample_weight), noise_matrix)
 
 
-CALIBRATIONS: dict[str, Callable[[Floats, Floats, Floats, Floats], Calibration]] = {
+CALIBRATIONS: dict[str, Callable[[Floats, Floats, Floats, Floats, Floats], Calibration]] = {
     "logistic": fit_logistic,
     "platt": fit_platt,
     "isotonic": fit_isotonic,

@@ -19,11 +19,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rboost._typing import Floats
 from rboost.noise import check_noise_matrix, posterior
-from rboost.noise.matrix import Floats
 
 # A larger step needs a weighted error below what float64 can tell from zero.
 MAX_STEP = float(-np.log(np.finfo(np.float64).eps) / 2)
+# A smaller one is what rounding makes of a learner that cannot improve anything.
+MIN_STEP = 1e-12
 
 
 def _paper_coefficients(noise_matrix: Floats) -> Floats:
@@ -64,6 +66,11 @@ class LossTerms:
         return self.right - self.wrong
 
     @property
+    def at_minimum(self) -> bool:
+        """Whether the weights are but rounding: every row is where its own loss is smallest."""
+        return bool(np.abs(self.row_weights).sum() <= 1e-14 * (self.right + self.wrong).sum())
+
+    @property
     def loss(self) -> float:
         """The loss of eq. (10); infinite when it exceeds float64."""
         with np.errstate(over="ignore"):
@@ -86,24 +93,19 @@ def loss_terms(
 ) -> LossTerms:
     """Evaluate both exponentials of every row, eq. (13) and (15)–(18).
 
-    Only ratios matter to boosting, so the larger exponential is scaled to at most 1. Scores of any
-    size are safe: what is negligible becomes 0, nothing overflows.
+    Only ratios matter to boosting, so the largest term is scaled to 1 before the sample weights
+    come in. Scores of any size are safe: what is negligible becomes 0, nothing overflows.
     """
     is_positive = (labels > 0).astype(np.intp)
-    right = coefficients[is_positive, is_positive]
-    wrong = coefficients[is_positive, 1 - is_positive]
-    if sample_weight is not None:
-        right, wrong = sample_weight * right, sample_weight * wrong
     margin = labels * scores
-    log_scale = max(
-        np.max(-margin, where=right > 0, initial=-np.inf),
-        np.max(margin, where=wrong > 0, initial=-np.inf),
-    )
-    # Where a coefficient is 0 its exponential may exceed the scale; 0 · e^0 is still 0.
+    with np.errstate(divide="ignore"):  # log 0 = −inf is the right answer for a coefficient of 0
+        log_coefficients = np.log(coefficients)
+    log_right = log_coefficients[is_positive, is_positive] - margin
+    log_wrong = log_coefficients[is_positive, 1 - is_positive] + margin
+    log_scale = float(max(log_right.max(), log_wrong.max()))
+    weight = 1.0 if sample_weight is None else sample_weight
     return LossTerms(
-        right * np.exp(np.minimum(-margin - log_scale, 0)),
-        wrong * np.exp(np.minimum(margin - log_scale, 0)),
-        float(log_scale),
+        weight * np.exp(log_right - log_scale), weight * np.exp(log_wrong - log_scale), log_scale
     )
 
 
@@ -111,14 +113,15 @@ def step_size(falling: float, rising: float) -> float:
     """The step α that minimises falling·e^(−α) + rising·e^α, the closed form of eq. (14).
 
     α = ½·ln(falling / rising). The paper solves eq. (14) numerically; multiplied by e^α it is
-    linear in e^(2α). Never negative: a learner worse than chance gets 0. At most ``MAX_STEP``: a
-    perfect learner has rising = 0.
+    linear in e^(2α). Never negative: a learner no better than chance gets 0. At most ``MAX_STEP``:
+    a perfect learner has rising = 0.
     """
     if falling <= rising:
         return 0.0
     if rising <= 0:
         return MAX_STEP
-    return float(min((np.log(falling) - np.log(rising)) / 2, MAX_STEP))
+    step = float(np.log(falling) - np.log(rising)) / 2
+    return 0.0 if step < MIN_STEP else min(step, MAX_STEP)
 
 
 def population_minimiser(

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rboost._typing import Floats, Integers
 from rboost._validation import check_binary_labels, check_sample_weight
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -30,6 +29,18 @@ def training_table(X: Any, y: Any, sample_weight: Any) -> tuple[Table, NDArray[A
     weight = check_sample_weight(sample_weight, encoded)
     rows = weight > 0
     return Table(X if rows.all() else X[rows], _signed(encoded[rows]), weight[rows]), classes
+
+
+def weights_as_counts(table: Table, largest: float = 1e6) -> Table:
+    """Scale weights that cannot be numbers of repetitions, by their mean, to a mean of 1.
+
+    A weight of 2 means a row that stands there twice, and calibration on 400 rows is surer than on
+    4. Weights that sum to 1, or of any scale that no count has, can only mean shares.
+    """
+    mean = table.sample_weight.mean()
+    if 1 <= mean <= largest:
+        return table
+    return replace(table, sample_weight=table.sample_weight / mean)
 
 
 def trusted_table(
@@ -57,12 +68,12 @@ def trusted_table(
     return Table(X_trusted, _signed(encoded), np.ones(len(encoded)))
 
 
-def _check_lengths(X: Any, y: NDArray[np.intp], X_name: str, y_name: str) -> None:
+def _check_lengths(X: Any, y: Integers, X_name: str, y_name: str) -> None:
     if X.shape[0] != len(y):
         raise ValueError(
             f"{X_name} has {X.shape[0]} rows but {y_name} has {len(y)}; pass one label a row."
         )
 
 
-def _signed(encoded: NDArray[np.intp]) -> Floats:
+def _signed(encoded: Integers) -> Floats:
     return np.where(encoded > 0, 1.0, -1.0)

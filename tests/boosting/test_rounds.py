@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from numpy.testing import assert_allclose
 
-from rboost.boosting.rounds import USELESS_LEARNERS, Algorithm, State, boost, boost_round
+from rboost.boosting.rounds import USELESS_LEARNERS, Choices, State, boost, boost_round
 from rboost.losses import loss_terms, mixing_coefficients
 from rboost.tables import Table
 from tests.strategies import boosting_states, noise_matrices
@@ -18,8 +18,8 @@ class Votes:
         return (self.votes[X] > 0).astype(int)
 
 
-def algorithm(fit_learner, mixing="posterior", learning_rate=1.0, update_noise=None):
-    return Algorithm(
+def choices(fit_learner, mixing="posterior", learning_rate=1.0, update_noise=None):
+    return Choices(
         fit_learner, update_noise or (lambda state: state.noise_matrix), mixing, learning_rate
     )
 
@@ -36,7 +36,7 @@ def test_a_round_is_algorithm_1(state, noise):
 
     table = Table(np.arange(len(labels)), labels, sample_weight)
     after, found = boost_round(
-        State(scores, noise), table, None, algorithm(fit_learner, mixing="paper")
+        State(scores, noise), table, None, choices(fit_learner, mixing="paper")
     )
 
     w00 = sample_weight * noise[0, 0] * np.exp(-scores)  # eq. (13)
@@ -65,7 +65,7 @@ def test_the_loss_never_increases(state, noise):
     labels, scores, sample_weight, votes = state
     table = Table(np.arange(len(labels)), labels, sample_weight)
     after, _ = boost_round(
-        State(scores, noise), table, None, algorithm(lambda targets, weights: Votes(votes))
+        State(scores, noise), table, None, choices(lambda targets, weights: Votes(votes))
     )
     coefficients = mixing_coefficients(noise)
     before = loss_terms(labels, scores, coefficients, sample_weight).loss
@@ -83,7 +83,7 @@ def run(learners, n_rounds=30, noise=None):
         State(np.zeros(2), noise),
         two_rows(),
         None,
-        algorithm(lambda targets, weights: next(learners)),
+        choices(lambda targets, weights: next(learners)),
         range(1, n_rounds + 1),
     )
 
@@ -104,12 +104,32 @@ def test_useless_learners_are_skipped_and_end_it_when_they_go_on():
     np.testing.assert_array_equal(result.state.scores, 0)
 
 
+def test_a_count_of_useless_learners_survives_a_break():
+    useless = Votes(np.array([1.0, 1.0]))
+    first = run([useless] * 6, n_rounds=6)
+    assert first.stop_reason == "all 6 rounds done, 6 of them without a learner better than chance"
+    assert first.state.useless == 6
+    second = boost(
+        first.state, two_rows(), None, choices(lambda targets, weights: useless), range(7, 20)
+    )
+    assert second.n_rounds == USELESS_LEARNERS
+
+
+def test_rows_at_their_minimum_end_it():
+    rate = 0.1
+    noise = np.array([[1 - rate, rate], [rate, 1 - rate]])
+    result = run([Votes(np.array([1.0, -1.0]))] * 30, noise=noise)
+    assert len(result.rounds) == 1
+    assert result.finished
+    assert "minimum of its loss" in result.stop_reason or "chance" in result.stop_reason
+
+
 def test_one_good_learner_among_useless_ones_counts():
     noise = np.array([[0.9, 0.1], [0.1, 0.9]])
     useless, good = Votes(np.array([1.0, 1.0])), Votes(np.array([1.0, -1.0]))
     result = run([useless] * 5 + [good] + [useless] * 30, noise=noise)
     assert len(result.rounds) == 1
-    assert result.n_rounds == 6 + USELESS_LEARNERS
+    assert result.n_rounds == 7  # after the good one every row is where its loss is smallest
 
 
 def test_with_noise_even_a_perfect_learner_gets_a_finite_step():

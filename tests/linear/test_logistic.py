@@ -104,13 +104,24 @@ def test_separable_data_without_penalty_stays_finite():
     assert model.score(X, y) == 1
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_constant_column_and_single_feature():
     X, _, noisy = noisy_table(300, np.eye(2))
-    model = RobustLogisticRegression(random_state=0).fit(
-        np.column_stack([X, np.full(300, 7.0)]), noisy
-    )
-    assert np.all(np.isfinite(model.coef_))
+    for C in [None, 1.0]:
+        model = RobustLogisticRegression(C=C, solver="alternating", n_init=1, random_state=0).fit(
+            np.column_stack([X, np.full(300, 7.0)]), noisy
+        )
+        assert np.all(np.isfinite(model.coef_))
+        assert_allclose(model.coef_[0, -1], 0, atol=1e-6)
     assert np.all(np.isfinite(RobustLogisticRegression().fit(X[:, :1], noisy).coef_))
+
+
+def test_values_too_large_to_square_are_named():
+    X, _, noisy = noisy_table(300, np.eye(2))
+    with pytest.raises(ValueError, match="Column 1 of X holds values too large to square"):
+        RobustLogisticRegression().fit(X * [1, 1e200, 1, 1, 1], noisy)
+    model = RobustLogisticRegression(C=None, random_state=0).fit(X * 1e140, noisy)
+    assert model.score(X * 1e140, noisy) > 0.8
 
 
 def test_string_labels_and_agreement_of_predictions():
@@ -120,6 +131,7 @@ def test_string_labels_and_agreement_of_predictions():
     np.testing.assert_array_equal(model.classes_, names)
     best = names[model.predict_proba(X).argmax(axis=1)]
     np.testing.assert_array_equal(model.predict(X), best)
+    assert_allclose(np.exp(model.predict_log_proba(X)), model.predict_proba(X))
     assert (model.predict(X) == names[y]).mean() > 0.8
 
 
@@ -140,7 +152,7 @@ def test_it_says_when_it_did_not_converge():
         ({"solver": "magic"}, "solver of .* must be one of 'lbfgs', 'alternating'"),
         ({"noise_matrix": "guess"}, "noise_matrix must be 'estimate' or a 2×2 array"),
         ({"noise_matrix": [[0.5, 0.5], [0.5, 0.5]]}, "must sum to less than 1"),
-        ({"tol": -1.0}, "tol of .* must be a number above 0"),
+        ({"tol": -1.0}, "tol of .* must be a finite number above 0"),
     ],
 )
 def test_bad_parameters_are_named(parameters, message):

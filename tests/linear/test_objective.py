@@ -1,8 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
-from scipy.optimize import approx_fprime, check_grad
+from scipy.optimize import check_grad
+from scipy.special import expit
 
 from rboost.linear.objective import NoisyLogisticObjective
 
@@ -32,10 +35,10 @@ def test_gradient_matches_numerical_derivative(fixed_noise, fit_intercept, C):
         )
 
         def value(parameters):
-            return problem.value_and_gradient(parameters)[0]
+            return problem.at(parameters).value
 
         def gradient(parameters):
-            return problem.value_and_gradient(parameters)[1]
+            return problem.at(parameters).gradient
 
         assert check_grad(value, gradient, at) < 1e-5 * max(1, np.abs(gradient(at)).max())
 
@@ -43,16 +46,14 @@ def test_gradient_matches_numerical_derivative(fixed_noise, fit_intercept, C):
 def test_sparse_and_dense_agree():
     dense, scattered = objective(), objective(to_sparse=True)
     at = np.random.RandomState(3).standard_normal(7)
-    for one, other in zip(
-        dense.value_and_gradient(at), scattered.value_and_gradient(at), strict=True
-    ):
-        assert_allclose(one, other, rtol=1e-6)
+    assert_allclose(dense.at(at).value, scattered.at(at).value, rtol=1e-6)
+    assert_allclose(dense.at(at).gradient, scattered.at(at).gradient, rtol=1e-6)
 
 
 def test_rates_always_satisfy_the_constraint():
     problem = objective()
     for extreme in [(-700.0, 5.0), (30.0, 30.0), (-40.0, -40.0)]:
-        _, _, noise = problem.unpack(np.concatenate([np.zeros(5), extreme]))
+        noise = problem.noise_matrix(np.concatenate([np.zeros(5), extreme]))
         assert_allclose(noise.sum(axis=1), 1)
         assert noise[0, 1] + noise[1, 0] <= 1
         assert np.all(noise >= 0)
@@ -61,16 +62,29 @@ def test_rates_always_satisfy_the_constraint():
 def test_penalty_acts_on_the_coefficients_in_the_units_of_x():
     free, penalised = objective(C=None), objective(C=0.5)
     at = np.random.RandomState(4).standard_normal(7)
-    coef, _, _ = penalised.unpack(at)
+    coef, _ = penalised.linear_model(at[:5])
     expected = coef @ coef / (2 * 0.5 * penalised.weight_sum)
-    difference = penalised.value_and_gradient(at)[0] - free.value_and_gradient(at)[0]
+    difference = penalised.at(at).value - free.at(at).value
     assert_allclose(difference, expected, rtol=1e-9)
 
 
-def test_margin_is_what_unpack_says():
+def test_margins_are_those_of_the_linear_model():
     problem = objective()
     at = np.random.RandomState(5).standard_normal(7)
-    coef, intercept, _ = problem.unpack(at)
-    assert_allclose(problem.margin(at), problem.X @ coef + intercept)
-    slope = approx_fprime(at, lambda p: problem.margin(p)[0])
-    assert_allclose(slope[-2:], 0, atol=1e-6)  # the rates do not move the margin
+    coef, intercept = problem.linear_model(at[:5])
+    assert_allclose(problem.at(at).margins, problem.X @ coef + intercept)
+
+
+def test_curvature_is_the_second_derivative_at_expected_labels():
+    """Fisher's curvature is exact where the targets are the model's own probabilities."""
+    random = np.random.RandomState(6)
+    at, direction = random.standard_normal(5), random.standard_normal(5)
+    problem = objective(fixed_noise=FIXED)
+    positive = expit(problem.margins(at))
+    expected = FIXED[0, 1] * (1 - positive) + FIXED[1, 1] * positive
+    problem = replace(problem, observed=expected)
+    h = 1e-4
+    slopes = [problem.at(at + step * direction).gradient @ direction for step in [-h, h]]
+    assert_allclose(
+        problem.at(at).curvature(direction), (slopes[1] - slopes[0]) / (2 * h), rtol=1e-5
+    )

@@ -51,10 +51,20 @@ def test_flips_do_not_depend_on_data_made_with_the_same_seed():
         assert noisy.dtype == bool
 
 
-def test_labels_outside_the_classes_are_refused():
-    with pytest.raises(ValueError, match="not in classes"):
-        flip_labels([0, 1, 2], np.eye(2), classes=[0, 1])
-    with pytest.raises(ValueError, match="for 2 classes but there are 3"):
-        flip_labels([0, 1, 2], np.eye(2))
-    with pytest.raises(ValueError, match="one-dimensional"):
-        flip_labels([[0, 1]], np.eye(2))
+@pytest.mark.parametrize(
+    ("y", "classes", "message"),
+    [
+        ([0, 1, 2], [0, 1], "not in classes"),
+        ([0, 1, 2], None, r"for 2 classes but there are 3"),
+        ([1, 1], None, r"there are 1; where a class does not occur.*classes="),
+        ([], None, r"there are 0"),
+        ([0, 1], [0, 0], "there are 1"),
+        ([[0, 1]], None, "one-dimensional"),
+        (["a", None], None, "NaN or None in row 1"),
+        ([0.0, np.nan], None, "y contains NaN"),
+    ],
+    ids=str,
+)
+def test_labels_that_do_not_fit_are_refused(y, classes, message):
+    with pytest.raises(ValueError, match=message):
+        flip_labels(y, np.eye(2), classes=classes)

@@ -97,6 +97,7 @@ def test_validation_copies():
         ([[1, 0, 0], [0, 1, 0]], "must be square"),
         ([1, 0], "must be square"),
         ("nonsense", "square array of numbers"),
+        (0.3, r"symmetric\(rate\) makes one"),
         ([[0.5, 0.5, 0], [0.5, 0.5, 0], [0, 0, 1]], "two classes are observed alike"),
     ],
 )
@@ -110,15 +111,34 @@ def test_wrong_number_of_classes_is_named():
         check_noise_matrix(np.eye(3), n_classes=2)
 
 
-@pytest.mark.parametrize("rate", [-0.1, 1.1, np.nan])
+@pytest.mark.parametrize("rate", [-0.1, 1.1, np.nan, None, "a"])
 def test_a_rate_is_a_probability(rate):
     with pytest.raises(ValueError, match="flip rate is a probability"):
         symmetric(rate)
 
 
-def test_from_class_is_a_position():
+@pytest.mark.parametrize("from_class", [2, -1, True, 0.5, "cat"])
+def test_from_class_is_a_position(from_class):
     with pytest.raises(ValueError, match="class position from 0 to 1"):
-        asymmetric(0.1, from_class=2)
+        asymmetric(0.1, from_class=from_class)
+
+
+@pytest.mark.parametrize("convert", [observed_probability, true_probability])
+@pytest.mark.parametrize(
+    ("probability", "message"),
+    [
+        ([[0.2, 0.3, 0.5]], "one column for each of the 2 classes"),
+        (0.5, "one column for each"),
+        ([[5.0, 7.0]], "sum to 1"),
+        ([[0.0, 0.0]], "sum to 1"),
+        ([[np.nan, 1.0]], "sum to 1"),
+        ([[-0.5, 1.5]], "must not be negative"),
+    ],
+    ids=str,
+)
+def test_probabilities_are_checked(convert, probability, message):
+    with pytest.raises(ValueError, match=message):
+        convert(probability, np.eye(2))
 
 
 def test_prior_must_fit():

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, gen_batches, get_tags
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rboost.noise.matrix import Floats
+from rboost._typing import Floats
 
 # Rows predicted at a time. The blocks do not depend on n_jobs, so neither do the results.
 BLOCK_ROWS = 8192
@@ -87,6 +87,11 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> Floats:
         """Probability of each class, shape (n_samples, 2); agrees with ``predict``."""
         return self._to_probabilities(self.decision_function(X))
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Logarithm of the probability of each class."""
+        with np.errstate(divide="ignore"):  # a probability of 0 has the logarithm −inf
+            return np.log(self.predict_proba(X))
 
     def staged_decision_function(self, X: Any) -> Iterator[Floats]:
         """Yield the scores after each base learner."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -13,18 +15,26 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from rboost._progress import track
-from rboost._validation import Number, OneOf, Requirements, all_or_nothing, check_parameters
+from rboost._typing import Floats
+from rboost._validation import (
+    Number,
+    OneOf,
+    Requirements,
+    Switch,
+    all_or_nothing,
+    check_parameters,
+)
 from rboost.boosting.additive import AdditiveClassifier
 from rboost.boosting.learners import check_learner, fit_learner
 from rboost.boosting.noise_updates import NOISE_UPDATES, calibrate, keep_noise
-from rboost.boosting.rounds import Algorithm, Boosted, State, boost, vote
+from rboost.boosting.rounds import Choices, State, boost, initial_state, vote
 from rboost.boosting.sampling import SAMPLINGS
 from rboost.calibration import CALIBRATIONS, agree_with_decision
-from rboost.losses import MIXINGS
+from rboost.losses import MIXINGS, mixing_coefficients
 from rboost.noise import symmetric
-from rboost.noise.matrix import Floats, check_noise_parameter
-from rboost.tables import Table, training_table, trusted_table
+from rboost.noise.matrix import check_noise_parameter
+from rboost.progress import track
+from rboost.tables import Table, training_table, trusted_table, weights_as_counts
 
 # Where estimation of the flip rates starts; the paper does not say. It must not be 0, which the
 # multiplicative updates never leave.
@@ -40,7 +50,7 @@ class RBoostClassifier(AdditiveClassifier):
     Parameters
     ----------
     estimator : classifier, default=None
-        The base learner, cloned and fitted once a round on classes 0 and 1. Any scikit-learn
+        The base learner, cloned and fitted once a round on an array and classes 0 and 1. Any
         classifier that takes ``sample_weight``; with ``sampling="weights"`` any at all. None means
         ``DecisionTreeClassifier(max_depth=1)``, as in scikit-learn's AdaBoost.
     n_estimators : int, default=150
@@ -64,7 +74,7 @@ class RBoostClassifier(AdditiveClassifier):
         which is the same for symmetric noise only.
     calibration : {"platt", "logistic", "isotonic"}, default="platt"
         How scores become probabilities, in ``predict_proba`` and in step 5 of the "paper" noise
-        estimator. It never changes the prediction, which is the sign of the score.
+        estimator. The prediction is the sign of the score whatever the calibration.
     random_state : int, RandomState instance or None, default=None
         Seed of the sampling and of the base learners.
     n_jobs : int, default=None
@@ -119,7 +129,6 @@ class RBoostClassifier(AdditiveClassifier):
     noise_matrix_history_: Floats
     stop_reason_: str
     n_iter_: int
-    _finished: bool
 
     _requirements: ClassVar[Requirements] = {
         "n_estimators": Number(1, integer=True, closed=True),
@@ -129,8 +138,8 @@ class RBoostClassifier(AdditiveClassifier):
         "noise_estimator": OneOf(tuple(NOISE_UPDATES)),
         "mixing": OneOf(tuple(MIXINGS)),
         "calibration": OneOf(tuple(CALIBRATIONS)),
-        "warm_start": OneOf((True, False)),
-        "verbose": Number(0, integer=True, closed=True),
+        "warm_start": Switch(),
+        "verbose": Switch(),
     }
 
     def __init__(
@@ -184,7 +193,8 @@ class RBoostClassifier(AdditiveClassifier):
         y : array-like of shape (n_samples,)
             Observed labels of two classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights; a row with weight 0 is left out.
+            Non-negative weights; a row with weight 0 is left out, one with weight 2 counts twice.
+            Weights that are no counts, with a mean below 1 or above a million, are divided by it.
         X_trusted : {array-like, sparse matrix} of shape (n_trusted, n_features), default=None
             Rows whose labels are known to be right. Probabilities are calibrated on them and not on
             X, which also repairs the "paper" estimate of the noise matrix (section 4.3).
@@ -198,39 +208,43 @@ class RBoostClassifier(AdditiveClassifier):
         """
         with all_or_nothing(self):
             check_parameters(self, self._requirements)
-            noise_matrix = check_noise_parameter(self.noise_matrix)
+            fixed_noise = check_noise_parameter(self.noise_matrix)
             check_learner(self._base_learner(), self.sampling, self.max_samples)
             resumes = bool(self.warm_start and hasattr(self, "estimators_"))
             train, classes = training_table(self._check_X(X, reset=not resumes), y, sample_weight)
+            train = weights_as_counts(train)
             trusted = trusted_table(X_trusted, y_trusted, classes, self._check_X)
+            noise_name = "estimate" if fixed_noise is None else fixed_noise.tolist()
+            fitted_on = (len(train.labels), classes.tolist(), noise_name)
             if resumes:
-                self._check_resumed(classes)
-            self.classes_ = classes
-            state = self._first_state(train, trusted, noise_matrix, resumes)
-            algorithm = self._algorithm(train, trusted, noise_matrix)
-            if not (resumes and self._finished):
-                numbers = range(self.n_iter_ + 1, self.n_estimators + 1)
-                bar = track(numbers, len(numbers), "Boosting", enabled=bool(self.verbose))
-                boosted = boost(state, train, trusted, algorithm, bar)
-                self._store(boosted)
-                state = boosted.state
+                self._check_resumed(fitted_on)
+            else:
+                self._reset(classes, fixed_noise)
+                self._fitted_on = fitted_on
+            state = self._run(self._state(train, trusted), train, trusted)
             self._calibration = calibrate(
-                state, train, trusted, self.calibration, self.noise_matrix_
+                state,
+                train,
+                trusted,
+                self.calibration,
+                noise_matrix=self.noise_matrix_,
+                link_matrix=self.noise_matrix_
+                @ mixing_coefficients(self.noise_matrix_, self.mixing),
             )
         if not self.estimators_:
             warnings.warn(
                 f"No base learner was kept ({self.stop_reason_}), so every row is predicted as "
-                f"{self.classes_[0]!r}; try another estimator.",
+                f"{self.classes_.tolist()[0]!r}; try another estimator or other features.",
                 stacklevel=2,
             )
         return self
 
-    def _check_resumed(self, classes: NDArray[Any]) -> None:
-        """Fail when a fit that is continued cannot be."""
-        if not np.array_equal(classes, self.classes_):
+    def _check_resumed(self, fitted_on: tuple[Any, ...]) -> None:
+        """Fail when a fit that is to be continued cannot be."""
+        if fitted_on != self._fitted_on:
             raise ValueError(
-                f"warm_start continues a fit on the classes {self.classes_}, but y holds {classes};"
-                " fit a new estimator."
+                "warm_start continues a fit on the same rows, classes and noise_matrix, but one of "
+                "them changed; set warm_start=False to fit anew."
             )
         if self.n_estimators < self.n_iter_:
             raise ValueError(
@@ -238,32 +252,55 @@ class RBoostClassifier(AdditiveClassifier):
                 f"than the {self.n_iter_} already run; raise n_estimators."
             )
 
-    def _first_state(
-        self, train: Table, trusted: Table | None, noise_matrix: Floats | None, resumes: bool
-    ) -> State:
-        """Start from score 0, or from the rounds of the fit that is continued."""
-        if not resumes:
-            self.estimators_ = []
-            self.estimator_weights_ = np.zeros(0)
-            self.estimator_errors_ = np.zeros(0)
-            self.noise_matrix_ = symmetric(INITIAL_RATE) if noise_matrix is None else noise_matrix
-            self.noise_matrix_history_ = np.zeros((0, 2, 2))
-            self.n_iter_ = 0
-            self._random_state = check_random_state(self.random_state)
-        elif noise_matrix is not None:
-            self.noise_matrix_ = noise_matrix
-        return State(
+    def _reset(self, classes: NDArray[Any], fixed_noise: Floats | None) -> None:
+        """Forget an earlier fit."""
+        self.classes_ = classes
+        self.estimators_ = []
+        self.estimator_weights_ = np.zeros(0)
+        self.estimator_errors_ = np.zeros(0)
+        self.noise_matrix_ = symmetric(INITIAL_RATE) if fixed_noise is None else fixed_noise
+        self.noise_matrix_history_ = np.zeros((0, 2, 2))
+        self.n_iter_ = 0
+        self._useless, self._finished = 0, False
+        self._random_state = check_random_state(self.random_state)
+
+    def _state(self, train: Table, trusted: Table | None) -> State:
+        """The state after the rounds there already are; scores are summed in the same order."""
+        state = initial_state(train, trusted, self.noise_matrix_)
+        return replace(
+            state,
             scores=self._scores(train.X),
-            noise_matrix=self.noise_matrix_,
             trusted_scores=None if trusted is None else self._scores(trusted.X),
+            useless=self._useless,
         )
 
-    def _algorithm(
-        self, train: Table, trusted: Table | None, noise_matrix: Floats | None
-    ) -> Algorithm:
-        """Choose the parts of Algorithm 1."""
-        update = keep_noise if noise_matrix is not None else NOISE_UPDATES[self.noise_estimator]
-        return Algorithm(
+    def _run(self, state: State, train: Table, trusted: Table | None) -> State:
+        """Run the rounds that are still to run, keep what they found, return the state after."""
+        numbers = range(self.n_iter_ + 1, self.n_estimators + 1)
+        if self._finished or not numbers:
+            return state
+        # A copy, so that a fit that fails or is interrupted leaves the generator where it was.
+        self._random_state = copy.deepcopy(self._random_state)
+        bar = track(numbers, len(numbers), "Boosting", enabled=bool(self.verbose))
+        boosted = boost(state, train, trusted, self._choices(train, trusted), bar)
+        rounds = boosted.rounds
+        self.estimators_ = self.estimators_ + [new.learner for new in rounds]
+        self.estimator_weights_ = np.append(self.estimator_weights_, [new.step for new in rounds])
+        self.estimator_errors_ = np.append(self.estimator_errors_, [new.error for new in rounds])
+        self.noise_matrix_history_ = np.concatenate(
+            [self.noise_matrix_history_, *(new.noise_matrix[np.newaxis] for new in rounds)]
+        )
+        self.noise_matrix_ = boosted.state.noise_matrix
+        self.stop_reason_ = boosted.stop_reason
+        self.n_iter_ = boosted.n_rounds
+        self._useless, self._finished = boosted.state.useless, boosted.finished
+        return boosted.state
+
+    def _choices(self, train: Table, trusted: Table | None) -> Choices:
+        """The parts of Algorithm 1 that the parameters name."""
+        is_estimated = isinstance(self.noise_matrix, str)
+        update = NOISE_UPDATES[self.noise_estimator] if is_estimated else keep_noise
+        return Choices(
             fit_learner=partial(
                 fit_learner,
                 self._base_learner(),
@@ -279,20 +316,6 @@ class RBoostClassifier(AdditiveClassifier):
             learning_rate=self.learning_rate,
         )
 
-    def _store(self, boosted: Boosted) -> None:
-        """Append what the new rounds found."""
-        rounds = boosted.rounds
-        self.estimators_ = self.estimators_ + [new.learner for new in rounds]
-        self.estimator_weights_ = np.append(self.estimator_weights_, [new.step for new in rounds])
-        self.estimator_errors_ = np.append(self.estimator_errors_, [new.error for new in rounds])
-        self.noise_matrix_history_ = np.concatenate(
-            [self.noise_matrix_history_, *(new.noise_matrix[np.newaxis] for new in rounds)]
-        )
-        self.noise_matrix_ = boosted.state.noise_matrix
-        self.stop_reason_ = boosted.stop_reason
-        self._finished = boosted.finished
-        self.n_iter_ = boosted.n_rounds
-
     def _contributions(self, X: Any) -> Iterator[Floats]:
         for step, learner in zip(self.estimator_weights_, self.estimators_, strict=True):
             yield step * vote(learner, X)
@@ -304,12 +327,13 @@ class RBoostClassifier(AdditiveClassifier):
     def feature_importances_(self) -> Floats:
         """Mean importance over the base learners, weighted by their step sizes."""
         check_is_fitted(self)
-        # Constant learners, fitted where a sample held one class, have no importances to add.
-        importances = [
-            step * learner.feature_importances_
+        # Constant learners, fitted where a sample held one class, have no importances.
+        weighted = [
+            (step, learner.feature_importances_)
             for step, learner in zip(self.estimator_weights_, self.estimators_, strict=True)
             if hasattr(learner, "feature_importances_")
         ]
-        if not importances:
+        if not weighted:
             raise AttributeError("The base learners have no feature_importances_.")
-        return np.sum(importances, axis=0) / self.estimator_weights_.sum()
+        steps, importances = map(np.array, zip(*weighted, strict=True))
+        return steps @ importances / steps.sum()

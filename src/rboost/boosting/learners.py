@@ -10,8 +10,8 @@ from sklearn.base import clone, is_classifier
 from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import has_fit_parameter
 
+from rboost._typing import Floats
 from rboost.boosting.sampling import SAMPLINGS
-from rboost.noise.matrix import Floats
 from rboost.tables import Table
 
 
@@ -19,8 +19,8 @@ def check_learner(estimator: Any, sampling: str, max_samples: float) -> None:
     """Fail with one sentence when the estimator cannot be boosted with this way of sampling."""
     if sampling == "uniform" and max_samples > 1:
         raise ValueError(
-            f"max_samples must be at most 1 for sampling='uniform', which draws a row at most once,"
-            f" not {max_samples!r}."
+            "max_samples is a fraction and must be at most 1 for sampling='uniform', "
+            f"not {max_samples!r}."
         )
     is_instance = hasattr(estimator, "fit") and not isinstance(estimator, type)
     if not is_instance or not is_classifier(estimator):
@@ -54,22 +54,26 @@ def fit_learner(
     classes = (targets[rows] > 0).astype(np.intp)
     learner = clone(estimator)
     _set_random_states(learner, random_state)
+    X = train.X if isinstance(rows, slice) else train.X[rows]  # a slice would copy a sparse X
     if row_weights is None:
-        return _choice(learner, classes).fit(train.X[rows], classes)
+        return _choice(learner, classes).fit(X, classes)
     row_weights = _scaled(row_weights, train.sample_weight[rows])
     learner = _choice(learner, classes[row_weights > 0])
-    return learner.fit(train.X[rows], classes, sample_weight=row_weights)
+    return learner.fit(X, classes, sample_weight=row_weights)
 
 
 def _scaled(weights: Floats, sample_weight: Floats) -> Floats:
     """Scale boosting weights to the total of the sample weights, on a grid of steps of 2⁻³².
 
-    Sums of multiples of a power of two are exact, in any order. So a tree that finds two splits
+    Multiples of a power of two are summed exactly, in any order. So a tree that finds two splits
     equally good finds them so, and takes the same one, whatever the order of the rows, and whether
-    a row has weight 2 or stands there twice.
+    a row has weight 2 or stands there twice (for whole sample weights of up to a million rows; else
+    up to rounding). Weights below 10⁻¹⁰ of the mean become 0.
     """
-    if not weights.any():  # rows so well fitted that their weights vanished: all alike
+    largest = weights.max()
+    if largest <= 0:  # a sample of rows so well fitted that their weights vanished: all alike
         return sample_weight
+    weights = weights / largest  # they may all be close to the smallest number there is
     scale = sample_weight.sum() / weights.sum()
     return sample_weight * np.ldexp(np.round(np.ldexp(weights / sample_weight * scale, 32)), -32)
 

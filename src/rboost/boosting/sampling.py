@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from rboost.noise.matrix import Floats
+from rboost._typing import Floats
 
 Rows = NDArray[np.intp] | slice
 

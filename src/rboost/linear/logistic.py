@@ -7,12 +7,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
+from scipy.special import expit, log_expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rboost._typing import Floats
 from rboost._validation import (
     Number,
     OneOf,
@@ -22,7 +23,7 @@ from rboost._validation import (
 )
 from rboost.linear.objective import NoisyLogisticObjective
 from rboost.linear.solver import SOLVERS, Solution
-from rboost.noise.matrix import Floats, check_noise_parameter
+from rboost.noise.matrix import check_noise_parameter
 from rboost.tables import training_table
 
 
@@ -89,7 +90,7 @@ class RobustLogisticRegression(ClassifierMixin, BaseEstimator):
     """
 
     _requirements: ClassVar[Requirements] = {
-        "C": Number(0, optional=True),
+        "C": Number(0, finite=False, optional=True),
         "fit_intercept": OneOf((True, False)),
         "solver": OneOf(tuple(SOLVERS)),
         "n_init": Number(1, integer=True, closed=True),
@@ -154,7 +155,8 @@ class RobustLogisticRegression(ClassifierMixin, BaseEstimator):
                 noise_matrix,
             )
             solution = self._solve(objective)
-            coef, intercept, self.noise_matrix_ = objective.unpack(solution.parameters)
+            coef, intercept = objective.linear_model(solution.parameters[: objective.n_linear])
+            self.noise_matrix_ = objective.noise_matrix(solution.parameters)
             self.coef_, self.intercept_ = coef[np.newaxis], np.array([intercept])
             self.n_iter_, self.loss_ = solution.n_iter, solution.loss
         return self
@@ -175,7 +177,7 @@ class RobustLogisticRegression(ClassifierMixin, BaseEstimator):
             )
             for trial in range(1 if convex else self.n_init)
         ]
-        best = min(solutions, key=lambda solution: solution.loss)
+        best = min(solutions, key=lambda solution: np.nan_to_num(solution.loss, nan=np.inf))
         if not best.converged:
             warnings.warn(
                 f"RobustLogisticRegression stopped at max_iter={self.max_iter} before it converged;"
@@ -189,11 +191,11 @@ class RobustLogisticRegression(ClassifierMixin, BaseEstimator):
         self, objective: NoisyLogisticObjective, random_state: np.random.RandomState, trial: int
     ) -> Floats:
         """Packed parameters to start from: β ~ N(0, 1), flip rates of a few tenths."""
-        n_linear = objective.n_features + self.fit_intercept
-        linear = random_state.standard_normal(n_linear)
+        linear = random_state.standard_normal(objective.n_linear)
+        linear[np.flatnonzero(objective.columns.constant)] = 0  # nothing would move it from there
         rates = random_state.uniform(0.05, 0.4, size=2)
         if trial == 0 and self.solver == "lbfgs":
-            linear, rates = np.zeros(n_linear), np.array([0.1, 0.1])
+            linear, rates = np.zeros(objective.n_linear), np.array([0.1, 0.1])
         if objective.fixed_noise is not None:
             return linear
         return np.concatenate([linear, np.log(rates) - np.log(1 - rates.sum())])
@@ -217,3 +219,8 @@ class RobustLogisticRegression(ClassifierMixin, BaseEstimator):
         """
         log_odds = self.decision_function(X)
         return np.column_stack([expit(-log_odds), expit(log_odds)])
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Logarithm of the probability of the true class."""
+        log_odds = self.decision_function(X)
+        return np.column_stack([log_expit(-log_odds), log_expit(log_odds)])

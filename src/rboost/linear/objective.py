@@ -16,19 +16,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import softmax
 
+from rboost._typing import Floats
 from rboost.noise.likelihood import NoisyLogisticLoss
-from rboost.noise.matrix import Floats
 
 
 def rates_to_matrix(rates: Floats) -> Floats:
     """Build the noise matrix from (γ01, γ10)."""
     return np.array([[1 - rates[0], rates[0]], [rates[1], 1 - rates[1]]])
+
+
+class Columns(NamedTuple):
+    """Weighted mean and standard deviation of each column of X; 1 for those that are constant."""
+
+    mean: Floats
+    scale: Floats
+    constant: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -46,9 +55,9 @@ class NoisyLogisticObjective:
     fixed_noise: Floats | None
 
     @property
-    def n_features(self) -> int:
-        """Number of columns of X."""
-        return int(self.X.shape[1])
+    def n_linear(self) -> int:
+        """Number of parameters before the flip rates: coefficients and intercept."""
+        return int(self.X.shape[1]) + self.fit_intercept
 
     @cached_property
     def weight_sum(self) -> float:
@@ -56,48 +65,112 @@ class NoisyLogisticObjective:
         return float(self.sample_weight.sum())
 
     @cached_property
-    def _moments(self) -> tuple[Floats, Floats]:
-        """Weighted mean and standard deviation of each column; constant columns get 1."""
-        share = self.sample_weight / self.weight_sum
-        mean = np.asarray(self.X.T @ share).ravel()
-        if sparse.issparse(self.X):
-            variance = np.asarray(self.X.multiply(self.X).T @ share).ravel() - mean**2
-        else:
-            variance = share @ (self.X - mean) ** 2
-        constant = variance <= 1e-12 * (mean**2 + 1e-300)
-        return mean, np.sqrt(np.where(constant, 1.0, variance))
+    def share(self) -> Floats:
+        """The weight of each row as a share of the total."""
+        return self.sample_weight / self.weight_sum
 
-    def unpack(self, parameters: Floats) -> tuple[Floats, float, Floats]:
-        """Return the coefficients and the intercept in the units of X, and the noise matrix."""
-        mean, scale = self._moments
-        coef = parameters[: self.n_features] / scale
-        intercept = float(parameters[self.n_features] - mean @ coef) if self.fit_intercept else 0.0
-        if self.fixed_noise is not None:
-            return coef, intercept, self.fixed_noise
-        return coef, intercept, rates_to_matrix(softmax(np.append(parameters[-2:], 0.0))[:2])
+    @cached_property
+    def penalty(self) -> float:
+        """Factor on ½·‖coef‖²."""
+        return 0.0 if self.C is None else 1 / (self.C * self.weight_sum)
 
-    def margin(self, parameters: Floats) -> Floats:
-        """βᵀxᵢ for each row."""
-        coef, intercept, _ = self.unpack(parameters)
+    @cached_property
+    def columns(self) -> Columns:
+        """What the parameters are centred and scaled by."""
+        mean = np.asarray(self.X.T @ self.share).ravel()
+        with np.errstate(over="ignore"):
+            if sparse.issparse(self.X):
+                variance = self.X.multiply(self.X).T @ self.share - mean**2
+            else:
+                variance = self.share @ (self.X - mean) ** 2
+            if not np.all(np.isfinite(variance)):
+                raise ValueError(
+                    f"Column {int(np.argmin(np.isfinite(variance)))} of X holds values too large "
+                    "to square; divide it by a constant first."
+                )
+            constant = variance <= 1e-12 * mean**2
+        return Columns(mean, np.sqrt(np.where(constant, 1.0, variance)), constant)
+
+    def linear_model(self, linear: Floats) -> tuple[Floats, float]:
+        """Coefficients and intercept in the units of X."""
+        mean, scale, _ = self.columns
+        coef = linear[: self.X.shape[1]] / scale
+        return coef, float(linear[-1] - mean @ coef) if self.fit_intercept else 0.0
+
+    def margins(self, linear: Floats) -> Floats:
+        """βᵀxᵢ of each row; linear in ``linear``."""
+        coef, intercept = self.linear_model(linear)
         return self.X @ coef + intercept
 
-    def value_and_gradient(self, parameters: Floats) -> tuple[float, Floats]:
-        """Return the objective and its gradient with respect to the packed parameters."""
-        mean, scale = self._moments
-        coef, intercept, noise_matrix = self.unpack(parameters)
-        rows = NoisyLogisticLoss(self.X @ coef + intercept, self.observed, noise_matrix)
-        share = self.sample_weight / self.weight_sum
-        penalty = 0.0 if self.C is None else 1 / (self.C * self.weight_sum)
-        value = share @ rows.loss() + 0.5 * penalty * (coef @ coef)
+    def noise_matrix(self, parameters: Floats) -> Floats:
+        """The noise matrix, fixed or packed into the parameters."""
+        if self.fixed_noise is not None:
+            return self.fixed_noise
+        return rates_to_matrix(softmax(np.append(parameters[self.n_linear :], 0.0))[:2])
 
-        residual = share * rows.by_margin()
-        by_coef = np.asarray(self.X.T @ residual).ravel() + penalty * coef  # eq. (4)
-        gradient = [by_coef / scale]
-        if self.fit_intercept:
-            total = residual.sum()
-            gradient = [(by_coef - mean * total) / scale, np.array([total])]
-        if self.fixed_noise is None:
-            rates = np.array([noise_matrix[0, 1], noise_matrix[1, 0]])
-            by_rates = rows.by_rates() @ share
-            gradient.append(rates * (by_rates - rates @ by_rates))  # through the softmax
-        return float(value), np.concatenate(gradient)
+    def at(self, parameters: Floats) -> Point:
+        """Evaluate the objective."""
+        return Point(self, parameters)
+
+
+@dataclass(frozen=True)
+class Point:
+    """The objective and its derivatives at one value of the packed parameters."""
+
+    objective: NoisyLogisticObjective
+    parameters: Floats
+
+    @cached_property
+    def _linear(self) -> Floats:
+        return self.parameters[: self.objective.n_linear]
+
+    @cached_property
+    def margins(self) -> Floats:
+        """βᵀxᵢ of each row."""
+        return self.objective.margins(self._linear)
+
+    @cached_property
+    def noise_matrix(self) -> Floats:
+        """The noise matrix here."""
+        return self.objective.noise_matrix(self.parameters)
+
+    @cached_property
+    def _rows(self) -> NoisyLogisticLoss:
+        return NoisyLogisticLoss(self.margins, self.objective.observed, self.noise_matrix)
+
+    @cached_property
+    def value(self) -> float:
+        """The objective."""
+        coef, _ = self.objective.linear_model(self._linear)
+        return float(
+            self.objective.share @ self._rows.loss() + 0.5 * self.objective.penalty * (coef @ coef)
+        )
+
+    @cached_property
+    def linear_gradient(self) -> Floats:
+        """Gradient by coefficients and intercept, eq. (4)."""
+        mean, scale, _ = self.objective.columns
+        coef, _ = self.objective.linear_model(self._linear)
+        residual = self.objective.share * self._rows.by_margin()
+        by_coef = np.asarray(self.objective.X.T @ residual).ravel() + self.objective.penalty * coef
+        if not self.objective.fit_intercept:
+            return by_coef / scale
+        total = residual.sum()
+        return np.append((by_coef - mean * total) / scale, total)
+
+    @cached_property
+    def gradient(self) -> Floats:
+        """Gradient by all packed parameters."""
+        if self.objective.fixed_noise is not None:
+            return self.linear_gradient
+        rates = np.array([self.noise_matrix[0, 1], self.noise_matrix[1, 0]])
+        by_rates = self._rows.by_rates() @ self.objective.share
+        by_logits = rates * (by_rates - rates @ by_rates)  # through the softmax
+        return np.concatenate([self.linear_gradient, by_logits])
+
+    def curvature(self, direction: Floats) -> float:
+        """Expected second derivative along a change of coefficients and intercept."""
+        change = self.objective.margins(direction)
+        coef, _ = self.objective.linear_model(direction)
+        curvature = self.objective.share * self._rows.curvature()
+        return float(curvature @ change**2 + self.objective.penalty * (coef @ coef))

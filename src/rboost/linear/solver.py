@@ -11,9 +11,10 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from rboost.linear.objective import NoisyLogisticObjective
+from rboost._typing import Floats
+from rboost.linear.objective import NoisyLogisticObjective, Point
 from rboost.noise import multiplicative_update
-from rboost.noise.matrix import Floats, keep_informative
+from rboost.noise.matrix import keep_informative
 
 # Conjugate-gradient steps between two updates of the noise matrix; the paper does not say how many.
 STEPS_BETWEEN_UPDATES = 5
@@ -33,8 +34,13 @@ def solve_jointly(
     objective: NoisyLogisticObjective, start: Floats, max_iter: int, tol: float
 ) -> Solution:
     """Minimise over coefficients and flip rates together, by L-BFGS."""
+
+    def value_and_gradient(parameters: Floats) -> tuple[float, Floats]:
+        point = objective.at(parameters)
+        return point.value, point.gradient
+
     found = minimize(
-        objective.value_and_gradient,
+        value_and_gradient,
         start,
         jac=True,
         method="L-BFGS-B",
@@ -51,43 +57,63 @@ def solve_alternating(
 
     The method of section 2. EM is slow near its end, so this usually stops short of the optimum.
     """
-    parameters = start.copy()
-    loss, gradient = objective.value_and_gradient(parameters)
-    n_linear = objective.n_features + objective.fit_intercept
-    n_iter, converged = 0, False
-    while n_iter < max_iter and not converged:
-        rates = parameters[n_linear:]
-
-        def linear_part(linear: Floats, rates: Floats = rates) -> tuple[float, Floats]:
-            value, full_gradient = objective.value_and_gradient(np.concatenate([linear, rates]))
-            return value, full_gradient[:n_linear]
-
-        found = minimize(
-            linear_part,
-            parameters[:n_linear],
-            jac=True,
-            method="CG",
-            options={"maxiter": STEPS_BETWEEN_UPDATES, "gtol": tol},
-        )
-        parameters = np.concatenate([found.x, rates])
+    point = objective.at(start.copy())
+    n_iter = 0
+    while n_iter < max_iter:
+        n_steps = min(STEPS_BETWEEN_UPDATES, max_iter - n_iter)
+        moved = _conjugate_gradient(point, n_steps, tol)
         if objective.fixed_noise is None:
-            parameters[n_linear:] = _updated_rates(objective, parameters)
-        previous_loss = loss
-        loss, gradient = objective.value_and_gradient(parameters)
-        n_iter += max(int(found.nit), 1)
-        converged = bool(loss >= previous_loss or np.abs(gradient).max() <= tol)
-    return Solution(parameters, loss, n_iter, converged)
+            moved = objective.at(
+                np.concatenate([moved.parameters[: objective.n_linear], _updated_rates(moved)])
+            )
+        n_iter += n_steps
+        if moved.value >= point.value:  # rounding, or a rate that was pulled back
+            return Solution(point.parameters, point.value, n_iter, converged=True)
+        point = moved
+        if np.abs(point.gradient).max() <= tol:
+            return Solution(point.parameters, point.value, n_iter, converged=True)
+    return Solution(point.parameters, point.value, n_iter, converged=False)
 
 
-def _updated_rates(objective: NoisyLogisticObjective, parameters: Floats) -> Floats:
+def _conjugate_gradient(point: Point, n_steps: int, tol: float) -> Point:
+    """Take Polak–Ribière steps on the linear parameters, the noise matrix held fixed.
+
+    The length of a step is Newton's, from the expected second derivative along the direction; it is
+    halved while the loss would grow.
+    """
+    objective, n_linear = point.objective, point.objective.n_linear
+    direction = -point.linear_gradient
+    for _ in range(n_steps):
+        gradient = point.linear_gradient
+        if np.abs(gradient).max() <= tol:
+            break
+        if gradient @ direction >= 0:
+            direction = -gradient
+        length = -(gradient @ direction) / max(point.curvature(direction), 1e-300)
+        while length > 1e-12:
+            moved = point.parameters.copy()
+            moved[:n_linear] += length * direction
+            candidate = objective.at(moved)
+            if candidate.value <= point.value:
+                break
+            length /= 2
+        else:
+            break
+        change = candidate.linear_gradient - gradient
+        momentum = max(0.0, float(candidate.linear_gradient @ change / (gradient @ gradient)))
+        direction = momentum * direction - candidate.linear_gradient
+        point = candidate
+    return point
+
+
+def _updated_rates(point: Point) -> Floats:
     """Apply eq. (5)–(7) and return the packed rates (u, v)."""
-    _, _, noise_matrix = objective.unpack(parameters)
-    positive = expit(objective.margin(parameters))
+    positive = expit(point.margins)
     updated = multiplicative_update(
-        noise_matrix,
+        point.noise_matrix,
         np.column_stack([1 - positive, positive]),
-        objective.observed.astype(np.intp),
-        objective.sample_weight,
+        point.objective.observed.astype(np.intp),
+        point.objective.sample_weight,
     )
     updated = keep_informative(updated)
     rates = np.clip([updated[0, 1], updated[1, 0]], 1e-300, None)  # a rate of 0 has no logarithm

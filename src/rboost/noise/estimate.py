@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rboost.noise.matrix import Floats, observed_probability
+from rboost._typing import Floats
+from rboost.noise.matrix import observed_probability
 
 
 def multiplicative_update(
@@ -32,6 +33,7 @@ def multiplicative_update(
     sample_weight : ndarray of shape (n_rows,), default=None
         Weight of each row in the sums.
     """
+    noise_matrix, true_probability = np.asarray(noise_matrix), np.asarray(true_probability)
     mixture = observed_probability(true_probability, noise_matrix)
     responsibility = np.zeros_like(mixture)
     rows = np.arange(len(mixture))

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
+from sklearn.utils import assert_all_finite, check_random_state
 
+from rboost._validation import plain_labels
 from rboost.noise.matrix import check_noise_matrix
 
 
@@ -49,11 +50,19 @@ def flip_labels(
     labels = np.asarray(y)
     if labels.ndim != 1:
         raise ValueError(f"y must be one-dimensional, but its shape is {labels.shape}.")
+    if labels.dtype.kind == "O":
+        labels = plain_labels(labels)
+    assert_all_finite(labels, input_name="y")
+    matrix = check_noise_matrix(noise_matrix, informative=False)
     known = np.unique(labels) if classes is None else np.asarray(classes)
-    matrix = check_noise_matrix(noise_matrix, n_classes=len(known), informative=False)
+    if len(known) != len(matrix) or len(np.unique(known)) < len(known):
+        raise ValueError(
+            f"noise_matrix is for {len(matrix)} classes but there are {len(np.unique(known))}; "
+            "where a class does not occur in y, name all of them with classes=[...]."
+        )
     is_class = labels[:, np.newaxis] == known
     if not is_class.any(axis=1).all():
-        raise ValueError("y holds labels that are not in classes; list every class there.")
+        raise ValueError("y holds labels that are not in classes; name every class there.")
     true_class = is_class.argmax(axis=1)
 
     # Inverse transform sampling: the observed class is the first whose cumulative probability

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import log_expit
 
-from rboost.noise.matrix import Floats
+from rboost._typing import Floats
 
 
 class NoisyLogisticLoss:

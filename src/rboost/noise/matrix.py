@@ -12,10 +12,12 @@ Class probabilities have shape (n_rows, n_classes) and rows that sum to 1.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+import numbers
 
-Floats = NDArray[np.float64]
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rboost._typing import Floats
 
 
 def check_noise_matrix(
@@ -48,6 +50,11 @@ def check_noise_matrix(
         raise ValueError(
             f"noise_matrix must be a square array of numbers, not {noise_matrix!r}."
         ) from error
+    if matrix.ndim == 0:
+        raise ValueError(
+            f"noise_matrix must be a square array, not {noise_matrix!r}; "
+            "rboost.noise.symmetric(rate) makes one from a rate."
+        )
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.shape[0] < 2:
         raise ValueError(
             f"noise_matrix must be square with one row per class, but its shape is {matrix.shape}."
@@ -120,6 +127,8 @@ def symmetric(rate: float, n_classes: int = 2) -> Floats:
            [0.2, 0.8]])
     """
     rate = _check_rate(rate)
+    if n_classes < 2:
+        raise ValueError(f"n_classes must be at least 2, not {n_classes!r}.")
     matrix = np.full((n_classes, n_classes), rate / (n_classes - 1))
     np.fill_diagonal(matrix, 1 - rate)
     return matrix
@@ -135,7 +144,8 @@ def asymmetric(rate: float, from_class: int, n_classes: int = 2) -> Floats:
            [0. , 1. ]])
     """
     rate = _check_rate(rate)
-    if not 0 <= from_class < n_classes:
+    is_position = isinstance(from_class, numbers.Integral) and not isinstance(from_class, bool)
+    if not (is_position and 0 <= from_class < n_classes):
         raise ValueError(
             f"from_class is a class position from 0 to {n_classes - 1}, not {from_class!r}."
         )
@@ -145,7 +155,7 @@ def asymmetric(rate: float, from_class: int, n_classes: int = 2) -> Floats:
 
 
 def _check_rate(rate: float) -> float:
-    if not 0 <= rate <= 1:
+    if not (isinstance(rate, numbers.Real) and 0 <= float(rate) <= 1):
         raise ValueError(f"A flip rate is a probability in [0, 1], not {rate!r}.")
     return float(rate)
 
@@ -158,19 +168,32 @@ def compose(first: ArrayLike, second: ArrayLike) -> Floats:
 
 def observed_probability(true_probability: ArrayLike, noise_matrix: ArrayLike) -> Floats:
     """p(ỹ = k | x) = Σⱼ p(y = j | x)·noise_matrix[j, k], eq. (1)."""
-    return np.asarray(true_probability) @ check_noise_matrix(noise_matrix, informative=False)
+    matrix = check_noise_matrix(noise_matrix, informative=False)
+    return _check_probabilities(true_probability, len(matrix)) @ matrix
 
 
 def true_probability(observed_probability: ArrayLike, noise_matrix: ArrayLike) -> Floats:
     """p(y = j | x) from p(ỹ = k | x): the inverse of :func:`observed_probability`.
 
-    Estimated probabilities can lie outside what the noise allows; those are moved to the nearest
-    allowed end, so that the result is always a distribution.
+    Estimated probabilities can lie outside what the noise allows; what would be negative becomes 0,
+    so that the result is always a distribution.
     """
     matrix = check_noise_matrix(noise_matrix)
-    unmixed = np.linalg.solve(matrix.T, np.asarray(observed_probability, dtype=np.float64).T).T
-    unmixed = np.clip(unmixed, 0, None)
+    observed = _check_probabilities(observed_probability, len(matrix))
+    unmixed = np.clip(np.linalg.solve(matrix.T, observed.T).T, 0, None)
     return unmixed / unmixed.sum(axis=-1, keepdims=True)
+
+
+def _check_probabilities(probability: ArrayLike, n_classes: int) -> Floats:
+    array = np.asarray(probability, dtype=np.float64)
+    if array.ndim == 0 or array.shape[-1] != n_classes:
+        raise ValueError(
+            f"Class probabilities must have one column for each of the {n_classes} classes, but "
+            f"their shape is {array.shape}."
+        )
+    if not np.allclose(array.sum(axis=-1), 1) or np.any(array < 0):
+        raise ValueError("Class probabilities must not be negative and must sum to 1 in each row.")
+    return array
 
 
 def posterior(noise_matrix: ArrayLike, prior: ArrayLike | None = None) -> Floats:
