@@ -77,7 +77,7 @@ class NoisyLogisticObjective:
     @cached_property
     def columns(self) -> Columns:
         """What the parameters are centred and scaled by."""
-        mean = np.asarray(self.X.T @ self.share).ravel()
+        mean = self.X.T @ self.share
         with np.errstate(over="ignore"):
             if sparse.issparse(self.X):
                 variance = self.X.multiply(self.X).T @ self.share - mean**2
@@ -110,7 +110,7 @@ class NoisyLogisticObjective:
 
     def at(self, parameters: Floats) -> Point:
         """Evaluate the objective."""
-        return Point(self, parameters)
+        return Point(self, parameters, self.noise_matrix(parameters))
 
 
 @dataclass(frozen=True)
@@ -119,8 +119,19 @@ class Point:
 
     objective: NoisyLogisticObjective
     parameters: Floats
+    noise_matrix: Floats
+
+    def moved(self, step: Floats) -> Point:
+        """The point a step of coefficients and intercept away; the flip rates stay."""
+        parameters = self.parameters.copy()
+        parameters[: len(step)] += step
+        return Point(self.objective, parameters, self.noise_matrix)
 
     @cached_property
+    def _coef(self) -> Floats:
+        return self.objective.linear_model(self._linear)[0]
+
+    @property
     def _linear(self) -> Floats:
         return self.parameters[: self.objective.n_linear]
 
@@ -130,29 +141,21 @@ class Point:
         return self.objective.margins(self._linear)
 
     @cached_property
-    def noise_matrix(self) -> Floats:
-        """The noise matrix here."""
-        return self.objective.noise_matrix(self.parameters)
-
-    @cached_property
     def _rows(self) -> NoisyLogisticLoss:
         return NoisyLogisticLoss(self.margins, self.objective.observed, self.noise_matrix)
 
     @cached_property
     def value(self) -> float:
         """The objective."""
-        coef, _ = self.objective.linear_model(self._linear)
-        return float(
-            self.objective.share @ self._rows.loss() + 0.5 * self.objective.penalty * (coef @ coef)
-        )
+        penalty = 0.5 * self.objective.penalty * (self._coef @ self._coef)
+        return float(self.objective.share @ self._rows.loss() + penalty)
 
     @cached_property
     def linear_gradient(self) -> Floats:
         """Gradient by coefficients and intercept, eq. (4)."""
         mean, scale, _ = self.objective.columns
-        coef, _ = self.objective.linear_model(self._linear)
         residual = self.objective.share * self._rows.by_margin()
-        by_coef = np.asarray(self.objective.X.T @ residual).ravel() + self.objective.penalty * coef
+        by_coef = self.objective.X.T @ residual + self.objective.penalty * self._coef
         if not self.objective.fit_intercept:
             return by_coef / scale
         total = residual.sum()

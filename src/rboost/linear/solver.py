@@ -81,7 +81,6 @@ def _conjugate_gradient(point: Point, n_steps: int, tol: float) -> Point:
     The length of a step is Newton's, from the expected second derivative along the direction; it is
     halved while the loss would grow.
     """
-    objective, n_linear = point.objective, point.objective.n_linear
     direction = -point.linear_gradient
     for _ in range(n_steps):
         gradient = point.linear_gradient
@@ -91,9 +90,7 @@ def _conjugate_gradient(point: Point, n_steps: int, tol: float) -> Point:
             direction = -gradient
         length = -(gradient @ direction) / max(point.curvature(direction), 1e-300)
         while length > 1e-12:
-            moved = point.parameters.copy()
-            moved[:n_linear] += length * direction
-            candidate = objective.at(moved)
+            candidate = point.moved(length * direction)
             if candidate.value <= point.value:
                 break
             length /= 2
