@@ -133,7 +133,7 @@ def _fit_line(
     line = np.array([1.0, 0.0])
     value, gradient, hessian = evaluate(line)
     for _ in range(100):
-        step = np.linalg.lstsq(hessian, gradient)[0]  # a row alone may carry all the weight
+        step = np.linalg.lstsq(hessian, gradient, rcond=None)[0]  # it may be singular
         scale = min(1.0, 10.0 / np.abs(step).max()) if step.any() else 1.0
         while scale > 1e-10:
             candidate = evaluate(line - scale * step)

@@ -32,11 +32,14 @@ class NoisyLogisticLoss:
     def __init__(self, margin: Floats, target: Floats, noise_matrix: Floats) -> None:
         self._target = target
         self._informative = noise_matrix[1, 1] - noise_matrix[0, 1]  # = γ00 − γ10
-        self._log_true = log_expit(-margin), log_expit(margin)
+        log_positive = log_expit(margin)
+        self._log_true = log_positive - margin, log_positive  # log σ(−m) = log σ(m) − m
         with np.errstate(divide="ignore"):  # log 0 = −inf is the right answer for a rate of 0
             log_noise = np.log(noise_matrix)
-        self._log_observed = tuple(
+        self._log_observed = tuple(  # eq. (3)
             np.logaddexp(log_noise[0, k] + self._log_true[0], log_noise[1, k] + self._log_true[1])
+            if noise_matrix[1 - k, k] > 0  # else there is but one term, and logaddexp is slow
+            else log_noise[k, k] + self._log_true[k]
             for k in (0, 1)
         )
 
