@@ -7,6 +7,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rboost import RBoostClassifier, RobustLogisticRegression
+from rboost.rivals import GentleBoostClassifier, ModestBoostClassifier
 
 ESTIMATORS = [
     RobustLogisticRegression(),
@@ -18,6 +19,8 @@ ESTIMATORS = [
     RBoostClassifier(LogisticRegression(), n_estimators=5),
     RBoostClassifier(RobustLogisticRegression(n_init=1), n_estimators=3, learning_rate=0.5),
     RBoostClassifier(n_estimators=10, sampling="uniform", max_samples=0.7),
+    GentleBoostClassifier(n_estimators=10),
+    ModestBoostClassifier(n_estimators=10),
     RBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=10, sampling="weights"),
 ]
 

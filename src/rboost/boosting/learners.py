@@ -57,12 +57,12 @@ def fit_learner(
     X = train.X if isinstance(rows, slice) else train.X[rows]  # a slice would copy a sparse X
     if row_weights is None:
         return _choice(learner, classes).fit(X, classes)
-    row_weights = _scaled(row_weights, train.sample_weight[rows])
+    row_weights = scaled_weights(row_weights, train.sample_weight[rows])
     learner = _choice(learner, classes[row_weights > 0])
     return learner.fit(X, classes, sample_weight=row_weights)
 
 
-def _scaled(weights: Floats, sample_weight: Floats) -> Floats:
+def scaled_weights(weights: Floats, sample_weight: Floats) -> Floats:
     """Scale boosting weights to the total of the sample weights, on a grid of steps of 2⁻³².
 
     Multiples of a power of two are summed exactly, in any order. So a tree that finds two splits

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
+
+from rboost._typing import Floats, Integers
+
+Seed = int | np.random.RandomState | None
 
 
 def make_banana(
-    n_samples: int = 400,
-    *,
-    spread: float = 0.35,
-    random_state: int | np.random.RandomState | None = None,
-) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    n_samples: int = 400, *, spread: float = 0.35, random_state: Seed = None
+) -> tuple[Floats, Integers]:
     """Two interlocked bananas in the plane, in the manner of the Banana benchmark set.
 
     Parameters
@@ -37,3 +37,30 @@ def make_banana(
     lower = np.column_stack([0.9 - np.cos(angle), 0.4 - np.sin(angle)])
     X = np.where(y[:, np.newaxis] == 0, upper, lower)
     return X + spread * rng.standard_normal((n_samples, 2)), y
+
+
+def make_twonorm(
+    n_samples: int = 7400, *, n_features: int = 20, random_state: Seed = None
+) -> tuple[Floats, Integers]:
+    """Breiman's Twonorm: two unit normals with means ±2/√n_features in every coordinate.
+
+    The best rule is the sign of the sum of the features, with an error of about 2.3 %.
+    """
+    rng = check_random_state(random_state)
+    y = rng.randint(2, size=n_samples)
+    mean = 2 / np.sqrt(n_features) * (2 * y - 1)
+    return mean[:, np.newaxis] + rng.standard_normal((n_samples, n_features)), y.astype(np.intp)
+
+
+def make_waveform(n_samples: int = 5000, *, random_state: Seed = None) -> tuple[Floats, Integers]:
+    """Breiman's waveforms: mixtures of two of three triangles over 21 points, with unit noise.
+
+    Class 1 is the first of the three mixtures, class 0 the other two.
+    """
+    rng = check_random_state(random_state)
+    triangles = np.array([np.maximum(6 - np.abs(np.arange(1, 22) - at), 0) for at in (7, 15, 11)])
+    mixture = rng.randint(3, size=n_samples)
+    first, second = np.array([(0, 1), (0, 2), (1, 2)])[mixture].T
+    share = rng.uniform(size=(n_samples, 1))
+    wave = share * triangles[first] + (1 - share) * triangles[second]
+    return wave + rng.standard_normal((n_samples, 21)), (mixture == 0).astype(np.intp)

@@ -1,0 +1,1 @@
+"""The experiments of the paper: what was run, how, and what came out."""

@@ -1,0 +1,225 @@
+"""Run the experiments piece by piece, in any order and on any number of processes.
+
+A piece of work is a :class:`Job`. Its result depends on the job and the options alone, so pieces
+can be run in parallel, killed and resumed without changing a number.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.parallel import Parallel, delayed
+
+from rboost._typing import Floats
+from rboost.datasets import BENCHMARKS
+from rboost.paper.methods import METHODS
+from rboost.paper.protocol import SETTINGS, Trial, make_trial
+from rboost.paper.store import Record, ResultStore, write_atomically
+from rboost.progress import track
+
+TABLE_SETTINGS = ("sym10", "sym30", "asym10", "asym30")
+CURVE_DATASETS = ("Banana", "Diabetes", "Twonorm", "Waveform")
+CURVE_METHODS = ("AdaBoost LR", "AdaBoost rLR", "rBoost-fixed rLR", "ModestBoost tree")
+BOUNDARY_METHODS = ("AdaBoost rLR", "rBoost-fixed rLR")
+BOUNDARY_GRID = 120
+TRUSTED_DATASETS = ("Banana", "Image", "Twonorm")
+TRUSTED_SIZES = (0, 10, 20, 50, 100)
+TRUSTED_METHOD = "rBoost rLR"
+PARTS = ("tables", "curves", "boundaries", "trusted")
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a run is asked for."""
+
+    repeats: int = 10
+    rounds: int = 150
+    protocol: str = "ida"
+    seed: int = 0
+    datasets: tuple[str, ...] = tuple(BENCHMARKS)
+    parts: tuple[str, ...] = PARTS
+
+
+@dataclass(frozen=True)
+class Job:
+    """One fit: a method on one split of one set with one kind of noise."""
+
+    part: str
+    dataset: str
+    setting: str
+    repeat: int
+    method: str
+    trusted: int = 0
+
+    def key(self, options: Options) -> str:
+        """Everything that the result depends on."""
+        run = (options.protocol, options.rounds, options.seed)
+        return "/".join(map(str, (*run, *asdict(self).values())))
+
+
+def jobs(options: Options) -> Iterator[Job]:
+    """All pieces of work; the slow ones first, so that no process ends up alone with one."""
+    makers = {
+        "tables": _table_jobs,
+        "curves": _curve_jobs,
+        "boundaries": _boundary_jobs,
+        "trusted": _trusted_jobs,
+    }
+    found = [job for part in options.parts for job in makers[part](options)]
+    yield from sorted(found, key=lambda job: -BENCHMARKS[job.dataset].n_train)
+
+
+def _table_jobs(options: Options) -> Iterator[Job]:
+    for repeat in range(options.repeats):
+        for dataset in options.datasets:
+            for setting in TABLE_SETTINGS:
+                for method in METHODS:
+                    yield Job("tables", dataset, setting, repeat, method)
+
+
+def _curve_jobs(options: Options) -> Iterator[Job]:
+    for repeat in range(options.repeats):
+        for dataset in _only(CURVE_DATASETS, options):
+            for method in CURVE_METHODS:
+                yield Job("curves", dataset, "asym30", repeat, method)
+
+
+def _boundary_jobs(options: Options) -> Iterator[Job]:
+    for repeat in range(options.repeats):
+        for dataset in _only(("Banana",), options):
+            for setting in ("clean", "asym30"):
+                for method in BOUNDARY_METHODS:
+                    yield Job("boundaries", dataset, setting, repeat, method)
+
+
+def _trusted_jobs(options: Options) -> Iterator[Job]:
+    for repeat in range(options.repeats):
+        for dataset in _only(TRUSTED_DATASETS, options):
+            for size in TRUSTED_SIZES:
+                yield Job("trusted", dataset, "asym30", repeat, TRUSTED_METHOD, size)
+
+
+def _only(datasets: tuple[str, ...], options: Options) -> Iterator[str]:
+    return (dataset for dataset in datasets if dataset in options.datasets)
+
+
+def run_job(job: Job, options: Options) -> Record:
+    """Fit and measure."""
+    trial = make_trial(job.dataset, job.setting, job.repeat, options.protocol, options.seed)
+    rounds = 2 * options.rounds if job.part == "curves" else options.rounds
+    model = METHODS[job.method].build(trial.noise_matrix, rounds)
+    model.set_params(random_state=trial.seed)
+    with warnings.catch_warnings():
+        # The base learners stop after a few steps on purpose.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fitted = _fit(model, trial, job.trusted)
+    measure = {"curves": _curves, "boundaries": _boundary}.get(job.part, _error)
+    return measure(fitted, trial)
+
+
+def _fit(model: Any, trial: Trial, n_trusted: int) -> Any:
+    """Fit; trusted rows are the first training rows, with true labels, held out of the fit."""
+    if n_trusted == 0:
+        return model.fit(trial.X, trial.observed)
+    return model.fit(
+        trial.X[n_trusted:],
+        trial.observed[n_trusted:],
+        X_trusted=trial.X[:n_trusted],
+        y_trusted=trial.true[:n_trusted],
+    )
+
+
+def _percent(wrong: Any) -> float:
+    return round(100 * float(np.mean(wrong)), 6)
+
+
+def _error(model: Any, trial: Trial) -> Record:
+    record: Record = {"error": _percent(model.predict(trial.X_test) != trial.y_test)}
+    if hasattr(model, "noise_matrix_"):
+        rates = model.noise_matrix_[[0, 1], [1, 0]]
+        record["rates"] = [round(float(rate), 6) for rate in rates]
+    return record
+
+
+def _curves(model: Any, trial: Trial) -> Record:
+    """Errors after each round, on the observed training labels and on the true test labels."""
+    return {
+        "train": [_percent(p != trial.observed) for p in model.staged_predict(trial.X)],
+        "test": [_percent(p != trial.y_test) for p in model.staged_predict(trial.X_test)],
+    }
+
+
+def boundary_grid() -> tuple[Floats, Floats]:
+    """The grid on which decision boundaries on Banana are drawn."""
+    axis = np.linspace(-3.2, 3.2, BOUNDARY_GRID)
+    first, second = np.meshgrid(axis, axis)
+    return first, second
+
+
+def _boundary(model: Any, trial: Trial) -> Record:
+    """Predictions on the grid, packed, and the length of the boundary in steps of the grid."""
+    points = np.column_stack([axis.ravel() for axis in boundary_grid()])
+    positive = (model.predict(points) == 1).reshape(BOUNDARY_GRID, BOUNDARY_GRID)
+    length = sum(int(np.count_nonzero(np.diff(positive, axis=axis))) for axis in (0, 1))
+    packed = np.packbits(positive).tobytes().hex()
+    return {**_error(model, trial), "length": length, "grid": packed}
+
+
+def unpack_grid(packed: str) -> Floats:
+    """The predictions that :func:`_boundary` packed, as 0.0 and 1.0."""
+    bits = np.unpackbits(np.frombuffer(bytes.fromhex(packed), dtype=np.uint8))
+    return bits[: BOUNDARY_GRID**2].reshape(BOUNDARY_GRID, BOUNDARY_GRID).astype(np.float64)
+
+
+def run(options: Options, out: Path, n_jobs: int = 1, progress: bool = False) -> ResultStore:
+    """Run what is not yet done and return the store; ``out`` remembers the options."""
+    check_options(options)
+    write_atomically(out / "options.json", json.dumps(asdict(options), indent=1) + "\n")
+    store = ResultStore(out / "results.jsonl")
+    todo = [job for job in jobs(options) if job.key(options) not in store.results]
+    keyed = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
+        delayed(_run_keyed)(job, options) for job in todo
+    )
+    for key, result in track(keyed, len(todo), "Experiments", enabled=progress):
+        store.add(key, result)
+    return store
+
+
+def _run_keyed(job: Job, options: Options) -> tuple[str, Record]:
+    return job.key(options), run_job(job, options)
+
+
+def check_options(options: Options) -> None:
+    """Fail with one sentence on what cannot be run."""
+    for name, chosen, known in [
+        ("set", options.datasets, tuple(BENCHMARKS)),
+        ("part", options.parts, PARTS),
+    ]:
+        for value in chosen:
+            if value not in known:
+                raise ValueError(f"There is no {name} {value!r}; choose from {', '.join(known)}.")
+    if options.repeats < 1 or options.rounds < 1:
+        raise ValueError("repeats and rounds must be at least 1.")
+
+
+def load_run(out: Path) -> tuple[Options, dict[Job, Record]]:
+    """Read the options of a finished or unfinished run and what it has measured so far."""
+    path = out / "options.json"
+    if not path.exists():
+        raise FileNotFoundError(f"{out} holds no run; make one with: rboost paper run --out {out}")
+    saved = json.loads(path.read_text())
+    options = replace(Options(), **{**saved, "datasets": tuple(saved["datasets"])})
+    options = replace(options, parts=tuple(saved["parts"]))
+    store = ResultStore(out / "results.jsonl")
+    measured = {job: store.results.get(job.key(options)) for job in jobs(options)}
+    return options, {job: result for job, result in measured.items() if result is not None}
+
+
+__all__ = ["PARTS", "SETTINGS", "Job", "Options", "load_run", "run", "run_job"]

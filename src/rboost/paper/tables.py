@@ -1,0 +1,150 @@
+"""Tables 2–5, measured beside published: data, and the same as Markdown."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+
+import numpy as np
+from scipy.stats import ranksums
+
+from rboost._typing import Floats
+from rboost.datasets import BENCHMARKS
+from rboost.paper.methods import METHODS
+from rboost.paper.protocol import SETTINGS
+from rboost.paper.run import Job
+from rboost.paper.store import Record
+
+SIGNIFICANCE = 0.05
+ALL = "All"
+Measured = Mapping[Job, Record]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Mean and standard deviation of the test error in percent, and what the paper has there.
+
+    ``best`` marks errors that the Wilcoxon rank-sum test at 5 % does not find larger than the
+    smallest of the row; the paper does not say what its own bold numbers were compared with.
+    """
+
+    mean: float
+    std: float
+    best: bool
+    published: float | None
+    published_std: float | None
+    published_bold: bool = False
+
+
+@dataclass(frozen=True)
+class ErrorTable:
+    """One of Tables 2–5; ``cells[dataset][method]``, with the row All last."""
+
+    setting: str
+    methods: tuple[str, ...]
+    cells: Mapping[str, Mapping[str, Cell]]
+
+
+@lru_cache(maxsize=1)
+def published() -> dict[tuple[int, str, str], tuple[float, float, bool]]:
+    """The paper's Tables 2–5: (table, dataset, method) → error, standard deviation, bold."""
+    text = files("rboost.paper").joinpath("published.csv").read_text()
+    return {
+        (int(row["table"]), row["dataset"], f"{row['booster']} {row['base']}"): (
+            float(row["error"]),
+            float(row["std"]),
+            row["bold"] == "1",
+        )
+        for row in csv.DictReader(text.splitlines())
+    }
+
+
+def errors(measured: Measured, setting: str, dataset: str, method: str) -> Floats:
+    """The test errors of all repeats, in the order of the repeats."""
+    found = {
+        job.repeat: result["error"]
+        for job, result in measured.items()
+        if (job.part, job.setting, job.dataset, job.method) == ("tables", setting, dataset, method)
+    }
+    return np.array([found[repeat] for repeat in sorted(found)])
+
+
+def significantly_lower(first: Floats, second: Floats) -> bool:
+    """Whether the rank-sum test at 5 % finds the first errors smaller than the second."""
+    if len(first) < 2 or len(second) < 2:
+        return False
+    result = ranksums(first, second)
+    return bool(result.statistic < 0 and result.pvalue < SIGNIFICANCE)
+
+
+def error_table(measured: Measured, setting: str) -> ErrorTable | None:
+    """Build a table from what was measured, or None when nothing was."""
+    samples: dict[str, dict[str, Floats]] = {}
+    for dataset in BENCHMARKS:
+        row = {method: errors(measured, setting, dataset, method) for method in METHODS}
+        if all(len(sample) for sample in row.values()):
+            samples[dataset] = row
+    if not samples:
+        return None
+    cells = {dataset: _row(setting, dataset, row) for dataset, row in samples.items()}
+    pooled = {
+        method: np.concatenate([row[method] for row in samples.values()]) for method in METHODS
+    }
+    spread = {
+        method: float(np.mean([row[method].std for row in cells.values()])) for method in METHODS
+    }
+    cells[ALL] = _row(setting, ALL, pooled, spread)
+    return ErrorTable(setting, tuple(METHODS), cells)
+
+
+def _row(
+    setting: str,
+    dataset: str,
+    samples: Mapping[str, Floats],
+    spread: Mapping[str, float] | None = None,
+) -> dict[str, Cell]:
+    """The published row All has the mean of the standard deviations; so has ours (``spread``)."""
+    table = SETTINGS[setting].table or 0
+    smallest = min(samples.values(), key=lambda sample: float(sample.mean()))
+    row = {}
+    for method, sample in samples.items():
+        error, std, bold = published().get((table, dataset, method), (None, None, False))
+        deviation = float(sample.std(ddof=1)) if len(sample) > 1 else 0.0
+        row[method] = Cell(
+            mean=float(sample.mean()),
+            std=deviation if spread is None else spread[method],
+            best=not significantly_lower(smallest, sample),
+            published=error,
+            published_std=std,
+            published_bold=bold,
+        )
+    return row
+
+
+def markdown_table(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """A Markdown table; a bar in a cell is escaped."""
+
+    def line(values: Iterable[object]) -> str:
+        return "| " + " | ".join(str(value).replace("|", "\\|") for value in values) + " |"
+
+    header = list(header)
+    return "\n".join([line(header), "|" + "---|" * len(header), *map(line, rows)])
+
+
+def format_cell(cell: Cell) -> str:
+    """Measured, bold where best, with the published error in brackets."""
+    text = f"{cell.mean:.2f} ± {cell.std:.1f}"
+    text = f"**{text}**" if cell.best else text
+    return text if cell.published is None else f"{text} [{cell.published:.2f}]"
+
+
+def to_markdown(table: ErrorTable) -> str:
+    """The table as Markdown, published errors in brackets."""
+    rows = [
+        [dataset, *(format_cell(row[method]) for method in table.methods)]
+        for dataset, row in table.cells.items()
+    ]
+    return markdown_table(["", *table.methods], rows)
