@@ -55,10 +55,10 @@ def make_twonorm(
 def make_waveform(n_samples: int = 5000, *, random_state: Seed = None) -> tuple[Floats, Integers]:
     """Breiman's waveforms: mixtures of two of three triangles over 21 points, with unit noise.
 
-    Class 1 is the first of the three mixtures, class 0 the other two.
+    Class 1 is Breiman's first mixture, of the triangles around 11 and 15; class 0 the other two.
     """
     rng = check_random_state(random_state)
-    triangles = np.array([np.maximum(6 - np.abs(np.arange(1, 22) - at), 0) for at in (7, 15, 11)])
+    triangles = np.array([np.maximum(6 - np.abs(np.arange(1, 22) - at), 0) for at in (11, 15, 7)])
     mixture = rng.randint(3, size=n_samples)
     first, second = np.array([(0, 1), (0, 2), (1, 2)])[mixture].T
     share = rng.uniform(size=(n_samples, 1))

@@ -64,6 +64,11 @@ def _say(holds: bool, partly: bool = False) -> str:
     return "reproduced" if holds else "partly reproduced" if partly else "not reproduced"
 
 
+def _sentence(parts: list[str]) -> str:
+    text = "; ".join(parts)
+    return text[0].upper() + text[1:] + "."
+
+
 def _robust_learners_converge_faster(measured: Measured) -> Verdict | None:
     """Rounds until the training error is as low as that of LR in the end."""
     rounds = {}
@@ -124,7 +129,7 @@ def _known_noise_beats_adaboost(measured: Measured) -> Verdict | None:
     return Verdict(
         "rBoost with the true γ beats AdaBoost at 30 % asymmetric noise on every set.",
         _say(holds, partly),
-        "; ".join(parts).capitalize() + ".",
+        _sentence(parts),
     )
 
 
@@ -216,5 +221,5 @@ def _posterior_mixing(measured: Measured) -> Verdict | None:
     return Verdict(
         "Ours: mixing by the posterior instead of eq. (10), true γ, 30 % asymmetric noise.",
         "measured",
-        "; ".join(parts).capitalize() + ".",
+        _sentence(parts),
     )

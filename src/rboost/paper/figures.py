@@ -27,6 +27,8 @@ STYLES: list[dict[str, Any]] = [
     {"color": "#2f7fb8", "linestyle": "-."},
     {"color": "#9a9a9a", "linestyle": ":"},
 ]
+# In Figure 1 the last line coincides with one of the others in each panel and lies behind it.
+LOSS_STYLES = [*STYLES[:3], {"color": "#cfcfcf", "linestyle": "-", "linewidth": 6, "zorder": 1}]
 
 
 def _subplots(rows: int, columns: int, **options: Any) -> Any:
@@ -58,7 +60,7 @@ def loss_shapes() -> Any:
         ("γ01 = .3, γ10 = 0", asymmetric(0.3, from_class=0)),
     ]
     for axis, label in zip(axes[0], (1.0, -1.0), strict=True):
-        for (name, noise), style in zip(noises, STYLES, strict=True):
+        for (name, noise), style in zip(noises, LOSS_STYLES, strict=True):
             terms = loss_terms(
                 np.full_like(scores, label), scores, mixing_coefficients(noise, "paper")
             )
@@ -80,6 +82,7 @@ def error_curves(measured: Measured) -> Any | None:
     datasets = [name for name in CURVE_DATASETS if any(key[0] == name for key in curves)]
     if not datasets:
         return None
+    length = max(len(result["test"]) for results in curves.values() for result in results)
     size = {"figsize": (8, 2.3 * len(datasets) + 0.6)}
     figure, axes = _subplots(len(datasets), 2, figure=size, sharex=True)
     for row, dataset in zip(axes, datasets, strict=True):
@@ -87,20 +90,20 @@ def error_curves(measured: Measured) -> Any | None:
             for method, style in zip(CURVE_METHODS, STYLES, strict=True):
                 results = curves.get((dataset, method), [])
                 if results:
-                    mean = mean_curve([result[which] for result in results])
+                    mean = mean_curve([result[which] for result in results], length)
                     axis.plot(np.arange(1, len(mean) + 1), mean, label=method, **style)
             axis.set_title(f"{dataset}, {which}", fontsize=10)
         row[0].set_ylabel("error %")
     for axis in axes[-1]:
-        axis.set_xlabel("rounds")
+        axis.set_xlabel("base learners kept")
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
     return figure
 
 
-def mean_curve(curves: list[list[float]]) -> Any:
-    """Mean over repeats; a run that ended early keeps its last error."""
-    length = max(map(len, curves))
+def mean_curve(curves: list[list[float]], length: int | None = None) -> Any:
+    """Mean over repeats; a run that kept fewer learners than others keeps its last error."""
+    length = length or max(map(len, curves))
     return np.mean([curve + curve[-1:] * (length - len(curve)) for curve in curves], axis=0)
 
 

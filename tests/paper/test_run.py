@@ -1,0 +1,137 @@
+"""The runs themselves: quick ones, killed ones, and the report on them."""
+
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from rboost.cli import main
+from rboost.paper.report import write_report
+from rboost.paper.run import Job, Options, jobs, load_run, run, run_job, unpack_grid
+
+SMALL = Options(repeats=1, rounds=2, datasets=("Heart", "Titanic"), parts=("tables",))
+
+
+def test_jobs_cover_the_paper():
+    found = list(jobs(Options()))
+    assert len(found) == len(set(found))
+    tables = [job for job in found if job.part == "tables"]
+    assert len(tables) == 4 * 7 * 10 * 10  # settings, sets, repeats, columns
+    assert {job.part for job in found} == {"tables", "curves", "boundaries", "trusted"}
+    keys = {job.key(Options()) for job in found}
+    assert len(keys) == len(found)
+    assert not keys & {job.key(Options(rounds=3)) for job in found}
+
+
+@pytest.mark.parametrize("part", ["curves", "boundaries", "trusted"])
+def test_what_a_job_measures(part):
+    options = Options(rounds=4)
+    job = {
+        "curves": Job("curves", "Banana", "asym30", 0, "AdaBoost rLR"),
+        "boundaries": Job("boundaries", "Banana", "clean", 0, "AdaBoost rLR"),
+        "trusted": Job("trusted", "Banana", "asym30", 0, "rBoost rLR", 20),
+    }[part]
+    result = run_job(job, options)
+    assert result == run_job(job, options)
+    if part == "curves":
+        assert len(result["test"]) == len(result["train"]) <= 8  # twice the rounds
+    elif part == "boundaries":
+        grid = unpack_grid(result["grid"])
+        steps = np.count_nonzero(np.diff(grid, axis=0)) + np.count_nonzero(np.diff(grid, axis=1))
+        assert steps == result["length"] > 0
+    else:
+        assert 0 < result["error"] < 60
+        assert len(result["rates"]) == 2
+
+
+def test_nothing_finished_is_run_again(tmp_path, monkeypatch):
+    run(SMALL, tmp_path)
+    before = (tmp_path / "results.jsonl").read_bytes()
+    monkeypatch.setattr("rboost.paper.run.run_job", None)  # would fail if it were called
+    run(SMALL, tmp_path)
+    assert (tmp_path / "results.jsonl").read_bytes() == before
+
+
+@pytest.mark.slow
+def test_killed_twice_and_resumed_gives_the_same_tables(tmp_path):
+    """Killed at random moments; resumed with another number of processes."""
+    command = [sys.executable, "-c", "from rboost.cli import main; raise SystemExit(main())"]
+    arguments = ["paper", "run", "--repeats", "1", "--rounds", "4", "--parts", "tables"]
+    arguments += ["--datasets", "Heart", "Titanic", "Banana"]
+
+    def start(out, n_jobs):
+        extra = ["--out", str(out), "--jobs", str(n_jobs)]
+        return subprocess.Popen([*command, *arguments, *extra], stderr=subprocess.DEVNULL)
+
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    assert start(whole, 1).wait() == 0
+    n_results = len((whole / "results.jsonl").read_text().splitlines())
+    moments = random.Random(0)
+    seen = 0
+    for _ in range(2):
+        process = start(killed, 2)
+        goal = seen + moments.randint(1, n_results // 3)
+        while process.poll() is None and seen < goal:
+            time.sleep(0.02)
+            results = killed / "results.jsonl"
+            seen = results.read_bytes().count(b"\n") if results.exists() else 0
+        assert process.poll() is None, "it was done before it could be killed"
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert start(killed, 2).wait() == 0
+    for out in (whole, killed):
+        options, measured = load_run(out)
+        write_report(options, measured, out)
+    for name in ("report.md", "report.html", "figures/figure1.png"):
+        assert (whole / name).read_bytes() == (killed / name).read_bytes()
+    lines = [(out / "results.jsonl").read_text().splitlines() for out in (whole, killed)]
+    assert sorted(lines[0]) == sorted(lines[1])  # no cell twice, none missing
+
+
+@pytest.mark.slow
+def test_the_quick_run_and_its_report(tmp_path, capsys):
+    out = tmp_path / "quick"
+    assert main(["paper", "run", "--quick", "--out", str(out)]) == 0
+    assert main(["paper", "report", "--out", str(out)]) == 0
+    assert "report.html" in capsys.readouterr().out
+    page, text = (out / "report.html").read_text(), (out / "report.md").read_text()
+    for number in (2, 3, 4, 5):
+        assert f"Table {number}: test error" in page
+        assert f"Table {number}: test error" in text
+    assert page.count("data:image/png;base64,") == 4
+    assert not re.search(r'(src|href)="(?!data:)', page)  # self-contained
+    assert "AdaBoost" in text
+    assert text.count("reproduced") >= 6
+    for name in ("figure1", "figure2", "figure3", "trusted"):
+        assert (out / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "--datasets", "Iris"], "There is no set 'Iris'; choose from Banana"),
+        (["run", "--parts", "figures"], "There is no part 'figures'"),
+        (["run", "--repeats", "0"], "repeats and rounds must be at least 1"),
+        (["report"], "holds no run; make one with: rboost paper run"),
+    ],
+)
+def test_mistakes_end_in_one_sentence(arguments, message, tmp_path, capsys):
+    assert main(["paper", *arguments, "--out", str(tmp_path / "none")]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert len(error.splitlines()) == 1
+    assert not (tmp_path / "none").exists()
+
+
+def test_an_interrupted_run_says_how_to_go_on(tmp_path, monkeypatch, capsys):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rboost.cli.paper.run", interrupted)
+    assert main(["paper", "run", "--out", str(tmp_path)]) == 130
+    assert "goes on from here" in capsys.readouterr().err

@@ -1,0 +1,33 @@
+import pytest
+
+from rboost.paper.store import ResultStore, write_atomically
+
+
+def test_results_survive(tmp_path):
+    store = ResultStore(tmp_path / "deep" / "results.jsonl")
+    store.add("a", {"error": 1.5})
+    store.add("b", {"error": 2.5})
+    assert ResultStore(store.path).results == {"a": {"error": 1.5}, "b": {"error": 2.5}}
+
+
+@pytest.mark.parametrize("rest", [b'{"key": "c", "res', b'{"key": "c", "result": {}}', b"\xff\xfe"])
+def test_half_a_line_is_cut_off(tmp_path, rest):
+    store = ResultStore(tmp_path / "results.jsonl")
+    store.add("a", {"error": 1.5})
+    with store.path.open("ab") as file:
+        file.write(rest)
+    recovered = ResultStore(store.path)
+    assert recovered.results == {"a": {"error": 1.5}}
+    recovered.add("b", {"error": 2.5})
+    assert set(ResultStore(store.path).results) == {"a", "b"}
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "page.html"
+    write_atomically(path, "old")
+    with pytest.raises(AttributeError):
+        write_atomically(path, 3)
+    assert path.read_text() == "old"
+    write_atomically(path, b"new")
+    assert path.read_text() == "new"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["page.html"]

@@ -1,0 +1,118 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from rboost.datasets import BENCHMARKS
+from rboost.paper.claims import verdicts
+from rboost.paper.methods import METHODS
+from rboost.paper.run import (
+    BOUNDARY_METHODS,
+    CURVE_DATASETS,
+    CURVE_METHODS,
+    TABLE_SETTINGS,
+    TRUSTED_DATASETS,
+    Job,
+)
+from rboost.paper.tables import (
+    error_table,
+    format_cell,
+    markdown_table,
+    published,
+    significantly_lower,
+    to_markdown,
+)
+
+
+def invented(fixed_rlr=10.0, others=20.0):
+    """Results in which one column is better than all the others."""
+    random = np.random.RandomState(0)
+    measured = {}
+    for repeat in range(10):
+        for setting in TABLE_SETTINGS:
+            for dataset in BENCHMARKS:
+                for method in METHODS:
+                    error = fixed_rlr if method == "rBoost-fixed rLR" else others
+                    error += random.uniform(-1, 1)
+                    job = Job("tables", dataset, setting, repeat, method)
+                    measured[job] = {"error": error, "rates": [0.01, 0.0]}
+        for dataset in CURVE_DATASETS:
+            for method in CURVE_METHODS:
+                start = 30.0 if method == "AdaBoost LR" else 12.0
+                curve = list(np.linspace(start, 10, 50))
+                measured[Job("curves", dataset, "asym30", repeat, method)] = {
+                    "train": curve,
+                    "test": curve,
+                }
+        for method in BOUNDARY_METHODS:
+            length = 100 if method == "rBoost-fixed rLR" else 200
+            job = Job("boundaries", "Banana", "asym30", repeat, method)
+            measured[job] = {"length": length, "error": 1.0, "grid": ""}
+        for dataset in TRUSTED_DATASETS:
+            for size, error in [(0, 25.0), (20, 15.0)]:
+                job = Job("trusted", dataset, "asym30", repeat, "rBoost rLR", size)
+                measured[job] = {"error": error}
+    return measured
+
+
+def test_published_tables_are_complete():
+    tables = published()
+    paper_methods = [name for name, method in METHODS.items() if not method.ours]
+    assert len(paper_methods) == 8
+    for table in (2, 3, 4, 5):
+        for dataset in [*BENCHMARKS, "All"]:
+            for method in paper_methods:
+                assert (table, dataset, method) in tables
+    assert tables[5, "All", "AdaBoost LR"] == (27.31, 3.9, False)
+    assert tables[5, "Banana", "rBoost-fixed rLR"] == (14.27, 1.0, True)
+
+
+def test_means_deviations_and_marks():
+    table = error_table(invented(), "asym30")
+    row = table.cells["Heart"]
+    assert [name for name, cell in row.items() if cell.best] == ["rBoost-fixed rLR"]
+    assert_allclose(row["rBoost-fixed rLR"].mean, 10, atol=1)
+    assert row["rBoost-fixed rLR"].published == 24.30
+    means = [table.cells[name]["AdaBoost LR"].mean for name in BENCHMARKS]
+    assert_allclose(table.cells["All"]["AdaBoost LR"].mean, np.mean(means))
+    deviations = [table.cells[name]["AdaBoost LR"].std for name in BENCHMARKS]
+    assert_allclose(table.cells["All"]["AdaBoost LR"].std, np.mean(deviations))
+    assert "**" in format_cell(row["rBoost-fixed rLR"])
+    assert "[27.60]" in to_markdown(table)
+
+
+def test_unfinished_sets_are_left_out():
+    measured = invented()
+    unfinished = {job: r for job, r in measured.items() if job.dataset == "Heart"}
+    assert list(error_table(unfinished, "sym10").cells) == ["Heart", "All"]
+    assert error_table({}, "sym10") is None
+
+
+def test_rank_sum_marks():
+    low, high = np.arange(10.0), np.arange(10.0) + 20
+    assert significantly_lower(low, high)
+    assert not significantly_lower(high, low)
+    assert not significantly_lower(low, low + 0.1)
+    assert not significantly_lower(low[:1], high[:1])
+
+
+def test_verdicts_follow_the_numbers():
+    good = {verdict.claim: verdict.verdict for verdict in verdicts(invented())}
+    assert len(good) == 8
+    assert good["rLR converges faster than LR in AdaBoost."] == "reproduced"
+    for word in ("true γ beats", "Table 5", "20 trusted", "smoother", "no better"):
+        assert [v for claim, v in good.items() if word in claim] == ["reproduced"], word
+    bad = {v.claim: v.verdict for v in verdicts(invented(fixed_rlr=30.0))}
+    for word in ("true γ beats", "Table 5"):
+        (verdict,) = [v for claim, v in bad.items() if word in claim]
+        assert verdict in ("not reproduced", "partly reproduced")
+    assert verdicts({}) == []
+
+
+@pytest.mark.parametrize("part", ["tables", "curves", "boundaries", "trusted"])
+def test_verdicts_need_only_the_parts_they_are_about(part):
+    measured = {job: result for job, result in invented().items() if job.part == part}
+    assert verdicts(measured)
+
+
+def test_markdown_escapes_bars():
+    assert "a\\|b" in markdown_table(["x"], [["a|b"]])
