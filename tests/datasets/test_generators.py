@@ -28,4 +28,4 @@ def test_waveform_and_banana_are_learnable_to_the_right_degree():
     linear = LogisticRegression(max_iter=1000).fit(X[:3000], y[:3000])
     assert 0.86 < linear.score(X[3000:], y[3000:]) < 0.93
     X, y = make_banana(6000, random_state=0)
-    assert LogisticRegression().fit(X, y).score(X, y) < 0.8  # not linearly separable
+    assert LogisticRegression().fit(X, y).score(X, y) < 0.85  # a curved rule has .90

@@ -49,6 +49,12 @@ def test_what_a_job_measures(part):
         assert len(result["rates"]) == 2
 
 
+def test_the_protocol_of_the_prose():
+    job = Job("tables", "Heart", "sym30", 0, "AdaBoost LR")
+    one, other = (run_job(job, Options(rounds=3, protocol=name)) for name in ("ida", "text"))
+    assert one != other
+
+
 def test_nothing_finished_is_run_again(tmp_path, monkeypatch):
     run(SMALL, tmp_path)
     before = (tmp_path / "results.jsonl").read_bytes()

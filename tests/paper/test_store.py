@@ -25,7 +25,7 @@ def test_half_a_line_is_cut_off(tmp_path, rest):
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
     path = tmp_path / "page.html"
     write_atomically(path, "old")
-    with pytest.raises(AttributeError):
+    with pytest.raises(TypeError):
         write_atomically(path, 3)
     assert path.read_text() == "old"
     write_atomically(path, b"new")

@@ -32,6 +32,8 @@ def invented(fixed_rlr=10.0, others=20.0):
             for dataset in BENCHMARKS:
                 for method in METHODS:
                     error = fixed_rlr if method == "rBoost-fixed rLR" else others
+                    if method == "rBoost-fixed LR":
+                        error = (fixed_rlr + others) / 2
                     error += random.uniform(-1, 1)
                     job = Job("tables", dataset, setting, repeat, method)
                     measured[job] = {"error": error, "rates": [0.01, 0.0]}

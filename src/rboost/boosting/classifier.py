@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -218,19 +217,15 @@ class RBoostClassifier(AdditiveClassifier):
             fitted_on = (len(train.labels), classes.tolist(), noise_name)
             if resumes:
                 self._check_resumed(fitted_on)
+                state = self._resumed_state(train, trusted)
             else:
                 self._reset(classes, fixed_noise)
                 self._fitted_on = fitted_on
-            state = self._run(self._state(train, trusted), train, trusted)
-            self._calibration = calibrate(
-                state,
-                train,
-                trusted,
-                self.calibration,
-                noise_matrix=self.noise_matrix_,
-                link_matrix=self.noise_matrix_
-                @ mixing_coefficients(self.noise_matrix_, self.mixing),
-            )
+                state = initial_state(train, trusted, self.noise_matrix_)
+            state = self._run(state, train, trusted)
+            noise = self.noise_matrix_
+            link = noise @ mixing_coefficients(noise, self.mixing)
+            self._calibration = calibrate(state, train, trusted, self.calibration, noise, link)
         if not self.estimators_:
             warnings.warn(
                 f"No base learner was kept ({self.stop_reason_}), so every row is predicted as "
@@ -264,23 +259,18 @@ class RBoostClassifier(AdditiveClassifier):
         self._useless, self._finished = 0, False
         self._random_state = check_random_state(self.random_state)
 
-    def _state(self, train: Table, trusted: Table | None) -> State:
+    def _resumed_state(self, train: Table, trusted: Table | None) -> State:
         """The state after the rounds there already are; scores are summed in the same order."""
-        state = initial_state(train, trusted, self.noise_matrix_)
-        return replace(
-            state,
-            scores=self._scores(train.X),
-            trusted_scores=None if trusted is None else self._scores(trusted.X),
-            useless=self._useless,
-        )
+        # A copy, so that a fit that fails or is interrupted leaves the generator where it was.
+        self._random_state = copy.deepcopy(self._random_state)
+        trusted_scores = None if trusted is None else self._scores(trusted.X)
+        return State(self._scores(train.X), self.noise_matrix_, trusted_scores, self._useless)
 
     def _run(self, state: State, train: Table, trusted: Table | None) -> State:
         """Run the rounds that are still to run, keep what they found, return the state after."""
         numbers = range(self.n_iter_ + 1, self.n_estimators + 1)
         if self._finished or not numbers:
             return state
-        # A copy, so that a fit that fails or is interrupted leaves the generator where it was.
-        self._random_state = copy.deepcopy(self._random_state)
         bar = track(numbers, len(numbers), "Boosting", enabled=bool(self.verbose))
         boosted = boost(state, train, trusted, self._choices(train, trusted), bar)
         rounds = boosted.rounds
