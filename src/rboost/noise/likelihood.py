@@ -1,17 +1,17 @@
 """The likelihood of an observed label when a logistic model describes the true one, eq. (1)–(4).
 
-With margin m, p(y = 1) = σ(m), and the observed label follows
+With margin m, σ₁ = p(y = 1) = σ(m) and σ₀ = σ(−m), and the observed label k has the probability
 
-    P̃¹ = γ11·σ(m) + γ01·σ(−m),    P̃⁰ = γ10·σ(m) + γ00·σ(−m).        eq. (3)
+    P̃ᵏ = γ0k·σ₀ + γ1k·σ₁.        eq. (3)
 
-Everything is computed from logarithms: at γ01 = γ10 = 0 it is the ordinary logistic loss and as
-stable as that, however large the margin.
+Where the other class never becomes k, γ being 0 there, P̃ᵏ = γkk·σₖ can be as small as float64 knows
+and is kept as a logarithm: without noise this is the ordinary logistic loss and as stable as that.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import log_expit
+from scipy.special import expit, log_expit
 
 from rboost._typing import Floats
 
@@ -32,16 +32,17 @@ class NoisyLogisticLoss:
     def __init__(self, margin: Floats, target: Floats, noise_matrix: Floats) -> None:
         self._target = target
         self._informative = noise_matrix[1, 1] - noise_matrix[0, 1]  # = γ00 − γ10
-        log_positive = log_expit(margin)
-        self._log_true = log_positive - margin, log_positive  # log σ(−m) = log σ(m) − m
-        with np.errstate(divide="ignore"):  # log 0 = −inf is the right answer for a rate of 0
-            log_noise = np.log(noise_matrix)
-        self._log_observed = tuple(  # eq. (3)
-            np.logaddexp(log_noise[0, k] + self._log_true[0], log_noise[1, k] + self._log_true[1])
-            if noise_matrix[1 - k, k] > 0  # else there is but one term, and logaddexp is slow
-            else log_noise[k, k] + self._log_true[k]
-            for k in (0, 1)
-        )
+        self._true = expit(-margin), expit(margin)
+        parts = [self._observed(k, margin, noise_matrix) for k in (0, 1)]
+        self._log_observed, self._ratio = zip(*parts, strict=True)
+
+    def _observed(self, k: int, margin: Floats, noise_matrix: Floats) -> tuple[Floats, Floats]:
+        """log P̃ᵏ and σₖ / P̃ᵏ, eq. (3)."""
+        if noise_matrix[1 - k, k] > 0:
+            observed = noise_matrix[0, k] * self._true[0] + noise_matrix[1, k] * self._true[1]
+            return np.log(observed), self._true[k] / observed
+        log_true = log_expit(margin if k == 1 else -margin)
+        return np.log(noise_matrix[k, k]) + log_true, np.full_like(margin, 1 / noise_matrix[k, k])
 
     def loss(self) -> Floats:
         """The loss of each row."""
@@ -50,25 +51,16 @@ class NoisyLogisticLoss:
 
     def by_margin(self) -> Floats:
         """Derivative of each row's loss by its margin, eq. (4)."""
-        return self._informative * self._label_difference(self._log_true[0] + self._log_true[1])
+        against = (1 - self._target) * self._true[1] * self._ratio[0]
+        return self._informative * (against - self._target * self._true[0] * self._ratio[1])
 
     def by_rates(self) -> Floats:
         """Derivatives of each row's loss by γ01 and γ10, shape (2, n_rows); infinite at rate 0."""
-        return np.stack(
-            [
-                self._label_difference(self._log_true[0]),
-                -self._label_difference(self._log_true[1]),
-            ]
-        )
+        observed = [np.exp(log) for log in self._log_observed]
+        difference = (1 - self._target) / observed[0] - self._target / observed[1]
+        return np.stack([self._true[0] * difference, -self._true[1] * difference])
 
     def curvature(self) -> Floats:
         """Expected second derivative of each row's loss by its margin, never negative."""
-        log_slope = self._log_true[0] + self._log_true[1]  # dσ/dm = σ(m)·σ(−m)
-        log_0, log_1 = self._log_observed
-        return self._informative**2 * np.exp(2 * log_slope - log_0 - log_1)
-
-    def _label_difference(self, log_factor: Floats) -> Floats:
-        """((1 − t) / P̃⁰ − t / P̃¹)·factor, which every derivative has in common."""
-        log_0, log_1 = self._log_observed
-        against = (1 - self._target) * np.exp(log_factor - log_0)
-        return against - self._target * np.exp(log_factor - log_1)
+        product = self._true[0] * self._true[1] * self._ratio[0] * self._ratio[1]
+        return self._informative**2 * product
