@@ -21,7 +21,7 @@ def test_jobs_cover_the_paper():
     found = list(jobs(Options()))
     assert len(found) == len(set(found))
     tables = [job for job in found if job.part == "tables"]
-    assert len(tables) == 4 * 7 * 10 * 10  # settings, sets, repeats, columns
+    assert len(tables) == (2 * 8 + 2 * 10) * 7 * 10  # columns of the settings, sets, repeats
     assert {job.part for job in found} == {"tables", "curves", "boundaries", "trusted"}
     keys = {job.key(Options()) for job in found}
     assert len(keys) == len(found)

@@ -12,6 +12,7 @@ from rboost.paper.run import (
     TABLE_SETTINGS,
     TRUSTED_DATASETS,
     Job,
+    methods_of,
 )
 from rboost.paper.tables import (
     error_table,
@@ -30,7 +31,7 @@ def invented(fixed_rlr=10.0, others=20.0):
     for repeat in range(10):
         for setting in TABLE_SETTINGS:
             for dataset in BENCHMARKS:
-                for method in METHODS:
+                for method in methods_of(setting):
                     error = fixed_rlr if method == "rBoost-fixed rLR" else others
                     if method == "rBoost-fixed LR":
                         error = (fixed_rlr + others) / 2

@@ -78,8 +78,7 @@ def solve_alternating(
 def _conjugate_gradient(point: Point, n_steps: int, tol: float) -> Point:
     """Take Polak–Ribière steps on the linear parameters, the noise matrix held fixed.
 
-    The length of a step is Newton's, from the expected second derivative along the direction; it is
-    halved while the loss would grow.
+    The length of a step is Newton's, from the expected second derivative along the direction.
     """
     direction = -point.linear_gradient
     for _ in range(n_steps):
@@ -88,19 +87,30 @@ def _conjugate_gradient(point: Point, n_steps: int, tol: float) -> Point:
             break
         if gradient @ direction >= 0:
             direction = -gradient
-        length = -(gradient @ direction) / max(point.curvature(direction), 1e-300)
-        while length > 1e-12:
-            candidate = point.moved(length * direction)
-            if candidate.value <= point.value:
-                break
-            length /= 2
-        else:
+        slope = float(gradient @ direction)
+        length = -slope / max(point.curvature(direction), 1e-300)
+        moved = _descend(point, direction, slope, length)
+        if moved is None:
             break
-        change = candidate.linear_gradient - gradient
-        momentum = max(0.0, float(candidate.linear_gradient @ change / (gradient @ gradient)))
-        direction = momentum * direction - candidate.linear_gradient
-        point = candidate
+        change = moved.linear_gradient - gradient
+        momentum = max(0.0, float(moved.linear_gradient @ change / (gradient @ gradient)))
+        direction = momentum * direction - moved.linear_gradient
+        point = moved
     return point
+
+
+def _descend(point: Point, direction: Floats, slope: float, length: float) -> Point | None:
+    """Shorten the step until the loss does not grow; None when rounding leaves no such step.
+
+    Each time to the minimum of the parabola through what is known, but by a factor of 2 to 20.
+    """
+    while length > 1e-12:
+        moved = point.moved(length * direction)
+        if moved.value <= point.value:
+            return moved
+        excess = moved.value - point.value - slope * length
+        length *= min(0.5, max(0.05, -slope * length / (2 * excess)))
+    return None
 
 
 def _updated_rates(point: Point) -> Floats:

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rboost._typing import Floats
-from rboost.noise.matrix import observed_probability
 
 
 def multiplicative_update(
@@ -34,7 +33,7 @@ def multiplicative_update(
         Weight of each row in the sums.
     """
     noise_matrix, true_probability = np.asarray(noise_matrix), np.asarray(true_probability)
-    mixture = observed_probability(true_probability, noise_matrix)
+    mixture = true_probability @ noise_matrix  # eq. (1)
     responsibility = np.zeros_like(mixture)
     rows = np.arange(len(mixture))
     weight = 1.0 if sample_weight is None else sample_weight

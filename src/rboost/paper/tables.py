@@ -13,9 +13,8 @@ from scipy.stats import ranksums
 
 from rboost._typing import Floats
 from rboost.datasets import BENCHMARKS
-from rboost.paper.methods import METHODS
 from rboost.paper.protocol import SETTINGS
-from rboost.paper.run import Job
+from rboost.paper.run import Job, methods_of
 from rboost.paper.store import Record
 
 SIGNIFICANCE = 0.05
@@ -83,21 +82,22 @@ def significantly_lower(first: Floats, second: Floats) -> bool:
 def error_table(measured: Measured, setting: str) -> ErrorTable | None:
     """Build a table from what was measured, or None when nothing was."""
     samples: dict[str, dict[str, Floats]] = {}
+    methods = methods_of(setting)
     for dataset in BENCHMARKS:
-        row = {method: errors(measured, setting, dataset, method) for method in METHODS}
+        row = {method: errors(measured, setting, dataset, method) for method in methods}
         if all(len(sample) for sample in row.values()):
             samples[dataset] = row
     if not samples:
         return None
     cells = {dataset: _row(setting, dataset, row) for dataset, row in samples.items()}
     pooled = {
-        method: np.concatenate([row[method] for row in samples.values()]) for method in METHODS
+        method: np.concatenate([row[method] for row in samples.values()]) for method in methods
     }
     spread = {
-        method: float(np.mean([row[method].std for row in cells.values()])) for method in METHODS
+        method: float(np.mean([row[method].std for row in cells.values()])) for method in methods
     }
     cells[ALL] = _row(setting, ALL, pooled, spread)
-    return ErrorTable(setting, tuple(METHODS), cells)
+    return ErrorTable(setting, tuple(methods), cells)
 
 
 def _row(
