@@ -97,8 +97,9 @@ def check_binary_labels(y: Any, name: str = "y") -> tuple[NDArray[Any], Integers
     y = column_or_1d(y, warn=True)
     if y.dtype.kind == "O":
         y = plain_labels(y, name)
-    assert_all_finite(y, input_name=name)
-    check_classification_targets(y)
+    if y.dtype.kind not in "biu":  # whole numbers are finite and can only be classes
+        assert_all_finite(y, input_name=name)
+        check_classification_targets(y)
     classes, encoded = np.unique(y, return_inverse=True)
     if len(classes) == 1:
         raise ValueError(

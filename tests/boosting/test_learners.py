@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from rboost.boosting.learners import check_learner, fit_learner
+from rboost.boosting.learners import check_learner, fit_learner, seeded_parameters
 from rboost.tables import Table
 
 
@@ -31,6 +31,7 @@ def fit(estimator, targets, weights, sample_weight=None, sampling="none"):
         np.asarray(weights, float),
         sampling=sampling,
         max_samples=1.0,
+        seeded=seeded_parameters(estimator),
         random_state=np.random.RandomState(0),
     )
 

@@ -24,7 +24,7 @@ from rboost._validation import (
     check_parameters,
 )
 from rboost.boosting.additive import AdditiveClassifier
-from rboost.boosting.learners import check_learner, fit_learner
+from rboost.boosting.learners import check_learner, fit_learner, seeded_parameters
 from rboost.boosting.noise_updates import NOISE_UPDATES, calibrate, keep_noise
 from rboost.boosting.rounds import Choices, State, boost, initial_state, vote
 from rboost.boosting.sampling import SAMPLINGS
@@ -297,6 +297,7 @@ class RBoostClassifier(AdditiveClassifier):
                 train,
                 sampling=self.sampling,
                 max_samples=self.max_samples,
+                seeded=seeded_parameters(self._base_learner()),
                 random_state=self._random_state,
             ),
             update_noise=partial(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -43,17 +44,22 @@ def fit_learner(
     *,
     sampling: str,
     max_samples: float,
+    seeded: Sequence[str],
     random_state: np.random.RandomState,
 ) -> Any:
     """Fit a fresh copy of the estimator to rows drawn by ``sampling``; targets become classes 0, 1.
 
     Weights are scaled to the total that the rows had before boosting, so that a penalty such as
-    ``C`` means the same as in a fit of the estimator alone.
+    ``C`` means the same as in a fit of the estimator alone. ``seeded`` names the parameters that
+    take a seed (:func:`seeded_parameters`).
     """
     rows, row_weights = SAMPLINGS[sampling](weights, max_samples, random_state)
     classes = (targets[rows] > 0).astype(np.intp)
     learner = clone(estimator)
-    _set_random_states(learner, random_state)
+    if seeded:
+        learner.set_params(
+            **{name: random_state.randint(np.iinfo(np.int32).max) for name in seeded}
+        )
     X = train.X if isinstance(rows, slice) else train.X[rows]  # a slice would copy a sparse X
     if row_weights is None:
         return _choice(learner, classes).fit(X, classes)
@@ -83,12 +89,10 @@ def _choice(learner: Any, classes: NDArray[np.intp]) -> Any:
     return learner if len(np.unique(classes)) > 1 else DummyClassifier(strategy="prior")
 
 
-def _set_random_states(learner: Any, random_state: np.random.RandomState) -> None:
-    """Seed every random part of the learner, in the order scikit-learn's own ensembles use."""
-    seeds = {
-        name: random_state.randint(np.iinfo(np.int32).max)
-        for name in sorted(learner.get_params(deep=True))
+def seeded_parameters(estimator: Any) -> list[str]:
+    """Every parameter that takes a seed, in the order in which scikit-learn's ensembles seed."""
+    return [
+        name
+        for name in sorted(estimator.get_params(deep=True))
         if name == "random_state" or name.endswith("__random_state")
-    }
-    if seeds:
-        learner.set_params(**seeds)
+    ]

@@ -36,8 +36,8 @@ ASSUMPTIONS = [
     "Base learners have no penalty. LR with Newton's method to convergence, and with 10, 30 or 50 "
     "conjugate-gradient steps, gives the same errors within the noise of the repeats.",
     "rLR starts from β ~ N(0, 1) and takes 50 conjugate-gradient steps with an update of its flip "
-    "rates after every five. Fewer steps (5, 10, 20, 30, 40) came out further from the published errors, "
-    "100 no closer for twice the time; updates after 1, 2, 3, 10 or 20 steps made little "
+    "rates after every five. Fewer steps (5, 10, 20, 30, 40) came out further from the published "
+    "errors, 100 no closer for twice the time; updates after 1, 2, 3, 10 or 20 steps made little "
     "difference, and a penalty made it worse.",
     "γ is estimated from a start of .1 for both rates; the paper does not give one.",
 ]
