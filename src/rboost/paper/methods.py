@@ -1,9 +1,9 @@
 """The columns of Tables 2–5: which booster with which base learner.
 
-What the paper leaves open was settled by what its numbers allow: a base learner sees n rows drawn
-with replacement in proportion to the weights and counts them alike; it has no penalty; rLR starts
-from β ~ N(0, 1) and takes 50 conjugate-gradient steps, with an update of its flip rates after
-every five. LR is the same with flip rates of 0.
+What the paper leaves open was settled by what its numbers allow, for all sets at once: a base
+learner sees n rows drawn with replacement in proportion to the weights and counts them alike. LR is
+penalised (C = .03 on standardised features). rLR is not; it starts from β ~ N(0, 1) and takes 50
+conjugate-gradient steps, with an update of its flip rates after every five.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from rboost import RBoostClassifier, RobustLogisticRegression
 from rboost._typing import Floats
@@ -21,11 +24,9 @@ from rboost.rivals import GentleBoostClassifier, ModestBoostClassifier
 Build = Callable[[Floats, int], Any]
 
 NO_NOISE = np.eye(2)
-BASES = {
-    name: RobustLogisticRegression(
-        noise_matrix=noise_matrix, C=None, solver="alternating", n_init=1, max_iter=50
-    )
-    for name, noise_matrix in [("LR", NO_NOISE), ("rLR", "estimate")]
+BASES: dict[str, Any] = {
+    "LR": make_pipeline(StandardScaler(), LogisticRegression(C=0.03, solver="newton-cholesky")),
+    "rLR": RobustLogisticRegression(C=None, solver="alternating", n_init=1, max_iter=50),
 }
 
 
