@@ -34,8 +34,8 @@ ASSUMPTIONS = [
     "A base learner sees n rows drawn with replacement in proportion to the weights. Half as many "
     "rows came no closer.",
     "LR is penalised, with C = .03 on standardised features. Without a penalty (Newton to "
-    "convergence, or 3, 5, 10, 30 or 50 conjugate-gradient steps) AdaBoost with LR came out up to 2 "
-    "points above the published row All at 30 % symmetric noise, with C = .1 one point.",
+    "convergence, or 3, 5, 10, 30 or 50 conjugate-gradient steps) AdaBoost with LR came out up to "
+    "2 points above the published row All at 30 % symmetric noise, with C = .1 one point.",
     "rLR starts from β ~ N(0, 1) and takes 50 conjugate-gradient steps with an update of its flip "
     "rates after every five. Fewer steps (5, 10, 20, 30, 40) came out further from the published "
     "errors, 100 no closer for twice the time; updates after 1, 2, 3, 10 or 20 steps made little "
