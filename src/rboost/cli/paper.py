@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from rboost.datasets import BENCHMARKS
 from rboost.paper.protocol import PROTOCOLS
 from rboost.paper.run import PARTS, Options, load_run, run
 
+FULL = Options()
 QUICK = Options(repeats=2, rounds=30, datasets=("Banana", "Heart", "Twonorm"))
 
 
@@ -22,22 +24,17 @@ def add_paper_commands(commands: Any) -> None:
     runner = actions.add_parser(
         "run",
         help="run the experiments; goes on where an earlier run stopped",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
-    default = Options()
-    runner.add_argument("--out", type=Path, default=Path("paper"), help="folder for the results")
-    runner.add_argument("--repeats", type=int, default=default.repeats)
-    runner.add_argument("--rounds", type=int, default=default.rounds, help="boosting rounds")
-    runner.add_argument("--protocol", choices=PROTOCOLS, default=default.protocol)
-    runner.add_argument("--seed", type=int, default=default.seed)
-    runner.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
-    runner.add_argument(
-        "--datasets", nargs="+", default=list(default.datasets), help=", ".join(BENCHMARKS)
-    )
-    runner.add_argument("--parts", nargs="+", default=list(default.parts), help=", ".join(PARTS))
-    runner.add_argument(
-        "--quick", action="store_true", help="2 repeats of 30 rounds on 3 sets, within a minute"
-    )
+    quick = f"{QUICK.repeats} repeats of {QUICK.rounds} rounds on 3 sets, within a minute"
+    runner.add_argument("--quick", action="store_true", help=f"other defaults: {quick}")
+    runner.add_argument("--out", type=Path, help="folder for the results (paper, or paper-quick)")
+    runner.add_argument("--repeats", type=int, help=f"({FULL.repeats})")
+    runner.add_argument("--rounds", type=int, help=f"boosting rounds ({FULL.rounds})")
+    runner.add_argument("--datasets", nargs="+", help=f"({' '.join(BENCHMARKS)})")
+    runner.add_argument("--parts", nargs="+", help=f"({' '.join(PARTS)})")
+    runner.add_argument("--protocol", choices=PROTOCOLS, help=f"({FULL.protocol})")
+    runner.add_argument("--seed", type=int, help=f"({FULL.seed})")
+    runner.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes (all cores)")
     runner.set_defaults(run=_run)
 
     reporter = actions.add_parser("report", help="write report.html and report.md")
@@ -46,17 +43,16 @@ def add_paper_commands(commands: Any) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    options = Options(
-        repeats=arguments.repeats,
-        rounds=arguments.rounds,
-        protocol=arguments.protocol,
-        seed=arguments.seed,
-        datasets=tuple(arguments.datasets),
-        parts=tuple(arguments.parts),
-    )
-    run(QUICK if arguments.quick else options, arguments.out, arguments.jobs, progress=True)
-    print(f"Results: {arguments.out.resolve()}")
-    print(f"Report them with: rboost paper report --out {arguments.out}")
+    names = ("repeats", "rounds", "datasets", "parts", "protocol", "seed")
+    given = {name: value for name in names if (value := getattr(arguments, name)) is not None}
+    for name in ("datasets", "parts"):
+        if name in given:
+            given[name] = tuple(given[name])
+    options = replace(QUICK if arguments.quick else FULL, **given)
+    out = arguments.out or Path("paper-quick" if arguments.quick else "paper")
+    run(options, out, arguments.jobs, progress=True)
+    print(f"Results: {out.resolve()}")
+    print(f"Report them with: rboost paper report --out {out}")
     return 0
 
 

@@ -138,7 +138,7 @@ def _html(
         raise ImportError(
             "The report needs jinja2, which is not installed; run: pip install 'rboost[paper]'"
         ) from error
-    source = files("rboost.paper").joinpath("report.html.jinja").read_text()
+    source = files("rboost.paper").joinpath("report.html.jinja").read_text(encoding="utf-8")
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     encoded = [(figure, base64.b64encode(png).decode()) for figure, png in pictures.items()]
     return environment.from_string(source).render(

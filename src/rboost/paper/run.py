@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import json
 import warnings
+import zlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy
+import sklearn
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
@@ -128,19 +132,21 @@ def run_job(job: Job, options: Options) -> Record:
     with threadpool_limits(1), warnings.catch_warnings():
         # The base learners stop after a few steps on purpose.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return measure(_fit(model, trial, job.trusted), trial)
+        return measure(_fit(model, trial, job), trial)
 
 
-def _fit(model: Any, trial: Trial, n_trusted: int) -> Any:
-    """Fit; trusted rows are the first training rows, with true labels, held out of the fit."""
-    if n_trusted == 0:
+def _fit(model: Any, trial: Trial, job: Job) -> Any:
+    """Fit; where trusted rows are studied, as many training rows are held out for every size."""
+    if job.part != "trusted":
         return model.fit(trial.X, trial.observed)
-    return model.fit(
-        trial.X[n_trusted:],
-        trial.observed[n_trusted:],
-        X_trusted=trial.X[:n_trusted],
-        y_trusted=trial.true[:n_trusted],
-    )
+    # Alternating classes: any two of the rows held out hold both.
+    held_out = np.concatenate(
+        list(zip(*(np.flatnonzero(trial.true == k) for k in (0, 1)), strict=False))
+    )[: max(TRUSTED_SIZES)]
+    rest = np.setdiff1d(np.arange(len(trial.true)), held_out)
+    chosen = held_out[: job.trusted]
+    trusted = {"X_trusted": trial.X[chosen], "y_trusted": trial.true[chosen]} if len(chosen) else {}
+    return model.fit(trial.X[rest], trial.observed[rest], **trusted)
 
 
 def _percent(wrong: Any) -> float:
@@ -188,7 +194,9 @@ def unpack_grid(packed: str) -> Floats:
 def run(options: Options, out: Path, n_jobs: int = 1, progress: bool = False) -> ResultStore:
     """Run what is not yet done and return the store; ``out`` remembers the options."""
     check_options(options)
-    write_atomically(out / "options.json", json.dumps(asdict(options), indent=1) + "\n")
+    _check_same_code(out)
+    saved = {"options": asdict(options), "code": code_fingerprint()}
+    write_atomically(out / "options.json", json.dumps(saved, indent=1) + "\n")
     store = ResultStore(out / "results.jsonl")
     todo = [job for job in jobs(options) if job.key(options) not in store.results]
     keyed = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
@@ -201,6 +209,25 @@ def run(options: Options, out: Path, n_jobs: int = 1, progress: bool = False) ->
 
 def _run_keyed(job: Job, options: Options) -> tuple[str, Record]:
     return job.key(options), run_job(job, options)
+
+
+def code_fingerprint() -> str:
+    """A number that changes with the package's source and with what it computes with."""
+    root = files("rboost")
+    sources = sorted(path for path in Path(str(root)).rglob("*.py"))
+    text = [path.read_bytes() for path in sources]
+    versions = f"{np.__version__} {scipy.__version__} {sklearn.__version__}"
+    return f"{zlib.crc32(b''.join([*text, versions.encode()])):08x}"
+
+
+def _check_same_code(out: Path) -> None:
+    """Refuse to add to results of other code, which would mix two experiments in one table."""
+    path = out / "options.json"
+    if path.exists() and json.loads(path.read_text()).get("code") != code_fingerprint():
+        raise ValueError(
+            f"The results in {out} come from another version of the code; "
+            "choose another folder with --out, or delete that one."
+        )
 
 
 def check_options(options: Options) -> None:
@@ -221,12 +248,9 @@ def load_run(out: Path) -> tuple[Options, dict[Job, Record]]:
     path = out / "options.json"
     if not path.exists():
         raise FileNotFoundError(f"{out} holds no run; make one with: rboost paper run --out {out}")
-    saved = json.loads(path.read_text())
+    saved = json.loads(path.read_text())["options"]
     options = replace(Options(), **{**saved, "datasets": tuple(saved["datasets"])})
     options = replace(options, parts=tuple(saved["parts"]))
     store = ResultStore(out / "results.jsonl")
     measured = {job: store.results.get(job.key(options)) for job in jobs(options)}
     return options, {job: result for job, result in measured.items() if result is not None}
-
-
-__all__ = ["PARTS", "SETTINGS", "Job", "Options", "load_run", "run", "run_job"]

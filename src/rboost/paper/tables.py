@@ -50,7 +50,7 @@ class ErrorTable:
 @lru_cache(maxsize=1)
 def published() -> dict[tuple[int, str, str], tuple[float, float, bool]]:
     """The paper's Tables 2–5: (table, dataset, method) → error, standard deviation, bold."""
-    text = files("rboost.paper").joinpath("published.csv").read_text()
+    text = files("rboost.paper").joinpath("published.csv").read_text(encoding="utf-8")
     return {
         (int(row["table"]), row["dataset"], f"{row['booster']} {row['base']}"): (
             float(row["error"]),
