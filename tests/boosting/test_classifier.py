@@ -53,6 +53,16 @@ def test_knowing_the_noise_helps(noisy_banana, clean_banana):
     assert robust.score(*clean_banana) > plain.score(*clean_banana) + 0.05
 
 
+def test_keeping_the_labels_of_negative_weights_is_another_algorithm(noisy_banana):
+    X, _, noisy, noise = noisy_banana
+    models = [
+        RBoostClassifier(noise_matrix=noise, negative_weights=name, random_state=0).fit(X, noisy)
+        for name in ("flip", "keep")
+    ]
+    assert np.any(models[0].decision_function(X) != models[1].decision_function(X))
+    assert all(model.score(X, noisy) > 0.6 for model in models)
+
+
 def test_the_papers_estimate_falls_to_zero_and_trusted_rows_repair_it(noisy_banana, clean_banana):
     X, _, noisy, noise = noisy_banana
     trusted = dict(zip(["X_trusted", "y_trusted"], make_banana(20, random_state=5), strict=True))
@@ -430,6 +440,7 @@ def test_bad_trusted_rows_are_named(trusted, message, noisy_banana):
         ({"max_samples": 0}, "max_samples of .* must be a finite number above 0"),
         ({"noise_estimator": "oracle"}, "noise_estimator of .* must be one of 'paper'"),
         ({"mixing": None}, "mixing of .* must be one of 'posterior', 'paper'"),
+        ({"negative_weights": "clip"}, "negative_weights of .* must be one of 'flip', 'keep'"),
         ({"calibration": "beta"}, "calibration of .* must be one of"),
         ({"noise_matrix": [[0.9, 0.2], [0, 1]]}, "row 0 sums to 1.1"),
         ({"noise_matrix": [[0.3, 0.7], [0.4, 0.6]]}, "must sum to less than 1"),

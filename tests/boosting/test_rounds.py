@@ -2,7 +2,14 @@ import numpy as np
 from hypothesis import given
 from numpy.testing import assert_allclose
 
-from rboost.boosting.rounds import USELESS_LEARNERS, Choices, State, boost, boost_round
+from rboost.boosting.rounds import (
+    NEGATIVE_WEIGHTS,
+    USELESS_LEARNERS,
+    Choices,
+    State,
+    boost,
+    boost_round,
+)
 from rboost.losses import loss_terms, mixing_coefficients
 from rboost.tables import Table
 from tests.strategies import boosting_states, noise_matrices
@@ -58,6 +65,16 @@ def test_a_round_is_algorithm_1(state, noise):
     if B + epsilon > 1e-9 * A:
         assert_allclose(found.step, step, atol=1e-6)
     assert_allclose(after.scores, scores + found.step * votes)
+
+
+def test_negative_weights_flip_the_label_or_keep_it():
+    labels, weights = np.array([1.0, -1.0, 1.0]), np.array([0.5, -0.2, -0.3])
+    targets, sizes = NEGATIVE_WEIGHTS["flip"](labels, weights)
+    np.testing.assert_array_equal(targets, [1, 1, -1])
+    np.testing.assert_array_equal(sizes, [0.5, 0.2, 0.3])
+    targets, sizes = NEGATIVE_WEIGHTS["keep"](labels, weights)
+    np.testing.assert_array_equal(targets, labels)
+    np.testing.assert_array_equal(sizes, [0.5, 0.2, 0.3])
 
 
 @given(boosting_states(), noise_matrices())

@@ -26,7 +26,7 @@ from rboost._validation import (
 from rboost.boosting.additive import AdditiveClassifier
 from rboost.boosting.learners import check_learner, fit_learner, seeded_parameters
 from rboost.boosting.noise_updates import NOISE_UPDATES, calibrate, keep_noise
-from rboost.boosting.rounds import Choices, State, boost, initial_state, vote
+from rboost.boosting.rounds import NEGATIVE_WEIGHTS, Choices, State, boost, initial_state, vote
 from rboost.boosting.sampling import SAMPLINGS
 from rboost.calibration import CALIBRATIONS, agree_with_decision
 from rboost.losses import MIXINGS, mixing_coefficients
@@ -71,6 +71,10 @@ class RBoostClassifier(AdditiveClassifier):
         How the noise matrix mixes the two losses. "posterior" is consistent: given the noise matrix
         and enough data it finds the best rule for the true classes. "paper" is eq. (10) as printed,
         which is the same for symmetric noise only.
+    negative_weights : {"flip", "keep"}, default="flip"
+        What a base learner is given for a row that is more certain than its label deserves, whose
+        weight is negative: the opposite label, which is exact, or the label as it is. The paper
+        does not say; its results look like "keep".
     calibration : {"platt", "logistic", "isotonic"}, default="platt"
         How scores become probabilities, in ``predict_proba`` and in step 5 of the "paper" noise
         estimator. The prediction is the sign of the score whatever the calibration.
@@ -136,6 +140,7 @@ class RBoostClassifier(AdditiveClassifier):
         "max_samples": Number(0),
         "noise_estimator": OneOf(tuple(NOISE_UPDATES)),
         "mixing": OneOf(tuple(MIXINGS)),
+        "negative_weights": OneOf(tuple(NEGATIVE_WEIGHTS)),
         "calibration": OneOf(tuple(CALIBRATIONS)),
         "warm_start": Switch(),
         "verbose": Switch(),
@@ -152,6 +157,7 @@ class RBoostClassifier(AdditiveClassifier):
         noise_matrix: Any = "estimate",
         noise_estimator: str = "paper",
         mixing: str = "posterior",
+        negative_weights: str = "flip",
         calibration: str = "platt",
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
@@ -166,6 +172,7 @@ class RBoostClassifier(AdditiveClassifier):
         self.noise_matrix = noise_matrix
         self.noise_estimator = noise_estimator
         self.mixing = mixing
+        self.negative_weights = negative_weights
         self.calibration = calibration
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -305,6 +312,7 @@ class RBoostClassifier(AdditiveClassifier):
             ),
             mixing=self.mixing,
             learning_rate=self.learning_rate,
+            negative_weights=self.negative_weights,
         )
 
     def _contributions(self, X: Any) -> Iterator[Floats]:

@@ -20,6 +20,24 @@ from rboost.tables import Table
 USELESS_LEARNERS = 10
 
 
+def flip_negative(labels: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """A negative weight asks for the opposite label, exactly.
+
+    Σ wᵢ·1(h ≠ ỹᵢ) = const + Σ |wᵢ|·1(h ≠ tᵢ) with tᵢ = sign(wᵢ)·ỹᵢ, so a learner that minimises the
+    right side minimises the left.
+    """
+    return np.where(weights < 0, -labels, labels), np.abs(weights)
+
+
+def keep_labels(labels: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """The label as observed, with |wᵢ|: not what eq. (11) asks for, but nearer to the paper."""
+    return labels, np.abs(weights)
+
+
+# What a base learner is given for a row with a negative weight; the paper does not say.
+NEGATIVE_WEIGHTS = {"flip": flip_negative, "keep": keep_labels}
+
+
 @dataclass(frozen=True)
 class State:
     """What one round hands to the next.
@@ -57,6 +75,7 @@ class Choices:
     update_noise: Callable[[State], Floats]
     mixing: str
     learning_rate: float
+    negative_weights: str = "flip"
 
 
 def initial_state(train: Table, trusted: Table | None, noise_matrix: Floats) -> State:
@@ -78,11 +97,8 @@ def boost_round(
     if terms.at_minimum:
         return state, Round(None, 0.0, 0.5, state.noise_matrix)
 
-    # A negative weight asks for the opposite label: Σ wᵢ·1(h ≠ ỹᵢ) = const + Σ |wᵢ|·1(h ≠ tᵢ)
-    # with tᵢ = sign(wᵢ)·ỹᵢ, so a learner that minimises the right side minimises the left.
-    weights = terms.row_weights  # eq. (12)
-    targets = np.where(weights < 0, -train.labels, train.labels)
-    learner = choices.fit_learner(targets, np.abs(weights))  # (1)
+    targets, weights = NEGATIVE_WEIGHTS[choices.negative_weights](train.labels, terms.row_weights)
+    learner = choices.fit_learner(targets, weights)  # (1), on the weights of eq. (12)
 
     votes = vote(learner, train.X)
     agrees = votes == train.labels

@@ -3,7 +3,8 @@
 What the paper leaves open was settled by what its numbers allow, for all sets at once: a base
 learner sees n rows drawn with replacement in proportion to the weights and counts them alike. LR is
 penalised (C = .03 on standardised features). rLR is not; it starts from β ~ N(0, 1) and takes 50
-conjugate-gradient steps, with an update of its flip rates after every five.
+conjugate-gradient steps, with an update of its flip rates after every five. A row with a negative
+weight keeps its label; in our own columns it gets the opposite one, which is exact.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ def _boosted(
             sampling="weights",
             noise_matrix=noise(noise_matrix),
             mixing=mixing,
+            negative_weights="keep" if mixing == "paper" else "flip",
         )
 
     return build
