@@ -11,6 +11,11 @@ def test_ida_sizes_and_disjoint_parts(dataset):
     trial = make_trial(dataset, "sym10", 0, "ida", 0)
     assert len(trial.observed) == BENCHMARKS[dataset].n_train
     assert len(trial.y_test) == BENCHMARKS[dataset].n_test
+    X, _ = load_benchmark(dataset)
+    rows, counts = np.unique(X, axis=0, return_counts=True)
+    unique = {tuple(row) for row in rows[counts == 1]}
+    train = {tuple(row) for row in trial.X}
+    assert not train & {tuple(row) for row in trial.X_test} & unique
 
 
 def test_text_is_four_fifths():

@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 
 from rboost.losses import loss_terms, mixing_coefficients
-from rboost.noise import asymmetric, flip_labels, symmetric
+from rboost.noise import asymmetric, symmetric
+from rboost.paper.protocol import make_trial
 from rboost.paper.run import (
     BOUNDARY_METHODS,
     CURVE_DATASETS,
     CURVE_METHODS,
     TRUSTED_DATASETS,
     TRUSTED_SIZES,
+    Options,
     boundary_grid,
     unpack_grid,
 )
@@ -92,7 +94,8 @@ def error_curves(measured: Measured) -> Any | None:
                 if results:
                     mean = mean_curve([result[which] for result in results], length)
                     axis.plot(np.arange(1, len(mean) + 1), mean, label=method, **style)
-            axis.set_title(f"{dataset}, {which}", fontsize=10)
+            labels = "observed labels" if which == "train" else "true labels"
+            axis.set_title(f"{dataset}, {which}, {labels}", fontsize=10)
         row[0].set_ylabel("error %")
     for axis in axes[-1]:
         axis.set_xlabel("base learners kept")
@@ -107,30 +110,29 @@ def mean_curve(curves: list[list[float]], length: int | None = None) -> Any:
     return np.mean([curve + curve[-1:] * (length - len(curve)) for curve in curves], axis=0)
 
 
-def decision_boundaries(measured: Measured) -> Any | None:
-    """Figure 3: decision boundaries on Banana, without noise above and with noise below."""
-    from rboost.datasets import load_benchmark
+def decision_boundaries(measured: Measured, options: Options) -> Any | None:
+    """Figure 3: decision boundaries on Banana, without noise above and with noise below.
 
+    The points are the training rows of the first repeat, with the labels the models saw. Without
+    noise rBoost is AdaBoost, so the upper panels are the same.
+    """
     grids = {
         (job.setting, job.method): result["grid"]
         for job, result in measured.items()
         if job.part == "boundaries" and job.repeat == 0
     }
-    if not grids:
+    if len(grids) < 4:
         return None
-    X, y = load_benchmark("Banana")
-    rows = np.random.RandomState(0).permutation(len(y))[:300]
-    X, y = X[rows], y[rows]
     settings = {"clean": "no noise", "asym30": "30 % asymmetric noise"}
     figure, axes = _subplots(2, 2, figure={"figsize": (8, 7.6)}, sharex=True, sharey=True)
     for row, (setting, title) in zip(axes, settings.items(), strict=True):
-        observed = y if setting == "clean" else flip_labels(y, asymmetric(0.3, 0), 0)[0]
+        trial = make_trial("Banana", setting, 0, options.protocol, options.seed)
         for axis, method in zip(row, BOUNDARY_METHODS, strict=True):
             positive = unpack_grid(grids[setting, method])
             axis.contourf(*boundary_grid(), positive, levels=[-1, 0.5, 2], colors=["w", "#c9c9c9"])
             axis.contour(*boundary_grid(), positive, levels=[0.5], colors="k", linewidths=0.8)
             for label, color, marker in [(0, "#2f7fb8", "o"), (1, "#8c3a10", "^")]:
-                axis.scatter(*X[observed == label].T, s=7, c=color, marker=marker)
+                axis.scatter(*trial.X[trial.observed == label].T, s=7, c=color, marker=marker)
             axis.set_title(f"{method}, {title}", fontsize=10)
             axis.set(xlim=(-3.2, 3.2), ylim=(-3.2, 3.2))
     for axis in axes[-1]:
@@ -160,8 +162,8 @@ def trusted_sweep(measured: Measured) -> Any | None:
         if dataset in found:
             sizes = [size for size in TRUSTED_SIZES if size in found[dataset]]
             means = [np.mean(found[dataset][size]) for size in sizes]
-            spread = [np.std(found[dataset][size]) for size in sizes]
-            position = np.arange(len(sizes))
+            spread = [np.std(found[dataset][size], ddof=1) for size in sizes]
+            position = [TRUSTED_SIZES.index(size) for size in sizes]
             axis.errorbar(position, means, spread, label=dataset, capsize=3, marker="o", **style)
     axis.set_xticks(range(len(TRUSTED_SIZES)), TRUSTED_SIZES)
     axis.set(xlabel="trusted rows", ylabel="test error %", ylim=(0, None))

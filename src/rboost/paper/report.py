@@ -14,7 +14,7 @@ from rboost.paper import figures
 from rboost.paper.claims import Verdict, verdicts
 from rboost.paper.methods import METHODS
 from rboost.paper.protocol import SETTINGS
-from rboost.paper.run import TABLE_SETTINGS, Options
+from rboost.paper.run import TABLE_SETTINGS, Options, jobs
 from rboost.paper.store import write_atomically
 from rboost.paper.tables import (
     ALL,
@@ -56,19 +56,19 @@ class Figure:
     name: str
     title: str
     alt: str
-    draw: Callable[[Measured], Any | None]
+    draw: Callable[[Measured, Options], Any | None]
 
 
 FIGURES = [
     Figure(
         "figure1", "Figure 1: shapes of the loss",
         "Loss over score for four noise matrices; with noise it rises again on the right side.",
-        lambda measured: figures.loss_shapes(),
+        lambda measured, options: figures.loss_shapes(),
     ),
     Figure(
         "figure2", "Figure 2: error over rounds, 30 % asymmetric noise",
         "Test error left, training error right, one row per set, one line per method.",
-        figures.error_curves,
+        lambda measured, options: figures.error_curves(measured),
     ),
     Figure(
         "figure3", "Figure 3: decision boundaries on Banana",
@@ -78,7 +78,7 @@ FIGURES = [
     Figure(
         "trusted", "Trusted rows: test error at 30 % asymmetric noise",
         "Test error over the number of trusted rows, one line per set, with standard deviations.",
-        figures.trusted_sweep,
+        lambda measured, options: figures.trusted_sweep(measured),
     ),
 ]  # fmt: skip
 
@@ -89,16 +89,17 @@ def write_report(options: Options, measured: Measured, out: Path) -> list[Path]:
     pictures = {
         figure: figures.to_png(drawn)
         for figure in FIGURES
-        if (drawn := figure.draw(measured)) is not None
+        if (drawn := figure.draw(measured, options)) is not None
     }
     written = []
     for figure, png in pictures.items():
         written.append(out / "figures" / f"{figure.name}.png")
         write_atomically(written[-1], png)
     claims = verdicts(measured)
+    summary = _summary(options, len(measured))
     for name, content in [
-        ("report.html", _html(options, tables, claims, pictures)),
-        ("report.md", _markdown(options, tables, claims, list(pictures))),
+        ("report.html", _html(summary, tables, claims, pictures)),
+        ("report.md", _markdown(summary, tables, claims, list(pictures))),
     ]:
         write_atomically(out / name, content)
         written.append(out / name)
@@ -124,15 +125,17 @@ def distances(tables: list[ErrorTable]) -> list[list[str]]:
     return rows
 
 
-def _summary(options: Options) -> str:
+def _summary(options: Options, n_measured: int) -> str:
+    n_jobs = sum(1 for _ in jobs(options))
+    unfinished = "" if n_measured == n_jobs else f"UNFINISHED, {n_measured} of {n_jobs} fits: "
     return (
-        f"{options.repeats} repeats of {options.rounds} rounds, protocol “{options.protocol}”, "
-        f"seed {options.seed}, on {', '.join(options.datasets)}"
+        f"{unfinished}{options.repeats} repeats of {options.rounds} rounds, protocol "
+        f"“{options.protocol}”, seed {options.seed}, on {', '.join(options.datasets)}"
     )
 
 
 def _html(
-    options: Options,
+    summary: str,
     tables: list[ErrorTable],
     claims: list[Verdict],
     pictures: dict[Figure, bytes],
@@ -147,7 +150,7 @@ def _html(
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     encoded = [(figure, base64.b64encode(png).decode()) for figure, png in pictures.items()]
     return environment.from_string(source).render(
-        summary=_summary(options),
+        summary=summary,
         claims=claims,
         tables=[(title_of(table), table) for table in tables],
         methods=METHODS,
@@ -159,15 +162,15 @@ def _html(
 
 
 def _markdown(
-    options: Options, tables: list[ErrorTable], claims: list[Verdict], pictures: list[Figure]
+    summary: str, tables: list[ErrorTable], claims: list[Verdict], pictures: list[Figure]
 ) -> str:
     rows = [[verdict.claim, f"**{verdict.verdict}**", verdict.evidence] for verdict in claims]
     sets = characteristics()
     parts = [
         "# Boosting in the presence of label noise: the experiments, run again",
-        f"{_summary(options)}. In tables: mean ± standard deviation of the test error in %, "
-        "published error in brackets; bold: not significantly larger than the smallest of its row "
-        "(Wilcoxon rank-sum test, 5 %).",
+        f"{summary}. In tables: mean ± standard deviation of the test error in %, "
+        "in brackets the paper's; bold: not significantly larger than the smallest of the paper's "
+        "columns in its row (Wilcoxon rank-sum test, 5 %, from 4 repeats on).",
         "## The paper's claims",
         markdown_table(["claim", "verdict", "evidence"], rows),
         "## Table 1: the sets",

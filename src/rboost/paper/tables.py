@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 
 import numpy as np
-from scipy.stats import ranksums
+from scipy.stats import mannwhitneyu
 
 from rboost._typing import Floats
 from rboost.datasets import BENCHMARKS
+from rboost.paper.methods import METHODS
 from rboost.paper.protocol import SETTINGS
 from rboost.paper.run import Job, methods_of
 from rboost.paper.store import Record
 
 SIGNIFICANCE = 0.05
+# With fewer repeats the rank-sum test has nothing to say.
+MIN_REPEATS = 4
 ALL = "All"
 Measured = Mapping[Job, Record]
 
@@ -27,7 +30,8 @@ class Cell:
     """Mean and standard deviation of the test error in percent, and what the paper has there.
 
     ``best`` marks errors that the Wilcoxon rank-sum test at 5 % does not find larger than the
-    smallest of the row; the paper does not say what its own bold numbers were compared with.
+    smallest of the paper's eight columns (in the row All: over all sets and repeats together); the
+    paper does not say what its own bold numbers were compared with.
     """
 
     mean: float
@@ -73,10 +77,10 @@ def errors(measured: Measured, setting: str, dataset: str, method: str) -> Float
 
 def significantly_lower(first: Floats, second: Floats) -> bool:
     """Whether the rank-sum test at 5 % finds the first errors smaller than the second."""
-    if len(first) < 2 or len(second) < 2:
+    if min(len(first), len(second)) < MIN_REPEATS:
         return False
-    result = ranksums(first, second)
-    return bool(result.statistic < 0 and result.pvalue < SIGNIFICANCE)
+    # The Wilcoxon rank-sum test in the form of Mann and Whitney, which knows about ties.
+    return bool(mannwhitneyu(first, second, alternative="less").pvalue < SIGNIFICANCE / 2)
 
 
 def error_table(measured: Measured, setting: str) -> ErrorTable | None:
@@ -87,39 +91,54 @@ def error_table(measured: Measured, setting: str) -> ErrorTable | None:
         row = {method: errors(measured, setting, dataset, method) for method in methods}
         if all(len(sample) for sample in row.values()):
             samples[dataset] = row
+    most = max((len(s) for row in samples.values() for s in row.values()), default=0)
+    samples = {  # a set whose repeats are not all done would weigh differently
+        dataset: row
+        for dataset, row in samples.items()
+        if all(len(sample) == most for sample in row.values())
+    }
     if not samples:
         return None
-    cells = {dataset: _row(setting, dataset, row) for dataset, row in samples.items()}
+    cells = {dataset: _row(setting, [dataset], row, most) for dataset, row in samples.items()}
     pooled = {
         method: np.concatenate([row[method] for row in samples.values()]) for method in methods
     }
     spread = {
         method: float(np.mean([row[method].std for row in cells.values()])) for method in methods
     }
-    cells[ALL] = _row(setting, ALL, pooled, spread)
+    all_sets = [ALL] if len(samples) == len(BENCHMARKS) else list(samples)
+    cells[ALL] = _row(setting, all_sets, pooled, most, spread)
     return ErrorTable(setting, tuple(methods), cells)
 
 
 def _row(
     setting: str,
-    dataset: str,
+    datasets: Sequence[str],
     samples: Mapping[str, Floats],
+    n_repeats: int,
     spread: Mapping[str, float] | None = None,
 ) -> dict[str, Cell]:
-    """The published row All has the mean of the standard deviations; so has ours (``spread``)."""
+    """A row about one set or, with ``spread``, the row All of several.
+
+    The published row All has the mean of the errors and of the standard deviations; so has ours,
+    and where sets are missing the published numbers are those of the sets that are there.
+    """
     table = SETTINGS[setting].table or 0
-    smallest = min(samples.values(), key=lambda sample: float(sample.mean()))
+    compared = [sample for method, sample in samples.items() if not METHODS[method].ours]
+    smallest = min(compared, key=lambda sample: float(sample.mean()))
+    enough = n_repeats >= MIN_REPEATS
     row = {}
     for method, sample in samples.items():
-        error, std, bold = published().get((table, dataset, method), (None, None, False))
+        entries = [published().get((table, dataset, method)) for dataset in datasets]
+        known = [entry for entry in entries if entry is not None]
         deviation = float(sample.std(ddof=1)) if len(sample) > 1 else 0.0
         row[method] = Cell(
             mean=float(sample.mean()),
             std=deviation if spread is None else spread[method],
-            best=not significantly_lower(smallest, sample),
-            published=error,
-            published_std=std,
-            published_bold=bold,
+            best=enough and not significantly_lower(smallest, sample),
+            published=float(np.mean([entry[0] for entry in known])) if known else None,
+            published_std=float(np.mean([entry[1] for entry in known])) if known else None,
+            published_bold=len(known) == 1 and known[0][2],
         )
     return row
 
@@ -135,10 +154,17 @@ def markdown_table(header: Iterable[str], rows: Iterable[Iterable[object]]) -> s
 
 
 def format_cell(cell: Cell) -> str:
-    """Measured, bold where best, with the published error in brackets."""
-    text = f"{cell.mean:.2f} ± {cell.std:.1f}"
-    text = f"**{text}**" if cell.best else text
-    return text if cell.published is None else f"{text} [{cell.published:.2f}]"
+    """Measured, bold where best, with what the paper has in brackets, bold where it is."""
+    text = _bold(f"{cell.mean:.2f} ± {cell.std:.1f}", cell.best)
+    if cell.published is None:
+        return text
+    return (
+        f"{text} [{_bold(f'{cell.published:.2f} ± {cell.published_std:.1f}', cell.published_bold)}]"
+    )
+
+
+def _bold(text: str, bold: bool) -> str:
+    return f"**{text}**" if bold else text
 
 
 def to_markdown(table: ErrorTable) -> str:

@@ -64,7 +64,7 @@ class ModestBoostClassifier(RealBooster):
     def _fit_tree(self, tree: Any, table: Table, weights: Floats) -> RealTree | None:
         tree.fit(table.X, table.labels, sample_weight=tree_weights(weights, table))
         # A row of weight 2 stands for two rows, each with half its share of D.
-        inverse = table.sample_weight - weights
+        inverse = np.maximum(table.sample_weight - weights, 0)
         value = leaf_values(tree.apply(table.X), table.labels, weights, inverse / inverse.sum())
         return LeafValues(tree, value) if np.any(np.abs(value) > 1e-12) else None
 

@@ -15,6 +15,7 @@ from rboost._typing import Floats
 from rboost._validation import Number, Requirements, all_or_nothing, check_parameters
 from rboost.boosting.additive import AdditiveClassifier
 from rboost.boosting.learners import scaled_weights
+from rboost.calibration import agree_with_decision
 from rboost.tables import Table, training_table, weights_as_counts
 
 
@@ -92,7 +93,7 @@ class RealBooster(AdditiveClassifier):
             yield tree.predict(X)
 
     def _positive_probability(self, scores: Floats) -> Floats:
-        return expit(2 * scores)
+        return agree_with_decision(expit(2 * scores), scores)
 
 
 def tree_weights(weights: Floats, table: Table) -> Floats:
