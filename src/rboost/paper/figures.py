@@ -20,7 +20,7 @@ from rboost.paper.run import (
     boundary_grid,
     unpack_grid,
 )
-from rboost.paper.tables import Measured
+from rboost.paper.tables import Measured, deviation
 
 # Colours of different lightness, each with its own line style: any two can be told apart in grey.
 STYLES: list[dict[str, Any]] = [
@@ -162,7 +162,7 @@ def trusted_sweep(measured: Measured) -> Any | None:
         if dataset in found:
             sizes = [size for size in TRUSTED_SIZES if size in found[dataset]]
             means = [np.mean(found[dataset][size]) for size in sizes]
-            spread = [np.std(found[dataset][size], ddof=1) for size in sizes]
+            spread = [deviation(found[dataset][size]) for size in sizes]
             position = [TRUSTED_SIZES.index(size) for size in sizes]
             axis.errorbar(position, means, spread, label=dataset, capsize=3, marker="o", **style)
     axis.set_xticks(range(len(TRUSTED_SIZES)), TRUSTED_SIZES)

@@ -9,6 +9,7 @@ from functools import lru_cache
 from importlib.resources import files
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.stats import mannwhitneyu
 
 from rboost._typing import Floats
@@ -75,6 +76,11 @@ def errors(measured: Measured, setting: str, dataset: str, method: str) -> Float
     return np.array([found[repeat] for repeat in sorted(found)])
 
 
+def deviation(sample: ArrayLike) -> float:
+    """Standard deviation of the repeats; 0 for a single one."""
+    return float(np.std(sample, ddof=1)) if np.size(sample) > 1 else 0.0
+
+
 def significantly_lower(first: Floats, second: Floats) -> bool:
     """Whether the rank-sum test at 5 % finds the first errors smaller than the second."""
     if min(len(first), len(second)) < MIN_REPEATS:
@@ -131,10 +137,9 @@ def _row(
     for method, sample in samples.items():
         entries = [published().get((table, dataset, method)) for dataset in datasets]
         known = [entry for entry in entries if entry is not None]
-        deviation = float(sample.std(ddof=1)) if len(sample) > 1 else 0.0
         row[method] = Cell(
             mean=float(sample.mean()),
-            std=deviation if spread is None else spread[method],
+            std=deviation(sample) if spread is None else spread[method],
             best=enough and not significantly_lower(smallest, sample),
             published=float(np.mean([entry[0] for entry in known])) if known else None,
             published_std=float(np.mean([entry[1] for entry in known])) if known else None,
