@@ -78,7 +78,8 @@ def errors(measured: Measured, setting: str, dataset: str, method: str) -> Float
 
 def deviation(sample: ArrayLike) -> float:
     """Standard deviation of the repeats; 0 for a single one."""
-    return float(np.std(sample, ddof=1)) if np.size(sample) > 1 else 0.0
+    values = np.asarray(sample, dtype=np.float64)
+    return float(values.std(ddof=1)) if len(values) > 1 else 0.0
 
 
 def significantly_lower(first: Floats, second: Floats) -> bool:
