@@ -1,4 +1,7 @@
-"""Scores become probabilities of the true class: the three ways of section 3.4.
+"""Scores become probabilities of the true class: the three ways of section 3.4, and ours.
+
+Ours, noise-aware Platt scaling, infers the noise as well (:mod:`rboost.noise.platt`). The paper's
+three are told it.
 
 A calibration is fitted to scores H, observed labels (0 or 1), the noise matrix of those labels (the
 identity stands for labels that can be trusted) and the link matrix of the scores. It is then a
@@ -22,6 +25,16 @@ from sklearn.isotonic import IsotonicRegression
 from rboost._typing import Floats
 from rboost.noise import true_probability
 from rboost.noise.likelihood import NoisyLogisticLoss
+from rboost.noise.platt import NoiseAwarePlatt, fit_noise_aware_platt, smoothed_log_odds
+
+__all__ = [
+    "CALIBRATIONS",
+    "Calibration",
+    "NoiseAwarePlatt",
+    "agree_with_decision",
+    "fit_noise_aware_platt",
+    "smoothed_log_odds",
+]
 
 Calibration = Callable[[Floats], Floats]
 
@@ -168,11 +181,11 @@ CALIBRATIONS: dict[str, Callable[[Floats, Floats, Floats, Floats, Floats], Calib
 }
 
 
-def agree_with_decision(probability: Floats, scores: Floats) -> Floats:
-    """Keep p(y = 1) on the side of ½ that the sign of the score has decided.
+def agree_with_decision(probability: Floats, decisions: Floats) -> Floats:
+    """Keep p(y = 1) on the side of ½ that the sign of the decision function has decided.
 
-    The sign of the score is the prediction of Algorithm 1. A calibration may cross ½ elsewhere, and
-    then reports the least certainty that does not contradict the prediction.
+    In Algorithm 1 that is the sign of the score. A calibration may cross ½ elsewhere, and then
+    reports the least certainty that does not contradict the prediction.
     """
     above = np.nextafter(0.5, 1.0)
-    return np.where(scores > 0, np.maximum(probability, above), np.minimum(probability, 0.5))
+    return np.where(decisions > 0, np.maximum(probability, above), np.minimum(probability, 0.5))

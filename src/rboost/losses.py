@@ -76,22 +76,34 @@ class LossTerms:
         with np.errstate(over="ignore"):
             return float(np.exp(self.log_scale) * (self.right.sum() + self.wrong.sum()))
 
-    def split(self, agrees: NDArray[np.bool_]) -> tuple[float, float]:
+    def split(
+        self, agreement: Floats | NDArray[np.bool_], rows: NDArray[np.bool_] | None = None
+    ) -> tuple[float, float]:
         """Sums (falling, rising) such that a step α costs falling·e^(−α) + rising·e^α, eq. (11).
 
-        ``agrees`` marks the rows whose observed label the base learner predicts. In the paper's
-        symbols falling = A − ε and rising = B + ε, where A and B sum ``right`` and ``wrong`` and ε
-        is the weighted error. Summed as here, every term is non-negative and nothing cancels.
+        ``agreement`` is (1 + ỹh)/2: 1 where the base learner predicts the observed label, 0 where
+        it does not. In the paper's symbols falling = A − ε and rising = B + ε, where A and B sum
+        ``right`` and ``wrong`` and ε is the weighted error. Summed as here, every term is
+        non-negative and nothing cancels. For votes h between −1 and +1 the cost is an upper bound,
+        by convexity of the exponential in h (Schapire & Singer 1999). ``rows`` restricts the sums.
         """
-        falling = np.where(agrees, self.right, self.wrong).sum()
-        rising = np.where(agrees, self.wrong, self.right).sum()
-        return float(falling), float(rising)
+        falling = agreement * self.right + (1 - agreement) * self.wrong
+        rising = agreement * self.wrong + (1 - agreement) * self.right
+        if rows is not None:
+            falling, rising = falling[rows], rising[rows]
+        return float(falling.sum()), float(rising.sum())
 
 
 def loss_terms(
-    labels: Floats, scores: Floats, coefficients: Floats, sample_weight: Floats | None = None
+    labels: Floats,
+    scores: Floats,
+    coefficients: Floats,
+    sample_weight: Floats | None = None,
+    trusted: NDArray[np.bool_] | None = None,
 ) -> LossTerms:
     """Evaluate both exponentials of every row, eq. (13) and (15)–(18).
+
+    ``trusted`` marks rows whose label is known to be right: their coefficients are (1, 0).
 
     Only ratios matter to boosting, so the largest term is scaled to 1 before the sample weights
     come in. Scores of any size are safe: what is negligible becomes 0, nothing overflows.
@@ -102,6 +114,10 @@ def loss_terms(
         log_coefficients = np.log(coefficients)
     log_right = log_coefficients[is_positive, is_positive] - margin
     log_wrong = log_coefficients[is_positive, 1 - is_positive] + margin
+    if trusted is not None:
+        log_right, log_wrong = np.where(
+            trusted, [-margin, np.full_like(margin, -np.inf)], [log_right, log_wrong]
+        )
     log_scale = float(max(log_right.max(), log_wrong.max()))
     weight = 1.0 if sample_weight is None else sample_weight
     return LossTerms(

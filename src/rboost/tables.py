@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from rboost._typing import Floats, Integers
 from rboost._validation import check_binary_labels, check_sample_weight
@@ -15,11 +16,17 @@ from rboost._validation import check_binary_labels, check_sample_weight
 
 @dataclass(frozen=True)
 class Table:
-    """Rows with labels −1 or +1 and positive weights."""
+    """Rows with labels −1 or +1 and positive weights; ``trusted`` labels are known to be right."""
 
     X: Any
     labels: Floats
     sample_weight: Floats
+    trusted: NDArray[np.bool_]
+
+    @property
+    def classes(self) -> Floats:
+        """The labels as 0.0 and 1.0."""
+        return (self.labels > 0).astype(np.float64)
 
 
 def training_table(X: Any, y: Any, sample_weight: Any) -> tuple[Table, NDArray[Any]]:
@@ -28,7 +35,9 @@ def training_table(X: Any, y: Any, sample_weight: Any) -> tuple[Table, NDArray[A
     _check_lengths(X, encoded, "X", "y")
     weight = check_sample_weight(sample_weight, encoded)
     rows = weight > 0
-    return Table(X if rows.all() else X[rows], _signed(encoded[rows]), weight[rows]), classes
+    labels = _signed(encoded[rows])
+    trusted = np.zeros(len(labels), dtype=bool)
+    return Table(X if rows.all() else X[rows], labels, weight[rows], trusted), classes
 
 
 def weights_as_counts(table: Table, largest: float = 1e6) -> Table:
@@ -65,7 +74,21 @@ def trusted_table(
             f"y_trusted holds the classes {trusted_classes} but y holds {classes}; "
             "use the same labels in both."
         )
-    return Table(X_trusted, _signed(encoded), np.ones(len(encoded)))
+    n_rows = len(encoded)
+    return Table(X_trusted, _signed(encoded), np.ones(n_rows), np.ones(n_rows, dtype=bool))
+
+
+def join(first: Table, second: Table | None) -> Table:
+    """Put the rows of two tables into one."""
+    if second is None:
+        return first
+    stack = sparse.vstack if sparse.issparse(first.X) else np.concatenate
+    return Table(
+        stack([first.X, second.X]),
+        np.concatenate([first.labels, second.labels]),
+        np.concatenate([first.sample_weight, second.sample_weight]),
+        np.concatenate([first.trusted, second.trusted]),
+    )
 
 
 def _check_lengths(X: Any, y: Integers, X_name: str, y_name: str) -> None:

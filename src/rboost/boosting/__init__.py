@@ -1,5 +1,5 @@
-"""rBoost: boosting with a loss that knows labels can be wrong."""
+"""rBoost: Algorithm 1 of the paper, and what makes it work without clean labels."""
 
-from rboost.boosting.classifier import RBoostClassifier
+from rboost.boosting.classifier import ALGORITHM_1, RBoostClassifier
 
-__all__ = ["RBoostClassifier"]
+__all__ = ["ALGORITHM_1", "RBoostClassifier"]

@@ -31,8 +31,8 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
     n_jobs: int | None
 
     @abstractmethod
-    def _base_learner(self) -> Any:
-        """Return the base learner, unfitted."""
+    def _base_learners(self) -> list[Any]:
+        """Return the base learners that are taken in turn, unfitted."""
 
     @abstractmethod
     def _contributions(self, X: Any) -> Iterator[Floats]:
@@ -40,14 +40,16 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
 
     @abstractmethod
     def _positive_probability(self, scores: Floats) -> Floats:
-        """p(y = 1) for each score; above ½ exactly where the score is positive."""
+        """p(y = 1) for each decision; above ½ exactly where the decision is positive."""
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
-        if hasattr(self._base_learner(), "fit"):
-            base = get_tags(self._base_learner()).input_tags
-            tags.input_tags.sparse, tags.input_tags.allow_nan = base.sparse, base.allow_nan
+        bases = [
+            get_tags(base).input_tags for base in self._base_learners() if hasattr(base, "fit")
+        ]
+        tags.input_tags.sparse = all(base.sparse for base in bases)
+        tags.input_tags.allow_nan = all(base.allow_nan for base in bases)
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -71,17 +73,21 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
             scores += contribution
         return scores
 
+    def _decision(self, scores: Floats, n_learners: int) -> Floats:
+        """Turn the scores after so many learners into numbers that are positive for class 1."""
+        return scores
+
     def decision_function(self, X: Any) -> Floats:
-        """Score H(x), eq. (8); positive for ``classes_[1]``."""
+        """Score H(x), eq. (8), less the threshold; positive for ``classes_[1]``."""
         check_is_fitted(self)
         X = self._check_X(X)
         blocks = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(self._scores)(X[block]) for block in gen_batches(X.shape[0], BLOCK_ROWS)
         )
-        return np.concatenate(blocks)
+        return self._decision(np.concatenate(blocks), len(self.estimators_))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class: the sign of the score."""
+        """Predict the class: the sign of the decision function."""
         return self._to_classes(self.decision_function(X))
 
     def predict_proba(self, X: Any) -> Floats:
@@ -98,9 +104,9 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = self._check_X(X)
         scores = np.zeros(X.shape[0])
-        for contribution in self._contributions(X):
+        for number, contribution in enumerate(self._contributions(X), start=1):
             scores = scores + contribution
-            yield scores
+            yield self._decision(scores, number)
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
         """Yield the predictions after each base learner."""
@@ -110,9 +116,9 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
         """Yield the probabilities after each base learner; the calibration is the final one."""
         return map(self._to_probabilities, self.staged_decision_function(X))
 
-    def _to_classes(self, scores: Floats) -> NDArray[Any]:
-        return self.classes_[(scores > 0).astype(np.intp)]
+    def _to_classes(self, decisions: Floats) -> NDArray[Any]:
+        return self.classes_[(decisions > 0).astype(np.intp)]
 
-    def _to_probabilities(self, scores: Floats) -> Floats:
-        positive = self._positive_probability(scores)
+    def _to_probabilities(self, decisions: Floats) -> Floats:
+        positive = self._positive_probability(decisions)
         return np.column_stack([1 - positive, positive])

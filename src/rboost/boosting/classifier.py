@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,52 +21,82 @@ from rboost._validation import (
     Requirements,
     Switch,
     all_or_nothing,
+    check_binary_labels,
     check_parameters,
 )
 from rboost.boosting.additive import AdditiveClassifier
-from rboost.boosting.learners import check_learner, fit_learner, seeded_parameters
-from rboost.boosting.noise_updates import NOISE_UPDATES, calibrate, keep_noise
-from rboost.boosting.rounds import NEGATIVE_WEIGHTS, Choices, State, boost, initial_state, vote
+from rboost.boosting.decisions import decide_by_sign, decide_by_votes
+from rboost.boosting.learners import check_learner, check_sampling, fit_learner
+from rboost.boosting.noise_updates import NOISE_UPDATES, keep_noise, vote_log_odds
+from rboost.boosting.pool import default_pool
+from rboost.boosting.rounds import NEGATIVE_WEIGHTS, Choices, State, boost, initial_state
 from rboost.boosting.sampling import SAMPLINGS
-from rboost.calibration import CALIBRATIONS, agree_with_decision
-from rboost.losses import MIXINGS, mixing_coefficients
+from rboost.boosting.votes import VOTES
+from rboost.calibration import CALIBRATIONS
+from rboost.losses import MIXINGS
 from rboost.noise import symmetric
 from rboost.noise.matrix import check_noise_parameter
 from rboost.progress import track
-from rboost.tables import Table, training_table, trusted_table, weights_as_counts
+from rboost.tables import Table, join, training_table, trusted_table, weights_as_counts
 
-# Where estimation of the flip rates starts; the paper does not say. It must not be 0, which the
-# multiplicative updates never leave.
-INITIAL_RATE = 0.1
+# Where the paper's estimation of the flip rates starts; it does not say. It must not be 0, which
+# the multiplicative updates never leave. Inference starts from labels that are all right.
+INITIAL_RATES = {"paper": 0.1, "noise-aware": 0.0}
+
+# Algorithm 1 as the paper has it: every row judges every learner, which votes for one class.
+ALGORITHM_1: dict[str, Any] = {
+    "n_estimators": 150,
+    "learning_rate": 1.0,
+    "sampling": "none",
+    "max_samples": 1.0,
+    "out_of_bag": False,
+    "votes": "class",
+    "noise_estimator": "paper",
+}
 
 
 class RBoostClassifier(AdditiveClassifier):
-    """Boosting that models label flips: Algorithm 1 of Bootkrajang & Kabán.
+    """Boosting that models label flips, and finds out how many there are.
 
-    Minimises a mixture of two exponential losses, weighed by how likely each observed label is to
-    be right, with one base learner a round. With the identity as noise matrix it is AdaBoost.
+    Algorithm 1 of Bootkrajang & Kabán minimises a mixture of two exponential losses, weighed by how
+    likely each observed label is to be right, with one base learner a round. Here each learner is
+    fitted to half of the rows and judged on the others; their votes give every row a score that its
+    own label had no part in. From these scores the flip rates, the threshold and the probabilities
+    of the true class are inferred without a single clean label.
+    ``RBoostClassifier(estimator, **ALGORITHM_1)`` is the paper's version, and AdaBoost when its
+    noise matrix is the identity.
 
     Parameters
     ----------
-    estimator : classifier, default=None
-        The base learner, cloned and fitted once a round on an array and classes 0 and 1. Any
-        classifier that takes ``sample_weight``; with ``sampling="weights"`` any at all. None means
-        ``DecisionTreeClassifier(max_depth=1)``, as in scikit-learn's AdaBoost.
-    n_estimators : int, default=150
+    estimator : classifier or list of classifiers, default=None
+        The base learners, taken in turn, cloned and fitted once a round on an array and classes 0
+        and 1. Any classifier with ``predict_proba`` that takes ``sample_weight``; with
+        ``votes="class"`` the former, with ``sampling="weights"`` the latter is not needed. None
+        means a pool of trees, trees with random cuts and kernel machines.
+    n_estimators : int, default=300
         Number of rounds.
-    learning_rate : float, default=1.0
-        Factor on every step size.
-    sampling : {"none", "uniform", "weights"}, default="none"
-        What a base learner sees. "none": all rows, weighted. "uniform": a fraction ``max_samples``
-        of the rows without replacement, weighted. "weights": ``max_samples``·n rows drawn with
-        replacement in proportion to their weights, unweighted; the paper's experiments do this.
-    max_samples : float, default=1.0
+    learning_rate : float, default=0.015
+        Factor on every step size. With small steps the learners are nearly an average.
+    sampling : {"uniform", "weights", "none"}, default="uniform"
+        What a base learner sees. "uniform": a fraction ``max_samples`` of the rows without
+        replacement, weighted. "weights": ``max_samples``·n rows drawn with replacement in
+        proportion to their weights, unweighted; the paper's experiments do this. "none": all rows,
+        weighted.
+    max_samples : float, default=0.5
         Fraction of the rows that "uniform" (at most 1) and "weights" draw.
+    out_of_bag : bool, default=True
+        Whether a row's score, hence its weight, is what learners say that were not fitted to it,
+        and a learner's step comes from the rows that it has not seen. If so, the threshold and the
+        probabilities are calibrated on these scores. If not, all learners judge all rows, and the
+        prediction is the sign of the score.
+    votes : {"probability", "class"}, default="probability"
+        What a learner says of a row: twice its probability of class 1 less 1, or −1 or +1.
     noise_matrix : "estimate" or array-like of shape (2, 2), default="estimate"
         ``noise_matrix[j, k] = p(observed k | true j)``, classes in sorted order. An array fixes it.
-    noise_estimator : {"paper"}, default="paper"
-        How to estimate the noise matrix. "paper": steps 5 and 6 of Algorithm 1, which without a
-        trusted set find rates near 0 whatever the truth.
+    noise_estimator : {"noise-aware", "paper"}, default="noise-aware"
+        How to estimate the noise matrix. "noise-aware": from the out-of-bag scores, by
+        :func:`rboost.calibration.fit_noise_aware_platt`. "paper": steps 5 and 6 of Algorithm 1,
+        which without a trusted set find rates near 0 whatever the truth.
     mixing : {"posterior", "paper"}, default="posterior"
         How the noise matrix mixes the two losses. "posterior" is consistent: given the noise matrix
         and enough data it finds the best rule for the true classes. "paper" is eq. (10) as printed,
@@ -77,7 +107,8 @@ class RBoostClassifier(AdditiveClassifier):
         does not say; its results look like "keep".
     calibration : {"platt", "logistic", "isotonic"}, default="platt"
         How scores become probabilities, in ``predict_proba`` and in step 5 of the "paper" noise
-        estimator. The prediction is the sign of the score whatever the calibration.
+        estimator; the prediction does not depend on it. "platt" of out-of-bag scores is averaged
+        over what the noise may be.
     random_state : int, RandomState instance or None, default=None
         Seed of the sampling and of the base learners.
     n_jobs : int, default=None
@@ -101,8 +132,13 @@ class RBoostClassifier(AdditiveClassifier):
         The fixed or estimated noise matrix.
     noise_matrix_history_ : ndarray of shape (n_kept, 2, 2)
         The noise matrix after each kept round.
+    noise_interval_ : ndarray of shape (2, 2, 2)
+        Lower and upper ends of intervals that hold the entries of the noise matrix with probability
+        .9; with ``out_of_bag`` only. Wide ones say that the data cannot tell noise from overlap.
+    label_issue_probability_ : ndarray of shape (n_samples,)
+        How likely the label of each training row is to be wrong; with ``out_of_bag`` only.
     feature_importances_ : ndarray of shape (n_features,)
-        Mean importance over the base learners, weighted by their step sizes, where they have any.
+        Mean importance over the base learners that have any, weighted by their step sizes.
     stop_reason_ : str
         Why boosting ended.
     n_iter_ : int
@@ -118,11 +154,12 @@ class RBoostClassifier(AdditiveClassifier):
     >>> from rboost import RBoostClassifier
     >>> from rboost.noise import asymmetric, flip_labels
     >>> X, y = make_moons(1000, noise=0.2, random_state=0)
-    >>> noise = asymmetric(0.3, from_class=0)
-    >>> noisy, _ = flip_labels(y, noise, random_state=0)
-    >>> plain = RBoostClassifier(noise_matrix=[[1, 0], [0, 1]], random_state=0).fit(X, noisy)
-    >>> robust = RBoostClassifier(noise_matrix=noise, random_state=0).fit(X, noisy)
-    >>> robust.score(X, y) > plain.score(X, y)
+    >>> noisy, flipped = flip_labels(y, asymmetric(0.3, from_class=0), random_state=0)
+    >>> model = RBoostClassifier(random_state=0).fit(X, noisy)
+    >>> model.noise_matrix_.round(1)
+    array([[0.7, 0.3],
+           [0. , 1. ]])
+    >>> model.score(X, y) > 0.95
     True
     """
 
@@ -130,6 +167,8 @@ class RBoostClassifier(AdditiveClassifier):
     estimator_errors_: Floats
     noise_matrix_: Floats
     noise_matrix_history_: Floats
+    noise_interval_: Floats
+    label_issue_probability_: Floats
     stop_reason_: str
     n_iter_: int
 
@@ -138,6 +177,8 @@ class RBoostClassifier(AdditiveClassifier):
         "learning_rate": Number(0),
         "sampling": OneOf(tuple(SAMPLINGS)),
         "max_samples": Number(0),
+        "out_of_bag": Switch(),
+        "votes": OneOf(tuple(VOTES)),
         "noise_estimator": OneOf(tuple(NOISE_UPDATES)),
         "mixing": OneOf(tuple(MIXINGS)),
         "negative_weights": OneOf(tuple(NEGATIVE_WEIGHTS)),
@@ -150,12 +191,14 @@ class RBoostClassifier(AdditiveClassifier):
         self,
         estimator: Any = None,
         *,
-        n_estimators: int = 150,
-        learning_rate: float = 1.0,
-        sampling: str = "none",
-        max_samples: float = 1.0,
+        n_estimators: int = 300,
+        learning_rate: float = 0.015,
+        sampling: str = "uniform",
+        max_samples: float = 0.5,
+        out_of_bag: bool = True,
+        votes: str = "probability",
         noise_matrix: Any = "estimate",
-        noise_estimator: str = "paper",
+        noise_estimator: str = "noise-aware",
         mixing: str = "posterior",
         negative_weights: str = "flip",
         calibration: str = "platt",
@@ -169,6 +212,8 @@ class RBoostClassifier(AdditiveClassifier):
         self.learning_rate = learning_rate
         self.sampling = sampling
         self.max_samples = max_samples
+        self.out_of_bag = out_of_bag
+        self.votes = votes
         self.noise_matrix = noise_matrix
         self.noise_estimator = noise_estimator
         self.mixing = mixing
@@ -179,8 +224,10 @@ class RBoostClassifier(AdditiveClassifier):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    def _base_learner(self) -> Any:
-        return DecisionTreeClassifier(max_depth=1) if self.estimator is None else self.estimator
+    def _base_learners(self) -> list[Any]:
+        if self.estimator is None:
+            return default_pool()
+        return list(self.estimator) if isinstance(self.estimator, list) else [self.estimator]
 
     def fit(
         self,
@@ -202,8 +249,10 @@ class RBoostClassifier(AdditiveClassifier):
             Non-negative weights; a row with weight 0 is left out, one with weight 2 counts twice.
             Weights that are no counts, with a mean below 1 or above a million, are divided by it.
         X_trusted : {array-like, sparse matrix} of shape (n_trusted, n_features), default=None
-            Rows whose labels are known to be right. Probabilities are calibrated on them and not on
-            X, which also repairs the "paper" estimate of the noise matrix (section 4.3).
+            Rows whose labels are known to be right. With ``out_of_bag`` they are trained on as
+            such, and help to tell noise from overlap. Without, probabilities are calibrated on
+            them and not on X, which also repairs the "paper" estimate of the noise matrix
+            (section 4.3).
         y_trusted : array-like of shape (n_trusted,), default=None
             Their labels, of both classes.
 
@@ -215,31 +264,79 @@ class RBoostClassifier(AdditiveClassifier):
         with all_or_nothing(self):
             check_parameters(self, self._requirements)
             fixed_noise = check_noise_parameter(self.noise_matrix)
-            check_learner(self._base_learner(), self.sampling, self.max_samples)
+            estimated = "none" if fixed_noise is not None else self.noise_estimator
+            check_sampling(self.sampling, self.max_samples, bool(self.out_of_bag), estimated)
+            for learner in self._base_learners():
+                check_learner(learner, self.sampling, self.votes)
             resumes = bool(self.warm_start and hasattr(self, "estimators_"))
-            train, classes = training_table(self._check_X(X, reset=not resumes), y, sample_weight)
+            X = self._check_X(X, reset=not resumes)
+            train, classes = training_table(X, y, sample_weight)
             train = weights_as_counts(train)
             trusted = trusted_table(X_trusted, y_trusted, classes, self._check_X)
+            if self.out_of_bag:
+                train, trusted = join(train, trusted), None
             noise_name = "estimate" if fixed_noise is None else fixed_noise.tolist()
             fitted_on = (len(train.labels), classes.tolist(), noise_name)
             if resumes:
                 self._check_resumed(fitted_on)
-                state = self._resumed_state(train, trusted)
+                state = self._resumed_state(trusted)
             else:
                 self._reset(classes, fixed_noise)
                 self._fitted_on = fitted_on
-                state = initial_state(train, trusted, self.noise_matrix_)
-            state = self._run(state, train, trusted)
-            noise = self.noise_matrix_
-            link = noise @ mixing_coefficients(noise, self.mixing)
-            self._calibration = calibrate(state, train, trusted, self.calibration, noise, link)
+                state = initial_state(train, trusted, self.noise_matrix_, bool(self.out_of_bag))
+            self._state = self._run(state, train, trusted)
+            self._decide(train, trusted)
+            if self.out_of_bag:
+                self.label_issue_probability_ = self._issue_probability(X, y, sample_weight)
+        self._warn_of_one_class()
+        return self
+
+    def _decide(self, train: Table, trusted: Table | None) -> None:
+        """Find out how scores are to be read, and the noise in the labels."""
+        state = self._state
+        if not self.out_of_bag:
+            self._decision_rule = decide_by_sign(
+                state, train, trusted, self.calibration, self.mixing
+            )
+            return
+        is_inferred = isinstance(self.noise_matrix, str) and self.noise_estimator == "noise-aware"
+        known = None if is_inferred else state.noise_matrix
+        self._decision_rule, self._platt = decide_by_votes(
+            state, train, self.calibration, self.mixing, known
+        )
+        self.noise_matrix_ = self._platt.noise_matrix
+        self.noise_interval_ = self._platt.interval()
+
+    def _issue_probability(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Floats:
+        """p(y ≠ ỹ) of every training row, by learners that have not seen it."""
+        _, labels = check_binary_labels(y)
+        kept = np.broadcast_to(1 if sample_weight is None else sample_weight, len(labels)) != 0
+        out_of_bag = self._state.out_of_bag
+        assert out_of_bag is not None
+        votes = np.empty(len(labels))
+        votes[kept] = out_of_bag.mean_votes[: kept.sum()]  # trusted rows come last
+        if not kept.all():
+            votes[~kept] = self._scores(X[~kept]) / (out_of_bag.total or 1.0)
+        return self._platt.issue_probability(vote_log_odds(votes), labels)
+
+    def _warn_of_one_class(self) -> None:
+        """Say so when nothing was learnt, or only which class is the more frequent."""
+        remedy = "try other base learners or features."
         if not self.estimators_:
             warnings.warn(
                 f"No base learner was kept ({self.stop_reason_}), so every row is predicted as "
-                f"{self.classes_.tolist()[0]!r}; try another estimator or other features.",
-                stacklevel=2,
+                f"{self.classes_.tolist()[0]!r}; {remedy}",
+                stacklevel=3,
             )
-        return self
+        elif self.out_of_bag:
+            decisions = self._decision_rule(self._state.scores, self._decision_rule.total_step or 1)
+            predicted = np.unique(self._to_classes(decisions))
+            if len(predicted) == 1:
+                warnings.warn(
+                    f"Every training row is predicted as {predicted.tolist()[0]!r}: the features "
+                    f"say too little about the classes, or one is too rare; {remedy}",
+                    stacklevel=3,
+                )
 
     def _check_resumed(self, fitted_on: tuple[Any, ...]) -> None:
         """Fail when a fit that is to be continued cannot be."""
@@ -260,18 +357,19 @@ class RBoostClassifier(AdditiveClassifier):
         self.estimators_ = []
         self.estimator_weights_ = np.zeros(0)
         self.estimator_errors_ = np.zeros(0)
-        self.noise_matrix_ = symmetric(INITIAL_RATE) if fixed_noise is None else fixed_noise
+        start = symmetric(INITIAL_RATES[self.noise_estimator])
+        self.noise_matrix_ = start if fixed_noise is None else fixed_noise
         self.noise_matrix_history_ = np.zeros((0, 2, 2))
         self.n_iter_ = 0
-        self._useless, self._finished = 0, False
+        self._finished = False
         self._random_state = check_random_state(self.random_state)
 
-    def _resumed_state(self, train: Table, trusted: Table | None) -> State:
-        """The state after the rounds there already are; scores are summed in the same order."""
+    def _resumed_state(self, trusted: Table | None) -> State:
+        """The state after the rounds there already are."""
         # A copy, so that a fit that fails or is interrupted leaves the generator where it was.
         self._random_state = copy.deepcopy(self._random_state)
         trusted_scores = None if trusted is None else self._scores(trusted.X)
-        return State(self._scores(train.X), self.noise_matrix_, trusted_scores, self._useless)
+        return replace(self._state, trusted_scores=trusted_scores)
 
     def _run(self, state: State, train: Table, trusted: Table | None) -> State:
         """Run the rounds that are still to run, keep what they found, return the state after."""
@@ -290,7 +388,7 @@ class RBoostClassifier(AdditiveClassifier):
         self.noise_matrix_ = boosted.state.noise_matrix
         self.stop_reason_ = boosted.stop_reason
         self.n_iter_ = boosted.n_rounds
-        self._useless, self._finished = boosted.state.useless, boosted.finished
+        self._finished = boosted.finished
         return boosted.state
 
     def _choices(self, train: Table, trusted: Table | None) -> Choices:
@@ -300,13 +398,13 @@ class RBoostClassifier(AdditiveClassifier):
         return Choices(
             fit_learner=partial(
                 fit_learner,
-                self._base_learner(),
+                self._base_learners(),
                 train,
                 sampling=self.sampling,
                 max_samples=self.max_samples,
-                seeded=seeded_parameters(self._base_learner()),
                 random_state=self._random_state,
             ),
+            vote=VOTES[self.votes],
             update_noise=partial(
                 update, train=train, trusted=trusted, calibration=self.calibration
             ),
@@ -317,10 +415,13 @@ class RBoostClassifier(AdditiveClassifier):
 
     def _contributions(self, X: Any) -> Iterator[Floats]:
         for step, learner in zip(self.estimator_weights_, self.estimators_, strict=True):
-            yield step * vote(learner, X)
+            yield step * VOTES[self.votes](learner, X)
 
-    def _positive_probability(self, scores: Floats) -> Floats:
-        return agree_with_decision(self._calibration(scores), scores)
+    def _decision(self, scores: Floats, n_learners: int) -> Floats:
+        return self._decision_rule(scores, float(self.estimator_weights_[:n_learners].sum()))
+
+    def _positive_probability(self, decisions: Floats) -> Floats:
+        return self._decision_rule.probability(decisions)
 
     @property
     def feature_importances_(self) -> Floats:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,42 @@ from rboost._typing import Floats
 from rboost.boosting.sampling import SAMPLINGS
 from rboost.tables import Table
 
+Vote = Callable[[Any, Any], Floats]
 
-def check_learner(estimator: Any, sampling: str, max_samples: float) -> None:
-    """Fail with one sentence when the estimator cannot be boosted with this way of sampling."""
+
+@dataclass(frozen=True)
+class Learned:
+    """A fitted base learner and the rows it has seen."""
+
+    learner: Any
+    seen: NDArray[np.bool_]
+
+
+def check_sampling(
+    sampling: str, max_samples: float, out_of_bag: bool, noise_estimator: str
+) -> None:
+    """Fail with one sentence when the rows that learners see do not fit the rest."""
     if sampling == "uniform" and max_samples > 1:
         raise ValueError(
             "max_samples is a fraction and must be at most 1 for sampling='uniform', "
             f"not {max_samples!r}."
         )
+    leaves_none_out = sampling == "none" or (sampling == "uniform" and max_samples == 1)
+    if out_of_bag and leaves_none_out:
+        raise ValueError(
+            f"out_of_bag=True needs rows that a learner has not seen, but sampling={sampling!r} "
+            f"with max_samples={max_samples!r} leaves none out; lower max_samples with "
+            "sampling='uniform', or set out_of_bag=False."
+        )
+    if noise_estimator == "noise-aware" and not out_of_bag:
+        raise ValueError(
+            "noise_estimator='noise-aware' needs out-of-bag scores; set out_of_bag=True, or "
+            "noise_estimator='paper', or give a noise_matrix."
+        )
+
+
+def check_learner(estimator: Any, sampling: str, votes: str) -> None:
+    """Fail with one sentence when the estimator cannot be boosted this way."""
     is_instance = hasattr(estimator, "fit") and not isinstance(estimator, type)
     if not is_instance or not is_classifier(estimator):
         raise ValueError(
@@ -34,38 +63,46 @@ def check_learner(estimator: Any, sampling: str, max_samples: float) -> None:
             f"{type(estimator).__name__} takes no sample_weight, which sampling={sampling!r} needs;"
             " use sampling='weights', which draws rows instead, or another estimator."
         )
+    if votes == "probability" and not hasattr(estimator, "predict_proba"):
+        raise ValueError(
+            f"{type(estimator).__name__} has no predict_proba, which votes='probability' needs; "
+            "use votes='class' or another estimator."
+        )
 
 
 def fit_learner(
-    estimator: Any,
+    pool: Sequence[Any],
     train: Table,
     targets: Floats,
     weights: Floats,
+    number: int,
     *,
     sampling: str,
     max_samples: float,
-    seeded: Sequence[str],
     random_state: np.random.RandomState,
-) -> Any:
-    """Fit a fresh copy of the estimator to rows drawn by ``sampling``; targets become classes 0, 1.
+) -> Learned:
+    """Fit a fresh copy of an estimator of the pool, in turn, to rows drawn by ``sampling``.
 
-    Weights are scaled to the total that the rows had before boosting, so that a penalty such as
-    ``C`` means the same as in a fit of the estimator alone. ``seeded`` names the parameters that
-    take a seed (:func:`seeded_parameters`).
+    Targets become classes 0 and 1. Weights are scaled to the total that the rows had before
+    boosting, so that a penalty such as ``C`` means the same as in a fit of the estimator alone.
     """
+    estimator = pool[number % len(pool)]
     rows, row_weights = SAMPLINGS[sampling](weights, max_samples, random_state)
     classes = (targets[rows] > 0).astype(np.intp)
     learner = clone(estimator)
-    if seeded:
-        learner.set_params(
-            **{name: random_state.randint(np.iinfo(np.int32).max) for name in seeded}
-        )
+    seeds = {
+        name: random_state.randint(np.iinfo(np.int32).max) for name in seeded_parameters(estimator)
+    }
+    if seeds:
+        learner.set_params(**seeds)
+    seen = np.zeros(len(targets), dtype=bool)
+    seen[rows] = True
     X = train.X if isinstance(rows, slice) else train.X[rows]  # a slice would copy a sparse X
     if row_weights is None:
-        return _choice(learner, classes).fit(X, classes)
+        return Learned(_choice(learner, classes).fit(X, classes), seen)
     row_weights = scaled_weights(row_weights, train.sample_weight[rows])
     learner = _choice(learner, classes[row_weights > 0])
-    return learner.fit(X, classes, sample_weight=row_weights)
+    return Learned(learner.fit(X, classes, sample_weight=row_weights), seen)
 
 
 def scaled_weights(weights: Floats, sample_weight: Floats) -> Floats:

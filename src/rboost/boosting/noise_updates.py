@@ -9,10 +9,19 @@ import numpy as np
 
 from rboost._typing import Floats
 from rboost.boosting.rounds import State
-from rboost.calibration import CALIBRATIONS, Calibration
+from rboost.calibration import (
+    CALIBRATIONS,
+    Calibration,
+    NoiseAwarePlatt,
+    fit_noise_aware_platt,
+    smoothed_log_odds,
+)
 from rboost.noise import multiplicative_update
 from rboost.noise.matrix import keep_informative
 from rboost.tables import Table
+
+# The first round after which the noise is inferred; then again each time the rounds have doubled.
+FIRST_UPDATE = 25
 
 
 def calibrate(
@@ -32,14 +41,45 @@ def calibrate(
         table, scores = train, state.scores
     else:
         table, scores, noise_matrix = trusted, state.trusted_scores, np.eye(2)
-    labels = (table.labels > 0).astype(np.float64)
     fit = CALIBRATIONS[calibration]
-    return fit(scores, labels, table.sample_weight, noise_matrix, link_matrix)
+    return fit(scores, table.classes, table.sample_weight, noise_matrix, link_matrix)
+
+
+def infer_noise(state: State, train: Table, noise_matrix: Floats | None = None) -> NoiseAwarePlatt:
+    """Noise-aware Platt scaling of the mean out-of-bag votes; their noise may be known."""
+    assert state.out_of_bag is not None
+    judged = state.out_of_bag.steps > 0
+    weight = train.sample_weight * judged if judged.any() else train.sample_weight
+    return fit_noise_aware_platt(
+        vote_log_odds(state.out_of_bag.mean_votes),
+        train.classes,
+        weight,
+        trusted=train.trusted,
+        noise_matrix=noise_matrix,
+    )
+
+
+def vote_log_odds(mean_votes: Floats) -> Floats:
+    """The log-odds of a mean vote read as a probability, (1 + vote) / 2."""
+    return smoothed_log_odds((1 + mean_votes) / 2)
 
 
 def keep_noise(state: State, train: Table, trusted: Table | None, calibration: str) -> Floats:
     """The noise matrix is known."""
     return state.noise_matrix
+
+
+def noise_aware_update(
+    state: State, train: Table, trusted: Table | None, calibration: str
+) -> Floats:
+    """Infer the noise and the calibration together, from votes of learners that saw no label.
+
+    Out-of-bag votes cannot explain a row's wrong label, which leaves it to the noise matrix.
+    """
+    doublings = np.log2(state.n_rounds / FIRST_UPDATE)
+    if doublings < 0 or doublings != round(doublings):
+        return state.noise_matrix
+    return infer_noise(state, train).noise_matrix
 
 
 def paper_update(state: State, train: Table, trusted: Table | None, calibration: str) -> Floats:
@@ -54,10 +94,10 @@ def paper_update(state: State, train: Table, trusted: Table | None, calibration:
     updated = multiplicative_update(  # (6)
         state.noise_matrix,
         np.column_stack([1 - positive, positive]),
-        (train.labels > 0).astype(np.intp),
+        train.classes.astype(np.intp),
         train.sample_weight,
     )
     return keep_informative(updated)
 
 
-NOISE_UPDATES = {"paper": paper_update}
+NOISE_UPDATES = {"noise-aware": noise_aware_update, "paper": paper_update}

@@ -1,7 +1,7 @@
 """Algorithm 1 of the paper, one round as a function from state to state.
 
-Signs and shapes: observed labels ỹ, votes h(x) and the sign of the scores H(x) are −1 or +1; all
-have shape (n_rows,). ``noise_matrix`` is the paper's γ.
+Signs and shapes: observed labels ỹ and the sign of the scores H(x) are −1 or +1, votes h(x) lie
+between; all have shape (n_rows,). ``noise_matrix`` is the paper's γ.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rboost._typing import Floats
+from rboost.boosting.learners import Learned, Vote
 from rboost.losses import loss_terms, mixing_coefficients, step_size
 from rboost.tables import Table
 
@@ -39,17 +41,45 @@ NEGATIVE_WEIGHTS = {"flip": flip_negative, "keep": keep_labels}
 
 
 @dataclass(frozen=True)
+class OutOfBag:
+    """For each row, the votes of the learners that were not fitted to it, and their steps.
+
+    ``votes`` sums α·h over those learners, ``steps`` sums α; ``total`` sums α over all learners.
+    """
+
+    votes: Floats
+    steps: Floats
+    total: float = 0.0
+
+    @property
+    def mean_votes(self) -> Floats:
+        """Σ α·h / Σ α, between −1 and +1; 0 for a row that every learner was fitted to."""
+        return np.divide(
+            self.votes, self.steps, out=np.zeros_like(self.votes), where=self.steps > 0
+        )
+
+    def add(self, step: float, votes: Floats, seen: NDArray[np.bool_]) -> OutOfBag:
+        """Count the votes of one more learner on the rows that it has not seen."""
+        steps = np.where(seen, 0.0, step)
+        return OutOfBag(self.votes + steps * votes, self.steps + steps, self.total + step)
+
+
+@dataclass(frozen=True)
 class State:
     """What one round hands to the next.
 
-    ``scores`` are H of the training rows so far, ``trusted_scores`` those of rows with known
-    labels, if there are any; ``useless`` counts the learners in a row that were of no use.
+    ``scores`` are H of the training rows so far. With ``out_of_bag`` they are what the learners
+    that have not seen a row would sum up to, were they all. ``trusted_scores`` are those of rows
+    with known labels that are not trained on, if there are any; ``useless`` counts the learners in
+    a row that were of no use, ``n_rounds`` all rounds.
     """
 
     scores: Floats
     noise_matrix: Floats
     trusted_scores: Floats | None = None
+    out_of_bag: OutOfBag | None = None
     useless: int = 0
+    n_rounds: int = 0
 
 
 @dataclass(frozen=True)
@@ -67,21 +97,30 @@ class Round:
 class Choices:
     """The parts of Algorithm 1 that a user chooses.
 
-    ``fit_learner(targets, weights)`` fits a base learner to all training rows or a sample of them.
-    ``update_noise(state)`` is steps (5) and (6): it returns the next noise matrix.
+    ``fit_learner(targets, weights, number)`` fits a base learner to all training rows or a sample
+    of them, ``vote(learner, X)`` is its h. ``update_noise(state)`` is steps (5) and (6): it returns
+    the next noise matrix.
     """
 
-    fit_learner: Callable[[Floats, Floats], Any]
+    fit_learner: Callable[[Floats, Floats, int], Learned]
+    vote: Vote
     update_noise: Callable[[State], Floats]
     mixing: str
     learning_rate: float
     negative_weights: str = "flip"
 
 
-def initial_state(train: Table, trusted: Table | None, noise_matrix: Floats) -> State:
+def initial_state(
+    train: Table, trusted: Table | None, noise_matrix: Floats, out_of_bag: bool
+) -> State:
     """Give every row the score 0, so that the weights start as w_jk = γ_jk."""
-    trusted_scores = None if trusted is None else np.zeros(len(trusted.labels))
-    return State(np.zeros(len(train.labels)), noise_matrix, trusted_scores)
+    zeros = np.zeros(len(train.labels))
+    return State(
+        zeros,
+        noise_matrix,
+        trusted_scores=None if trusted is None else np.zeros(len(trusted.labels)),
+        out_of_bag=OutOfBag(zeros, zeros) if out_of_bag else None,
+    )
 
 
 def boost_round(
@@ -93,45 +132,57 @@ def boost_round(
     weighted error of AdaBoost. A useless learner, with an error of ½ or more, gets the step 0.
     """
     coefficients = mixing_coefficients(state.noise_matrix, choices.mixing)
-    terms = loss_terms(train.labels, state.scores, coefficients, train.sample_weight)  # eq. (13)
+    terms = loss_terms(  # eq. (13)
+        train.labels, state.scores, coefficients, train.sample_weight, train.trusted
+    )
     if terms.at_minimum:
         return state, Round(None, 0.0, 0.5, state.noise_matrix)
 
     targets, weights = NEGATIVE_WEIGHTS[choices.negative_weights](train.labels, terms.row_weights)
-    learner = choices.fit_learner(targets, weights)  # (1), on the weights of eq. (12)
+    learned = choices.fit_learner(targets, weights, state.n_rounds)  # (1), on eq. (12)
+    state = replace(state, n_rounds=state.n_rounds + 1)
 
-    votes = vote(learner, train.X)
-    agrees = votes == train.labels
-    falling, rising = terms.split(agrees)
+    votes = choices.vote(learned.learner, train.X)
+    agreement = (1 + train.labels * votes) / 2
+    if state.out_of_bag is None:
+        falling, rising = terms.split(agreement)
+    else:
+        # Only rows that the learner has not seen tell how good it is. One more such row, half
+        # right, keeps a few lucky ones from giving it an infinite step.
+        falling, rising = terms.split(agreement, rows=~learned.seen)
+        half = (terms.right + terms.wrong).mean() / 2
+        falling, rising = falling + half, rising + half
     error = rising / (falling + rising)  # (2)
     step = choices.learning_rate * step_size(falling, rising)  # (3) eq. (14)
     if step == 0:
         useless = replace(state, useless=state.useless + 1)
-        return useless, Round(learner, step, error, state.noise_matrix)
+        return useless, Round(learned.learner, step, error, state.noise_matrix)
 
-    moved = State(  # (4) eq. (15)–(18): new scores are new weights
-        scores=state.scores + step * votes,
-        noise_matrix=state.noise_matrix,
-        trusted_scores=_add_votes(state.trusted_scores, step, learner, trusted),
-    )
+    moved = _move(state, step, votes, learned, trusted, choices.vote)  # (4)
     noise_matrix = choices.update_noise(moved)  # (5), (6)
-    perfect = bool(rising == 0 and agrees.all())
+    perfect = bool(rising == 0 and agreement.all())
     return (
         replace(moved, noise_matrix=noise_matrix),
-        Round(learner, step, error, noise_matrix, perfect),
+        Round(learned.learner, step, error, noise_matrix, perfect),
     )
 
 
-def vote(learner: Any, X: Any) -> Floats:
-    """h(x): the prediction of a base learner, trained on classes 0 and 1, as −1 or +1."""
-    return 2.0 * np.asarray(learner.predict(X)) - 1.0
-
-
-def _add_votes(
-    scores: Floats | None, step: float, learner: Any, table: Table | None
-) -> Floats | None:
-    """Scores of rows that there may not be any of."""
-    return None if scores is None or table is None else scores + step * vote(learner, table.X)
+def _move(
+    state: State, step: float, votes: Floats, learned: Learned, trusted: Table | None, vote: Vote
+) -> State:
+    """Step (4), eq. (15)–(18): new scores are new weights."""
+    out_of_bag = state.out_of_bag
+    if out_of_bag is None:
+        scores = state.scores + step * votes
+    else:
+        out_of_bag = out_of_bag.add(step, votes, learned.seen)
+        scores = out_of_bag.mean_votes * out_of_bag.total
+    trusted_scores = state.trusted_scores
+    if trusted is not None and trusted_scores is not None:
+        trusted_scores = trusted_scores + step * vote(learned.learner, trusted.X)
+    return replace(
+        state, scores=scores, trusted_scores=trusted_scores, out_of_bag=out_of_bag, useless=0
+    )
 
 
 @dataclass(frozen=True)
@@ -165,7 +216,8 @@ def boost(
             return ended(f"round {number}: every row is at the minimum of its loss")
         if new.step == 0:
             skipped += 1
-            if state.useless == USELESS_LEARNERS:
+            # Learners judged on rows they have not seen come and go; averaging them is the point.
+            if state.useless == USELESS_LEARNERS and state.out_of_bag is None:
                 return ended(
                     f"round {number}: {state.useless} base learners in a row no better than chance"
                 )

@@ -114,9 +114,17 @@ def keep_informative(noise_matrix: Floats, largest_sum: float = 0.99) -> Floats:
     total = noise_matrix[0, 1] + noise_matrix[1, 0]
     if total <= largest_sum:
         return noise_matrix
-    shrunk = noise_matrix * (largest_sum / total)
-    np.fill_diagonal(shrunk, 1 - shrunk[[0, 1], [1, 0]])
-    return shrunk
+    return with_rates(*(rates_of(noise_matrix) * (largest_sum / total)))
+
+
+def with_rates(into_1: float, into_0: float) -> Floats:
+    """The 2×2 noise matrix with the flip rates γ01 and γ10."""
+    return np.array([[1 - into_1, into_1], [into_0, 1 - into_0]])
+
+
+def rates_of(noise_matrix: Floats) -> Floats:
+    """The flip rates γ01 and γ10 of a 2×2 noise matrix."""
+    return noise_matrix[[0, 1], [1, 0]]
 
 
 def symmetric(rate: float, n_classes: int = 2) -> Floats:

@@ -40,8 +40,8 @@ class GentleBoostClassifier(RealBooster):
         Names of the features, when X had string column names.
     """
 
-    def _base_learner(self) -> Any:
-        return DecisionTreeRegressor(max_leaf_nodes=self.max_splits + 1)
+    def _base_learners(self) -> list[Any]:
+        return [DecisionTreeRegressor(max_leaf_nodes=self.max_splits + 1)]
 
     def _fit_tree(self, tree: Any, table: Table, weights: Floats) -> RealTree | None:
         return tree.fit(table.X, table.labels, sample_weight=tree_weights(weights, table))

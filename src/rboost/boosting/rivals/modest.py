@@ -58,8 +58,8 @@ class ModestBoostClassifier(RealBooster):
         Names of the features, when X had string column names.
     """
 
-    def _base_learner(self) -> Any:
-        return DecisionTreeClassifier(max_leaf_nodes=self.max_splits + 1)
+    def _base_learners(self) -> list[Any]:
+        return [DecisionTreeClassifier(max_leaf_nodes=self.max_splits + 1)]
 
     def _fit_tree(self, tree: Any, table: Table, weights: Floats) -> RealTree | None:
         tree.fit(table.X, table.labels, sample_weight=tree_weights(weights, table))

@@ -81,7 +81,8 @@ class RealBooster(AdditiveClassifier):
             margin = table.labels * scores
             weights = table.sample_weight * np.exp(margin.min() - margin)  # the largest is 1
             seed = random_state.randint(np.iinfo(np.int32).max)
-            tree = self._base_learner().set_params(random_state=seed)
+            (tree,) = self._base_learners()
+            tree.set_params(random_state=seed)
             fitted = self._fit_tree(tree, table, weights / weights.sum())
             if fitted is None:
                 return

@@ -1,0 +1,96 @@
+"""How the scores of a fitted ensemble become decisions and probabilities.
+
+In the paper the sign of the score decides. Out-of-bag scores allow better: noise-aware Platt
+scaling finds the score at which the true classes are equally likely.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rboost._typing import Floats
+from rboost.boosting.noise_updates import calibrate, infer_noise, vote_log_odds
+from rboost.boosting.rounds import State
+from rboost.calibration import Calibration, NoiseAwarePlatt, agree_with_decision
+from rboost.losses import mixing_coefficients
+from rboost.tables import Table
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A score decides for class 1 above ``threshold``; ``calibration`` says how probable that is.
+
+    ``total_step`` is the Σ α that both refer to, or None where the scale of scores does not matter.
+    """
+
+    calibration: Calibration
+    threshold: float = 0.0
+    total_step: float | None = None
+
+    def __call__(self, scores: Floats, total_step: float) -> Floats:
+        """Turn scores of learners whose steps sum to ``total_step`` into decisions."""
+        if not self.total_step or not total_step:
+            return scores - self.threshold
+        return scores * (self.total_step / total_step) - self.threshold
+
+    def probability(self, decisions: Floats) -> Floats:
+        """p(y = 1) for each decision, on its side of ½."""
+        return agree_with_decision(self.calibration(decisions + self.threshold), decisions)
+
+
+@dataclass(frozen=True)
+class VoteCalibration:
+    """Noise-aware Platt scaling of mean votes, for scores: votes times ``total_step``."""
+
+    platt: NoiseAwarePlatt
+    total_step: float
+
+    def __call__(self, scores: Floats) -> Floats:
+        """Return p(y = 1) for each score."""
+        return self.platt(vote_log_odds(scores / (self.total_step or 1.0)))
+
+    def threshold(self) -> float:
+        """The score at which both classes are equally likely."""
+        unanimous = float(vote_log_odds(np.ones(1))[0])
+        log_odds = self.platt.threshold(-unanimous, unanimous)
+        # Mean votes rise with their log-odds from −1 to +1; the inverse of both at once.
+        votes = np.linspace(-1, 1, 20_001)
+        return self.total_step * float(np.interp(log_odds, vote_log_odds(votes), votes))
+
+
+def decide_by_sign(
+    state: State, train: Table, trusted: Table | None, calibration: str, mixing: str
+) -> Decision:
+    """Decide as in Algorithm 1."""
+    return Decision(_calibrate(state, train, trusted, calibration, mixing))
+
+
+def decide_by_votes(
+    state: State, train: Table, calibration: str, mixing: str, noise_matrix: Floats | None
+) -> tuple[Decision, NoiseAwarePlatt]:
+    """Decide by out-of-bag votes, and infer the noise unless it is given."""
+    assert state.out_of_bag is not None
+    platt = infer_noise(state, train, noise_matrix)
+    total = state.out_of_bag.total
+    votes = VoteCalibration(platt, total)
+    to_probability: Calibration = votes
+    if calibration != "platt":
+        to_probability = _calibrate(
+            state, train, None, calibration, mixing, noise_matrix=platt.noise_matrix
+        )
+    return Decision(to_probability, votes.threshold(), total), platt
+
+
+def _calibrate(
+    state: State,
+    train: Table,
+    trusted: Table | None,
+    calibration: str,
+    mixing: str,
+    noise_matrix: Floats | None = None,
+) -> Calibration:
+    noise = state.noise_matrix if noise_matrix is None else noise_matrix
+    link = noise @ mixing_coefficients(state.noise_matrix, mixing)
+    return calibrate(state, train, trusted, calibration, noise, link)

@@ -1,0 +1,176 @@
+"""Logistic regression on random kernel features: a smooth and cheap base learner.
+
+z(x)ᵢ = √(2/D)·cos(wᵢ·x + uᵢ) with Gaussian wᵢ and uniform uᵢ has the inner product of a Gaussian
+kernel, on average (Rahimi & Recht 2007). A linear model of D such features is a kernel machine that
+costs the same for every row.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.impute import SimpleImputer
+from sklearn.kernel_approximation import RBFSampler
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rboost._typing import Floats
+from rboost._validation import Number, Requirements, all_or_nothing, check_parameters
+from rboost.tables import training_table
+
+# Standardised values beyond this are outliers, to a kernel nearly orthogonal to everything else.
+FARTHEST = 4.0
+
+
+class RandomKernelClassifier(ClassifierMixin, BaseEstimator):
+    """Logistic regression on random Fourier features of the standardised columns.
+
+    The width of the kernel is drawn too, so that an ensemble of these needs no search for it.
+
+    Parameters
+    ----------
+    n_components : int, default=100
+        Number of random features.
+    C : float, default=10.0
+        Inverse of the penalty on the squared coefficients, as in scikit-learn.
+    narrowest : float, default=2.0
+        The kernel is exp(−g·‖x − x'‖² / n_features), with log g uniform between the logarithms of
+        ``widest`` and ``narrowest``.
+    widest : float, default=0.25
+        See ``narrowest``; the same value for both fixes the kernel.
+    max_rows : int, default=2048
+        A larger table is represented by this many rows, drawn at random.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the features and of the rows drawn.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The two class labels.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, when X had string column names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from rboost.linear import RandomKernelClassifier
+    >>> X, y = make_circles(200, noise=0.1, factor=0.5, random_state=0)
+    >>> float(RandomKernelClassifier(random_state=0).fit(X, y).score(X, y))
+    1.0
+    """
+
+    classes_: NDArray[Any]
+
+    _requirements: ClassVar[Requirements] = {
+        "n_components": Number(1, integer=True, closed=True),
+        "C": Number(0),
+        "narrowest": Number(0),
+        "widest": Number(0),
+        "max_rows": Number(2, integer=True, closed=True),
+    }
+
+    def __init__(
+        self,
+        *,
+        n_components: int = 100,
+        C: float = 10.0,
+        narrowest: float = 2.0,
+        widest: float = 0.25,
+        max_rows: int = 2048,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.C = C
+        self.narrowest = narrowest
+        self.widest = widest
+        self.max_rows = max_rows
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit to labels of two classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features; a missing value counts as the median of its column.
+        y : array-like of shape (n_samples,)
+            Labels of two classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights.
+
+        Returns
+        -------
+        self : RandomKernelClassifier
+            The fitted estimator.
+        """
+        with all_or_nothing(self):
+            check_parameters(self, self._requirements)
+            table, self.classes_ = training_table(self._check_X(X, reset=True), y, sample_weight)
+            random = check_random_state(self.random_state)
+            width = np.exp(random.uniform(np.log(self.widest), np.log(self.narrowest)))
+            rows: Any = slice(None)
+            if len(table.labels) > self.max_rows:
+                rows = random.permutation(len(table.labels))[: self.max_rows]
+                if len(np.unique(table.labels[rows])) < 2:  # a class too rare to be drawn
+                    rows = slice(None)
+            scale = (
+                make_pipeline(SimpleImputer(strategy="median"), MaxAbsScaler())
+                if sparse.issparse(table.X)
+                else make_pipeline(
+                    SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler()
+                )
+            )
+            self._scale = scale.fit(table.X[rows])
+            self._features = RBFSampler(
+                gamma=width / self.n_features_in_,
+                n_components=self.n_components,
+                random_state=random.randint(np.iinfo(np.int32).max),
+            )
+            self._features.fit(table.X[rows])
+            self._model = LogisticRegression(C=self.C, solver="newton-cholesky", tol=1e-3)
+            features = self._transform(table.X[rows])
+            self._model.fit(features, table.labels[rows] > 0, table.sample_weight[rows])
+        return self
+
+    def _check_X(self, X: Any, reset: bool = False) -> Any:
+        return validate_data(
+            self, X, accept_sparse="csr", ensure_all_finite="allow-nan", reset=reset
+        )
+
+    def _transform(self, X: Any) -> Floats:
+        scaled = self._scale.transform(X)
+        if not sparse.issparse(scaled):
+            np.clip(scaled, -FARTHEST, FARTHEST, out=scaled)
+        return self._features.transform(scaled)
+
+    def decision_function(self, X: Any) -> Floats:
+        """Log-odds of ``classes_[1]``."""
+        check_is_fitted(self)
+        return self._model.decision_function(self._transform(self._check_X(X)))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the class."""
+        return self.classes_[(self.decision_function(X) > 0).astype(np.intp)]
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Probability of each class, shape (n_samples, 2)."""
+        check_is_fitted(self)
+        return self._model.predict_proba(self._transform(self._check_X(X)))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        return tags

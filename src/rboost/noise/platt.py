@@ -1,0 +1,276 @@
+"""Noise-aware Platt scaling: which flips, and which sigmoid, explain the observed labels.
+
+The scores s are of rows that the scorer was not trained on; on its training rows it explains wrong
+labels as well as right ones. The true class follows a sigmoid, so the observed label follows
+
+    p(ỹ = 1 | s) = γ01 + (1 − γ01 − γ10)·σ(a·s + b),
+
+eq. (3) with the single feature s. On a few hundred rows noise and overlap of the classes look much
+alike, and the likelihood is flat: its maximum overshoots. So the rates are averaged over: a and b
+are fitted for every noise matrix of a grid, and each noise matrix counts by its likelihood and by
+how plausible its structure is beforehand (``STRUCTURES``).
+
+Shapes: ``rates`` (n_points, 2) holds γ01 and γ10 of each point of the grid, ``lines`` (n_points, 2)
+slope and offset. Labels are 0 or 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import brentq
+from scipy.special import expit, log_expit, logsumexp
+
+from rboost._typing import Floats
+from rboost.noise.matrix import check_noise_matrix, rates_of, with_rates
+from rboost.noise.sigmoid import Counts, count_labels, fit_lines
+
+# γ01 + γ10 stays below this; at 1 the labels would say nothing.
+LARGEST_SUM = 0.98
+# Points of the grid in each of the free numbers of a structure, by how many there are.
+POINTS = {1: 32, 2: 16}
+# A point this many nats less likely than the best one is left out.
+NEGLIGIBLE = 8.0
+
+
+class Structure(NamedTuple):
+    """A family of noise matrices: its prior probability, and its rates from numbers in [0, 1]."""
+
+    mass: float
+    n_free: int
+    rates: Callable[[Floats], Floats]
+
+
+def _any_rates(free: Floats) -> Floats:
+    """Uniform over the triangle γ01, γ10 ≥ 0, γ01 + γ10 ≤ 1."""
+    total = np.sqrt(free[:, 0])
+    return np.column_stack([total * free[:, 1], total * (1 - free[:, 1])])
+
+
+# Noise is most often thought of as of one kind: errors of both classes alike, or of one class. Each
+# line gets as much belief as the data can overrule, any pair of rates gets the rest.
+STRUCTURES = (
+    Structure(0.5, 1, lambda free: free * [0.5, 0.5]),
+    Structure(0.2, 1, lambda free: free * [1.0, 0.0]),
+    Structure(0.2, 1, lambda free: free * [0.0, 1.0]),
+    Structure(0.1, 2, _any_rates),
+)
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """Points with their lines, the corners of the cells they stand for, and log weights."""
+
+    rates: Floats
+    lowest: Floats
+    highest: Floats
+    lines: Floats
+    log_weights: Floats
+
+
+@dataclass(frozen=True)
+class NoiseAwarePlatt:
+    """p(y = 1 | score), averaged over what the noise may be; never decreases.
+
+    ``weights`` are the posterior probabilities of the noise matrices with ``rates``; each stands
+    for the cell of rates from ``lowest`` to ``highest``.
+    """
+
+    rates: Floats
+    lowest: Floats
+    highest: Floats
+    slopes: Floats
+    offsets: Floats
+    weights: Floats
+
+    @property
+    def noise_matrix(self) -> Floats:
+        """The posterior mean of the noise matrix."""
+        return with_rates(*(self.weights @ self.rates))
+
+    @property
+    def standard_error(self) -> Floats:
+        """Posterior standard deviation of each entry of the noise matrix."""
+        centred = self.rates - self.weights @ self.rates
+        within = (self.highest - self.lowest) ** 2 / 12
+        deviation = np.sqrt(self.weights @ (centred**2 + within))
+        return np.column_stack([deviation, deviation])
+
+    def interval(self, level: float = 0.9) -> Floats:
+        """Shortest intervals that hold the entries with probability ``level``.
+
+        Returns an array of shape (2, 2, 2): the matrix of lower ends, then that of upper ends.
+        """
+        (low_0, high_0), (low_1, high_1) = (
+            _shortest(self.lowest[:, j], self.highest[:, j], self.weights, level) for j in (0, 1)
+        )
+        lower = np.array([[1 - high_0, low_0], [low_1, 1 - high_1]])
+        return np.stack([lower, np.array([[1 - low_0, high_0], [high_1, 1 - low_1]])])
+
+    def log_odds(self, scores: Floats) -> Floats:
+        """log p(y = 1) − log p(y = 0) for each score."""
+        margins = self._margins(scores)
+        weights = self.weights[:, np.newaxis]
+        positive = logsumexp(log_expit(margins), axis=0, b=weights)
+        return positive - logsumexp(log_expit(-margins), axis=0, b=weights)
+
+    def __call__(self, scores: Floats) -> Floats:
+        """Return p(y = 1) for each score."""
+        return self.weights @ expit(self._margins(scores))
+
+    def issue_probability(self, scores: Floats, labels: ArrayLike) -> Floats:
+        """p(y ≠ ỹ | score, ỹ): how likely each label is to be wrong."""
+        true = expit(self._margins(scores))
+        into_1, into_0 = self.rates[:, :1], self.rates[:, 1:]
+        wrong_1, right_1 = into_1 * (1 - true), (1 - into_0) * true
+        wrong_0, right_0 = into_0 * true, (1 - into_1) * (1 - true)
+        is_positive = np.asarray(labels) > 0
+        wrong = np.where(is_positive, wrong_1, wrong_0)
+        total = wrong + np.where(is_positive, right_1, right_0)
+        return self.weights @ (wrong / np.maximum(total, 1e-300))
+
+    def threshold(self, lowest: float, highest: float) -> float:
+        """The score between two others where both classes are equally likely, else the nearer."""
+        ends = self.log_odds(np.array([lowest, highest]))
+        if ends[0] >= 0:
+            return lowest
+        if ends[1] <= 0:
+            return highest
+        return float(brentq(lambda score: self.log_odds(np.array([score]))[0], lowest, highest))
+
+    def _margins(self, scores: Floats) -> Floats:
+        return np.multiply.outer(self.slopes, scores) + self.offsets[:, np.newaxis]
+
+
+def smoothed_log_odds(probability: Floats, smoothing: float = 0.02) -> Floats:
+    """log(p / (1 − p)) with both p and 1 − p raised by a little.
+
+    The share of votes of an ensemble is a probability; its log-odds is what a sigmoid is linear in.
+    Smoothed, because unanimity of a few hundred votes is not certainty.
+    """
+    return np.log(probability + smoothing) - np.log(1 - probability + smoothing)
+
+
+def fit_noise_aware_platt(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    trusted: ArrayLike | None = None,
+    noise_matrix: ArrayLike | None = None,
+) -> NoiseAwarePlatt:
+    """Infer the noise and the sigmoid from scores of rows that the scorer was not trained on.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_rows,)
+        Scores, larger for class 1.
+    labels : array-like of shape (n_rows,)
+        Observed labels, 0 or 1.
+    sample_weight : array-like of shape (n_rows,), default=None
+        How often each row counts.
+    trusted : array-like of bool of shape (n_rows,), default=None
+        Rows whose labels are known to be right.
+    noise_matrix : array-like of shape (2, 2), default=None
+        The noise matrix, where it is known; only the sigmoid is then fitted.
+
+    Returns
+    -------
+    calibration : NoiseAwarePlatt
+        A function from scores to probabilities of the true class, with the inferred noise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rboost.calibration import fit_noise_aware_platt
+    >>> from rboost.noise import asymmetric, flip_labels
+    >>> random = np.random.RandomState(0)
+    >>> scores = random.normal(scale=3, size=3000)
+    >>> true = random.uniform(size=3000) < 1 / (1 + np.exp(-2 * scores))
+    >>> observed, _ = flip_labels(true, asymmetric(0.3, from_class=0), random_state=0)
+    >>> fit_noise_aware_platt(scores, observed).noise_matrix.round(2)
+    array([[0.7, 0.3],
+           [0. , 1. ]])
+    """
+    score, label, weight, trust = _check_rows(scores, labels, sample_weight, trusted)
+    center = weight @ score / weight.sum()
+    spread = float(np.sqrt(weight @ (score - center) ** 2 / weight.sum()))
+    if spread <= 1e-12 * max(1.0, abs(center)):  # constant scores: only the offset means anything
+        spread = 1.0
+    counts = count_labels((score - center) / spread, label, weight, trust)
+    if noise_matrix is None:
+        grids = [_explore(structure, counts) for structure in STRUCTURES]
+        grid = _Grid(*(np.concatenate([getattr(g, name) for g in grids]) for name in _FIELDS))
+    else:
+        rates = rates_of(check_noise_matrix(noise_matrix, n_classes=2))[np.newaxis]
+        lines, _ = fit_lines(counts, rates)
+        grid = _Grid(rates, rates, rates, lines, np.zeros(1))
+    kept = grid.log_weights > grid.log_weights.max() - NEGLIGIBLE
+    weights = np.exp(grid.log_weights[kept] - logsumexp(grid.log_weights[kept]))
+    slopes = grid.lines[kept, 0] / spread
+    offsets = grid.lines[kept, 1] - slopes * center
+    return NoiseAwarePlatt(
+        grid.rates[kept], grid.lowest[kept], grid.highest[kept], slopes, offsets, weights
+    )
+
+
+_FIELDS = ("rates", "lowest", "highest", "lines", "log_weights")
+
+
+def _check_rows(
+    scores: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None, trusted: ArrayLike | None
+) -> tuple[Floats, Floats, Floats, Floats]:
+    score = np.asarray(scores, dtype=np.float64)
+    label = np.asarray(labels, dtype=np.float64)
+    n_rows = len(score)
+    weight = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, np.float64)
+    trust = np.zeros(n_rows) if trusted is None else np.asarray(trusted, np.float64)
+    if not score.shape == label.shape == weight.shape == trust.shape == (n_rows,):
+        raise ValueError("scores, labels, sample_weight and trusted must have one entry a row.")
+    if n_rows == 0 or not np.isfinite(score).all():
+        raise ValueError("scores must be finite numbers, of at least one row.")
+    if not np.isin(label, (0, 1)).all():
+        raise ValueError("labels must be 0 or 1.")
+    if np.any(weight < 0) or not 0 < weight.sum() < np.inf:
+        raise ValueError("sample_weight must not be negative and must not be 0 for every row.")
+    return score, label, weight, trust
+
+
+def _explore(structure: Structure, counts: Counts) -> _Grid:
+    """Grid the noise matrices of a structure, finer and finer where they are likely."""
+    n_points = POINTS[structure.n_free]
+    low, high = np.zeros(structure.n_free), np.ones(structure.n_free)
+    while True:
+        half = (high - low) / n_points / 2
+        axes = [a + h * np.arange(1, 2 * n_points, 2) for a, h in zip(low, half, strict=True)]
+        free = np.column_stack([axis.ravel() for axis in np.meshgrid(*axes)])
+        rates = LARGEST_SUM * structure.rates(free)
+        lines, log_likelihood = fit_lines(counts, rates)
+        volume = np.prod(high - low) / len(free)
+        likely = free[log_likelihood > log_likelihood.max() - NEGLIGIBLE]
+        new_low, new_high = likely.min(axis=0) - half, likely.max(axis=0) + half
+        if np.prod(new_high - new_low) > 0.5 * np.prod(high - low):
+            signs = np.stack(np.meshgrid(*[[-1.0, 1.0]] * structure.n_free), -1)
+            corners = [free + sign * half for sign in signs.reshape(-1, structure.n_free)]
+            cells = LARGEST_SUM * np.stack([structure.rates(np.clip(c, 0, 1)) for c in corners])
+            log_weights = log_likelihood + np.log(structure.mass * volume)
+            return _Grid(rates, cells.min(axis=0), cells.max(axis=0), lines, log_weights)
+        low, high = np.maximum(new_low, 0), np.minimum(new_high, 1)
+
+
+def _shortest(low: Floats, high: Floats, weights: Floats, level: float) -> tuple[float, float]:
+    """Shortest interval of probability ``level`` when each weight is spread over its cell."""
+    ends = np.unique(np.concatenate([low, high]))
+    width = np.maximum(high - low, 1e-12)
+    # A cell without width is an atom: it lies inside an interval that begins or ends at it.
+    up_to = np.clip((ends[:, np.newaxis] - low) / width + (high <= low), 0, 1) @ weights
+    before = np.clip((ends[:, np.newaxis] - low) / width, 0, 1) @ weights
+    last = np.searchsorted(up_to, before + level * (1 - 1e-9))
+    first = np.flatnonzero(last < len(ends))
+    lengths = ends[last[first]] - ends[first]
+    shortest = first[int(np.argmin(lengths))]
+    return float(ends[shortest]), float(ends[last[shortest]])

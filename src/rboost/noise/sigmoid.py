@@ -1,0 +1,105 @@
+"""Sigmoids seen through noise: slope and offset for many noise matrices at once.
+
+Shapes: ``rates`` (n_points, 2) holds γ01 and γ10 of each noise matrix, ``lines`` (n_points, 2) the
+slope a and the offset b of p(y = 1 | s) = σ(a·s + b). Scores have mean 0 and variance 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, log_expit
+
+from rboost._typing import Floats
+
+# Scores are told apart no finer than this; the likelihood then costs the same for any table.
+MAX_BINS = 128
+# Gaussian priors on the line, for scores of unit variance. They decide only where the likelihood
+# does not: separable, constant or few scores.
+SLOPE_SCALE, OFFSET_SCALE = 10.0, 5.0
+# Fisher scoring takes about ten steps; a noise matrix this many nats behind is given up earlier.
+MAX_STEPS, HOPELESS = 50, 40.0
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Rows that share a score, up to binning: how many of each observed and each trusted label."""
+
+    scores: Floats
+    observed: Floats  # (2, n_bins)
+    trusted: Floats  # (2, n_bins)
+
+
+def count_labels(scores: Floats, labels: Floats, weight: Floats, trusted: Floats) -> Counts:
+    """Bin the scores by their quantiles where there are too many different ones."""
+    distinct, bins = np.unique(scores, return_inverse=True)
+    if len(distinct) > MAX_BINS:
+        edges = np.quantile(scores, np.linspace(0, 1, MAX_BINS + 1)[1:-1])
+        bins = np.searchsorted(np.unique(edges), scores, side="right")
+    n_bins = int(bins.max()) + 1
+
+    def total(values: Floats) -> Floats:
+        return np.bincount(bins, weight * values, n_bins).astype(np.float64, copy=False)
+
+    mass = total(np.ones_like(scores))
+    used = mass > 0
+    observed, known = (
+        np.stack([total(rows * (labels == k)) for k in (0, 1)]) for rows in (1 - trusted, trusted)
+    )
+    return Counts(total(scores)[used] / mass[used], observed[:, used], known[:, used])
+
+
+def fit_lines(counts: Counts, rates: Floats) -> tuple[Floats, Floats]:
+    """Slope ≥ 0 and offset for each noise matrix, and the penalised log-likelihood they reach.
+
+    Fisher scoring, damped until it ascends (Levenberg–Marquardt), for all noise matrices at once. A
+    noise matrix is done when its step gains nothing, or when it has fallen hopelessly behind.
+    """
+    lines = np.tile([1.0, 0.0], (len(rates), 1))
+    value, gradient, information = _evaluate(counts, rates, lines)
+    damping = np.full(len(rates), 1e-3)
+    active = np.arange(len(rates))
+    for _ in range(MAX_STEPS):
+        damped = information[active] * (1 + damping[active, np.newaxis, np.newaxis] * np.eye(2))
+        step = np.linalg.solve(damped, gradient[active, :, np.newaxis])[..., 0]
+        moved = lines[active] + np.clip(step, -10, 10)
+        moved[:, 0] = np.maximum(moved[:, 0], 0)
+        new_value, new_gradient, new_information = _evaluate(counts, rates[active], moved)
+        better = new_value >= value[active]
+        won = active[better]
+        gain = np.where(better, new_value - value[active], np.inf)
+        lines[won], value[won] = moved[better], new_value[better]
+        gradient[won], information[won] = new_gradient[better], new_information[better]
+        damping[active] *= np.where(better, 0.2, 10.0)
+        done = (gain < 1e-3) | (damping[active] > 1e8) | (value[active] < value.max() - HOPELESS)
+        active = active[~done]
+        if not len(active):
+            break
+    return lines, value
+
+
+def _evaluate(counts: Counts, rates: Floats, lines: Floats) -> tuple[Floats, Floats, Floats]:
+    """Penalised log-likelihood of each line, its gradient and its expected curvature."""
+    penalty = 1 / np.array([SLOPE_SCALE, OFFSET_SCALE]) ** 2
+    scores = counts.scores
+    margins = lines[:, :1] * scores + lines[:, 1:]
+    positive, negative = expit(margins), expit(-margins)
+    into_1, into_0 = rates[:, :1], rates[:, 1:]
+    informative = 1 - into_1 - into_0
+    # The floor stands for a row that the model rules out; it costs 690 nats, not infinitely many.
+    observed_1 = np.maximum(into_1 + informative * positive, 1e-300)
+    observed_0 = np.maximum(into_0 + informative * negative, 1e-300)
+    (n_0, n_1), (t_0, t_1) = counts.observed, counts.trusted
+
+    value = np.log(observed_1) @ n_1 + np.log(observed_0) @ n_0
+    value += log_expit(margins) @ t_1 + log_expit(-margins) @ t_0
+    value -= 0.5 * lines**2 @ penalty
+    slope = informative * positive * negative  # of p(ỹ = 1) in the margin
+    by_margin = slope * (n_1 / observed_1 - n_0 / observed_0) + t_1 * negative - t_0 * positive
+    curvature = (n_0 + n_1) * slope**2 / (observed_0 * observed_1)
+    curvature += (t_0 + t_1) * positive * negative
+    gradient = np.column_stack([by_margin @ scores, by_margin.sum(axis=1)]) - penalty * lines
+    first, mixed, last = curvature @ scores**2, curvature @ scores, curvature.sum(axis=1)
+    information = np.stack([first, mixed, mixed, last], axis=-1).reshape(-1, 2, 2)
+    return value, gradient, information + np.diag(penalty)
