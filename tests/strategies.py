@@ -24,12 +24,17 @@ def stochastic_matrices(draw, min_classes=2, max_classes=5):
 
 
 @st.composite
-def boosting_states(draw):
-    """Labels ±1, scores and positive sample weights of a boosting run in progress."""
+def boosting_states(draw, soft=False):
+    """Labels ±1, scores, positive sample weights and votes of a boosting run in progress.
+
+    Votes are −1 or +1, or anything between when ``soft``.
+    """
     n_rows = draw(st.integers(2, 40))
     random = np.random.RandomState(draw(st.integers(0, 2**31 - 1)))
     labels = np.where(random.uniform(size=n_rows) < 0.5, -1.0, 1.0)
     scores = draw(st.sampled_from([0.0, 0.3, 2.0, 8.0])) * random.standard_normal(n_rows)
     sample_weight = random.gamma(1.0, size=n_rows) + 1e-3
     votes = np.where(random.uniform(size=n_rows) < 0.7, labels, -labels)
+    if soft:
+        votes = votes * np.clip(1.2 * random.uniform(size=n_rows), 0, 1)
     return labels, scores, sample_weight, votes

@@ -7,6 +7,7 @@ from scipy.optimize import brentq, minimize_scalar
 
 from rboost.losses import (
     MAX_STEP,
+    LossTerms,
     loss_terms,
     mixing_coefficients,
     population_minimiser,
@@ -92,6 +93,87 @@ def test_closed_form_step_is_the_root_of_eq_14(state, noise, mixing):
     assume(falling > rising * (1 + 1e-9) and rising > 1e-9 * falling)
     root = brentq(eq_14, 0, MAX_STEP, xtol=1e-14, rtol=8.9e-16)
     assert abs(step_size(falling, rising) - root) < 1e-10
+
+
+@given(boosting_states(soft=True), noise_matrices(), mixings, st.floats(-3, 3))
+def test_votes_between_the_classes_cost_at_most_what_the_split_says(state, noise, mixing, step):
+    labels, scores, sample_weight, votes = state
+    coefficients = mixing_coefficients(noise, mixing)
+    terms = loss_terms(labels, scores, coefficients, sample_weight)
+    falling, rising = terms.split((1 + labels * votes) / 2)
+    assert_allclose(falling + rising, terms.right.sum() + terms.wrong.sum())
+    bound = np.exp(terms.log_scale) * (falling * np.exp(-step) + rising * np.exp(step))
+    moved = loss_terms(labels, scores + step * votes, coefficients, sample_weight)
+    assert moved.loss <= bound * (1 + 1e-12)
+
+
+@given(boosting_states(), noise_matrices(), mixings, st.floats(-3, 3))
+def test_votes_for_a_class_cost_exactly_what_the_split_says(state, noise, mixing, step):
+    labels, scores, sample_weight, votes = state
+    coefficients = mixing_coefficients(noise, mixing)
+    terms = loss_terms(labels, scores, coefficients, sample_weight)
+    falling, rising = terms.split((1 + labels * votes) / 2)
+    assert (falling, rising) == terms.split(votes == labels)
+    cost = np.exp(terms.log_scale) * (falling * np.exp(-step) + rising * np.exp(step))
+    moved = loss_terms(labels, scores + step * votes, coefficients, sample_weight)
+    assert_allclose(moved.loss, cost)
+
+
+@given(boosting_states(soft=True), noise_matrices(), mixings, st.floats(0.01, 1))
+def test_the_loss_never_increases_along_the_step_of_unsure_votes(
+    state, noise, mixing, learning_rate
+):
+    labels, scores, sample_weight, votes = state
+    coefficients = mixing_coefficients(noise, mixing)
+    terms = loss_terms(labels, scores, coefficients, sample_weight)
+    step = learning_rate * step_size(*terms.split((1 + labels * votes) / 2))
+    moved = loss_terms(labels, scores + step * votes, coefficients, sample_weight)
+    assert moved.loss <= terms.loss * (1 + 1e-12)
+
+
+@given(boosting_states(soft=True), noise_matrices(), mixings, st.integers(0, 1000))
+def test_a_split_of_some_rows_is_the_split_of_a_table_of_them(state, noise, mixing, seed):
+    labels, scores, sample_weight, votes = state
+    rows = np.random.RandomState(seed).uniform(size=len(labels)) < 0.5
+    terms = loss_terms(labels, scores, mixing_coefficients(noise, mixing), sample_weight)
+    agreement = (1 + labels * votes) / 2
+    some, others = terms.split(agreement, rows=rows), terms.split(agreement, rows=~rows)
+    table = LossTerms(terms.right[rows], terms.wrong[rows], terms.log_scale)
+    assert some == table.split(agreement[rows])
+    assert_allclose(np.add(some, others), terms.split(agreement))
+    assert terms.split(agreement, rows=np.zeros_like(rows)) == (0.0, 0.0)
+    assert terms.split(agreement, rows=np.ones_like(rows)) == terms.split(agreement)
+
+
+@given(boosting_states(), noise_matrices(), mixings, st.integers(0, 1000))
+def test_a_trusted_row_has_the_loss_of_a_right_label(state, noise, mixing, seed):
+    labels, scores, sample_weight, _ = state
+    trusted = np.random.RandomState(seed).uniform(size=len(labels)) < 0.5
+    coefficients = mixing_coefficients(noise, mixing)
+    terms = loss_terms(labels, scores, coefficients, sample_weight, trusted)
+    plain = loss_terms(labels, scores, coefficients, sample_weight)
+    scale = np.exp(terms.log_scale)
+    right = sample_weight * np.exp(-labels * scores)
+    assert_allclose(scale * terms.right[trusted], right[trusted])  # eq. (9)
+    np.testing.assert_array_equal(terms.wrong[trusted], 0)
+    for mine, theirs in [(terms.right, plain.right), (terms.wrong, plain.wrong)]:
+        assert_allclose(scale * mine[~trusted], np.exp(plain.log_scale) * theirs[~trusted])
+    assert np.all(terms.row_weights[trusted] >= 0)
+
+
+@given(boosting_states(), noise_matrices(), mixings)
+def test_trusting_none_is_the_loss_with_noise_and_trusting_all_that_without(state, noise, mixing):
+    labels, scores, sample_weight, _ = state
+    coefficients = mixing_coefficients(noise, mixing)
+    none, every = np.zeros(len(labels), dtype=bool), np.ones(len(labels), dtype=bool)
+    terms = loss_terms(labels, scores, coefficients, sample_weight)
+    untrusted = loss_terms(labels, scores, coefficients, sample_weight, none)
+    np.testing.assert_array_equal(untrusted.row_weights, terms.row_weights)
+    assert untrusted.log_scale == terms.log_scale
+    clean = loss_terms(labels, scores, np.eye(2), sample_weight)
+    trusted = loss_terms(labels, scores, coefficients, sample_weight, every)
+    np.testing.assert_array_equal(trusted.row_weights, clean.row_weights)
+    assert trusted.log_scale == clean.log_scale
 
 
 @given(boosting_states(), noise_matrices(), mixings, st.floats(0.01, 1))

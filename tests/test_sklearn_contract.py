@@ -7,21 +7,42 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rboost import RBoostClassifier, RobustLogisticRegression
+from rboost.boosting import ALGORITHM_1
+from rboost.linear import RandomKernelClassifier
 from rboost.rivals import GentleBoostClassifier, ModestBoostClassifier
+
+STUMP = DecisionTreeClassifier(max_depth=1)
+
+
+def algorithm_1(estimator=STUMP, n_estimators=10, **parameters):
+    return RBoostClassifier(
+        estimator, **{**ALGORITHM_1, "n_estimators": n_estimators, **parameters}
+    )
+
 
 ESTIMATORS = [
     RobustLogisticRegression(),
     RobustLogisticRegression(noise_matrix=[[0.8, 0.2], [0.1, 0.9]]),
     RobustLogisticRegression(solver="alternating", n_init=1),
-    RBoostClassifier(n_estimators=10),
-    RBoostClassifier(n_estimators=10, noise_matrix=np.eye(2), calibration="logistic"),
-    RBoostClassifier(n_estimators=10, calibration="isotonic", mixing="paper"),
-    RBoostClassifier(LogisticRegression(), n_estimators=5),
-    RBoostClassifier(RobustLogisticRegression(n_init=1), n_estimators=3, learning_rate=0.5),
-    RBoostClassifier(n_estimators=10, sampling="uniform", max_samples=0.7),
+    RandomKernelClassifier(),
+    RBoostClassifier(n_estimators=20),
+    RBoostClassifier(
+        [DecisionTreeClassifier(max_depth=2), LogisticRegression()],
+        n_estimators=10,
+        sampling="weights",
+        max_samples=1.0,
+        votes="class",
+        calibration="isotonic",
+    ),
+    algorithm_1(),
+    algorithm_1(noise_matrix=np.eye(2), calibration="logistic"),
+    algorithm_1(calibration="isotonic", mixing="paper"),
+    algorithm_1(LogisticRegression(), n_estimators=5),
+    algorithm_1(RobustLogisticRegression(n_init=1), n_estimators=3, learning_rate=0.5),
+    algorithm_1(sampling="uniform", max_samples=0.7),
+    algorithm_1(DecisionTreeClassifier(max_depth=2), sampling="weights"),
     GentleBoostClassifier(n_estimators=10),
     ModestBoostClassifier(n_estimators=10),
-    RBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=10, sampling="weights"),
 ]
 
 

@@ -4,6 +4,7 @@ from importlib.metadata import version
 
 from rboost.boosting import RBoostClassifier
 from rboost.linear import RobustLogisticRegression
+from rboost.meta import NoiseCalibratedClassifier
 
 __version__ = version("rboost")
-__all__ = ["RBoostClassifier", "RobustLogisticRegression"]
+__all__ = ["NoiseCalibratedClassifier", "RBoostClassifier", "RobustLogisticRegression"]

@@ -88,18 +88,7 @@ def check_parameters(estimator: BaseEstimator, requirements: Requirements) -> No
 
 def check_binary_labels(y: Any, name: str = "y") -> tuple[NDArray[Any], Integers]:
     """Return the two classes, sorted, and the position of each label among them."""
-    if y is None:
-        raise ValueError(
-            f"A classifier requires {name} to be passed, but the target {name} is None."
-        )
-    if hasattr(y, "to_numpy"):
-        y = y.to_numpy()  # nullable columns of a frame keep whole numbers whole that way
-    y = column_or_1d(y, warn=True)
-    if y.dtype.kind == "O":
-        y = plain_labels(y, name)
-    if y.dtype.kind not in "biu":  # whole numbers are finite and can only be classes
-        assert_all_finite(y, input_name=name)
-        check_classification_targets(y)
+    y = check_labels(y, name)
     classes, encoded = np.unique(y, return_inverse=True)
     if len(classes) == 1:
         raise ValueError(
@@ -113,6 +102,23 @@ def check_binary_labels(y: Any, name: str = "y") -> tuple[NDArray[Any], Integers
             "sklearn.multiclass.OneVsRestClassifier or keep two classes."
         )
     return classes, encoded.astype(np.intp)
+
+
+def check_labels(y: Any, name: str = "y") -> NDArray[Any]:
+    """Return labels as a one-dimensional array of strings or numbers."""
+    if y is None:
+        raise ValueError(
+            f"A classifier requires {name} to be passed, but the target {name} is None."
+        )
+    if hasattr(y, "to_numpy"):
+        y = y.to_numpy()  # nullable columns of a frame keep whole numbers whole that way
+    y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "O":
+        y = plain_labels(y, name)
+    if y.dtype.kind not in "biu":  # whole numbers are finite and can only be classes
+        assert_all_finite(y, input_name=name)
+        check_classification_targets(y)
+    return y
 
 
 def plain_labels(y: NDArray[Any], name: str = "y") -> NDArray[Any]:

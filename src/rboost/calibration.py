@@ -25,7 +25,12 @@ from sklearn.isotonic import IsotonicRegression
 from rboost._typing import Floats
 from rboost.noise import true_probability
 from rboost.noise.likelihood import NoisyLogisticLoss
-from rboost.noise.platt import NoiseAwarePlatt, fit_noise_aware_platt, smoothed_log_odds
+from rboost.noise.platt import (
+    NoiseAwarePlatt,
+    fit_noise_aware_platt,
+    probability_of,
+    smoothed_log_odds,
+)
 
 __all__ = [
     "CALIBRATIONS",
@@ -33,6 +38,7 @@ __all__ = [
     "NoiseAwarePlatt",
     "agree_with_decision",
     "fit_noise_aware_platt",
+    "probability_of",
     "smoothed_log_odds",
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rboost._typing import Floats, Integers
-from rboost._validation import check_binary_labels, check_sample_weight
+from rboost._validation import check_binary_labels, check_labels, check_sample_weight
 
 
 @dataclass(frozen=True)
@@ -53,13 +54,17 @@ def weights_as_counts(table: Table, largest: float = 1e6) -> Table:
 
 
 def trusted_table(
-    X_trusted: Any, y_trusted: Any, classes: NDArray[Any], check_X: Callable[[Any], Any]
+    X_trusted: Any,
+    y_trusted: Any,
+    classes: NDArray[Any],
+    check_X: Callable[[Any], Any],
+    *,
+    both_classes: bool = False,
 ) -> Table | None:
     """Build the table of rows whose labels are right, or None when there are no such rows."""
-    if X_trusted is None and y_trusted is None:
+    encoded = check_trusted_labels(X_trusted, y_trusted, classes)
+    if encoded is None:
         return None
-    if X_trusted is None or y_trusted is None:
-        raise ValueError("X_trusted and y_trusted belong together; pass both or neither.")
     try:
         X_trusted = check_X(X_trusted)
     except ValueError as error:
@@ -67,28 +72,53 @@ def trusted_table(
         raise ValueError(
             f"X_trusted must have the columns of X and hold what X may hold: {problem}"
         ) from error
-    trusted_classes, encoded = check_binary_labels(y_trusted, name="y_trusted")
     _check_lengths(X_trusted, encoded, "X_trusted", "y_trusted")
-    if not np.array_equal(trusted_classes, classes):
+    if both_classes and len(np.unique(encoded)) < 2:
         raise ValueError(
-            f"y_trusted holds the classes {trusted_classes} but y holds {classes}; "
-            "use the same labels in both."
+            "y_trusted holds only one class; without out_of_bag probabilities are calibrated on "
+            "trusted rows alone, so pass rows of both."
         )
     n_rows = len(encoded)
     return Table(X_trusted, _signed(encoded), np.ones(n_rows), np.ones(n_rows, dtype=bool))
+
+
+def check_trusted_labels(X_trusted: Any, y_trusted: Any, classes: NDArray[Any]) -> Integers | None:
+    """Return the position of each trusted label among the classes, None without trusted rows."""
+    if X_trusted is None and y_trusted is None:
+        return None
+    if X_trusted is None or y_trusted is None:
+        raise ValueError("X_trusted and y_trusted belong together; pass both or neither.")
+    labels = check_labels(y_trusted, name="y_trusted")
+    is_class = labels[:, np.newaxis] == classes
+    if not is_class.any(axis=1).all():
+        raise ValueError(
+            f"y_trusted holds the classes {np.unique(labels)} but y holds {classes}; "
+            "use the same labels in both."
+        )
+    return is_class.argmax(axis=1)
 
 
 def join(first: Table, second: Table | None) -> Table:
     """Put the rows of two tables into one."""
     if second is None:
         return first
-    stack = sparse.vstack if sparse.issparse(first.X) else np.concatenate
     return Table(
-        stack([first.X, second.X]),
+        stack_rows(first.X, second.X),
         np.concatenate([first.labels, second.labels]),
         np.concatenate([first.sample_weight, second.sample_weight]),
         np.concatenate([first.trusted, second.trusted]),
     )
+
+
+def stack_rows(first: Any, second: Any) -> Any:
+    """Put the rows of two arrays, sparse matrices or data frames of one kind under each other."""
+    if sparse.issparse(first):
+        return sparse.vstack([first, second], format="csr")
+    module = type(first).__module__.partition(".")[0]
+    if module in ("pandas", "polars"):  # importing either here would make it a dependency
+        concat = sys.modules[module].concat
+        return concat([first, type(first)(second, columns=first.columns)])
+    return np.concatenate([np.asarray(first), np.asarray(second)])
 
 
 def _check_lengths(X: Any, y: Integers, X_name: str, y_name: str) -> None:

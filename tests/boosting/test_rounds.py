@@ -1,14 +1,19 @@
 import numpy as np
+import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from rboost.boosting.learners import Learned
 from rboost.boosting.rounds import (
     NEGATIVE_WEIGHTS,
     USELESS_LEARNERS,
     Choices,
+    OutOfBag,
     State,
     boost,
     boost_round,
+    initial_state,
 )
 from rboost.losses import loss_terms, mixing_coefficients
 from rboost.tables import Table
@@ -16,18 +21,33 @@ from tests.strategies import boosting_states, noise_matrices
 
 
 class Votes:
-    """A base learner that predicts what it is told; X is the position of each row."""
+    """A base learner that votes as it is told; X is the position of each row."""
 
     def __init__(self, votes):
         self.votes = votes
 
-    def predict(self, X):
-        return (self.votes[X] > 0).astype(int)
+
+def vote(learner, X):
+    return learner.votes[X]
+
+
+def learned(votes, seen=None):
+    return Learned(Votes(votes), np.ones(len(votes), dtype=bool) if seen is None else seen)
 
 
 def choices(fit_learner, mixing="posterior", learning_rate=1.0, update_noise=None):
     return Choices(
-        fit_learner, update_noise or (lambda state: state.noise_matrix), mixing, learning_rate
+        fit_learner, vote, update_noise or (lambda state: state.noise_matrix), mixing, learning_rate
+    )
+
+
+def table_of(labels, sample_weight=None, trusted=None):
+    n_rows = len(labels)
+    return Table(
+        np.arange(n_rows),
+        labels,
+        np.ones(n_rows) if sample_weight is None else sample_weight,
+        np.zeros(n_rows, dtype=bool) if trusted is None else trusted,
     )
 
 
@@ -37,11 +57,11 @@ def test_a_round_is_algorithm_1(state, noise):
     labels, scores, sample_weight, votes = state
     seen = {}
 
-    def fit_learner(targets, weights):
+    def fit_learner(targets, weights, number):
         seen.update(targets=targets, weights=weights)
-        return Votes(votes)
+        return learned(votes)
 
-    table = Table(np.arange(len(labels)), labels, sample_weight)
+    table = table_of(labels, sample_weight)
     after, found = boost_round(
         State(scores, noise), table, None, choices(fit_learner, mixing="paper")
     )
@@ -77,20 +97,18 @@ def test_negative_weights_flip_the_label_or_keep_it():
     np.testing.assert_array_equal(sizes, [0.5, 0.2, 0.3])
 
 
-@given(boosting_states(), noise_matrices())
+@given(boosting_states() | boosting_states(soft=True), noise_matrices())
 def test_the_loss_never_increases(state, noise):
     labels, scores, sample_weight, votes = state
-    table = Table(np.arange(len(labels)), labels, sample_weight)
-    after, _ = boost_round(
-        State(scores, noise), table, None, choices(lambda targets, weights: Votes(votes))
-    )
+    table = table_of(labels, sample_weight)
+    after, _ = boost_round(State(scores, noise), table, None, choices(lambda *_: learned(votes)))
     coefficients = mixing_coefficients(noise)
     before = loss_terms(labels, scores, coefficients, sample_weight).loss
     assert loss_terms(labels, after.scores, coefficients, sample_weight).loss <= before * (1 + 1e-9)
 
 
 def two_rows():
-    return Table(np.arange(2), np.array([1.0, -1.0]), np.ones(2))
+    return table_of(np.array([1.0, -1.0]))
 
 
 def run(learners, n_rounds=30, noise=None):
@@ -100,20 +118,20 @@ def run(learners, n_rounds=30, noise=None):
         State(np.zeros(2), noise),
         two_rows(),
         None,
-        choices(lambda targets, weights: next(learners)),
+        choices(lambda *_: next(learners)),
         range(1, n_rounds + 1),
     )
 
 
 def test_a_perfect_learner_ends_it():
-    result = run([Votes(np.array([1.0, -1.0]))] * 30)
+    result = run([learned(np.array([1.0, -1.0]))] * 30)
     assert len(result.rounds) == 1
     assert "without errors" in result.stop_reason
     assert np.all(np.isfinite(result.state.scores))
 
 
 def test_useless_learners_are_skipped_and_end_it_when_they_go_on():
-    useless, wrong = Votes(np.array([1.0, 1.0])), Votes(np.array([-1.0, 1.0]))
+    useless, wrong = learned(np.array([1.0, 1.0])), learned(np.array([-1.0, 1.0]))
     result = run([useless, wrong] * 30)
     assert result.rounds == []
     assert result.n_rounds == USELESS_LEARNERS
@@ -122,20 +140,18 @@ def test_useless_learners_are_skipped_and_end_it_when_they_go_on():
 
 
 def test_a_count_of_useless_learners_survives_a_break():
-    useless = Votes(np.array([1.0, 1.0]))
+    useless = learned(np.array([1.0, 1.0]))
     first = run([useless] * 6, n_rounds=6)
     assert first.stop_reason == "all 6 rounds done, 6 of them without a learner better than chance"
     assert first.state.useless == 6
-    second = boost(
-        first.state, two_rows(), None, choices(lambda targets, weights: useless), range(7, 20)
-    )
+    second = boost(first.state, two_rows(), None, choices(lambda *_: useless), range(7, 20))
     assert second.n_rounds == USELESS_LEARNERS
 
 
 def test_rows_at_their_minimum_end_it():
     rate = 0.1
     noise = np.array([[1 - rate, rate], [rate, 1 - rate]])
-    result = run([Votes(np.array([1.0, -1.0]))] * 30, noise=noise)
+    result = run([learned(np.array([1.0, -1.0]))] * 30, noise=noise)
     assert len(result.rounds) == 1
     assert result.finished
     assert "minimum of its loss" in result.stop_reason or "chance" in result.stop_reason
@@ -143,7 +159,7 @@ def test_rows_at_their_minimum_end_it():
 
 def test_one_good_learner_among_useless_ones_counts():
     noise = np.array([[0.9, 0.1], [0.1, 0.9]])
-    useless, good = Votes(np.array([1.0, 1.0])), Votes(np.array([1.0, -1.0]))
+    useless, good = learned(np.array([1.0, 1.0])), learned(np.array([1.0, -1.0]))
     result = run([useless] * 5 + [good] + [useless] * 30, noise=noise)
     assert len(result.rounds) == 1
     assert result.n_rounds == 7  # after the good one every row is where its loss is smallest
@@ -151,6 +167,85 @@ def test_one_good_learner_among_useless_ones_counts():
 
 def test_with_noise_even_a_perfect_learner_gets_a_finite_step():
     noise = np.array([[0.9, 0.1], [0.1, 0.9]])
-    result = run([Votes(np.array([1.0, -1.0]))] * 30, noise=noise)
+    result = run([learned(np.array([1.0, -1.0]))] * 30, noise=noise)
     assert_allclose(result.rounds[0].step, 0.5 * np.log(9))
     assert_allclose(np.abs(result.state.scores), 0.5 * np.log(9))  # each row is at its minimum
+
+
+def test_rounds_are_counted_whether_a_learner_is_kept_or_not():
+    useless, good = learned(np.array([1.0, 1.0])), learned(np.array([1.0, -1.0]))
+    numbers = []
+
+    def fit_learner(targets, weights, number):
+        numbers.append(number)
+        return good if number == 2 else useless
+
+    noise = np.array([[0.8, 0.2], [0.1, 0.9]])
+    result = boost(
+        State(np.zeros(2), noise), two_rows(), None, choices(fit_learner), range(1, 6)
+    )
+    assert numbers[:3] == [0, 1, 2]
+    assert result.state.n_rounds == len(numbers)
+
+
+def test_trusted_rows_follow_the_votes_but_judge_no_learner():
+    trusted = table_of(np.array([1.0, 1.0, -1.0]))
+    state = initial_state(two_rows(), trusted, np.array([[0.9, 0.1], [0.1, 0.9]]), out_of_bag=False)
+    votes = np.array([1.0, -1.0, 0.5])
+    after, found = boost_round(state, two_rows(), trusted, choices(lambda *_: learned(votes)))
+
+
+def test_a_row_trained_on_as_trusted_is_never_flipped(rng):
+    """However certain it is, its weight asks for its own label."""
+    labels = np.where(rng.uniform(size=40) < 0.5, -1.0, 1.0)
+    trusted = np.arange(40) < 20
+    found = {}
+
+    def fit_learner(targets, weights, number):
+        found.update(targets=targets)
+        return learned(labels)
+
+    state = State(10 * labels, np.array([[0.7, 0.3], [0.2, 0.8]]))
+    boost_round(state, table_of(labels, trusted=trusted), None, choices(fit_learner))
+    np.testing.assert_array_equal(found["targets"], np.where(trusted, labels, -labels))
+
+
+@st.composite
+def judged_learners(draw):
+    """Labels, and for each of a few learners its votes and the rows that it has seen."""
+    n_rows, n_learners = draw(st.integers(2, 20)), draw(st.integers(1, 8))
+    random = np.random.RandomState(draw(st.integers(0, 2**31 - 1)))
+    labels = np.where(random.uniform(size=n_rows) < 0.5, -1.0, 1.0)
+    votes = labels * random.uniform(-0.6, 1, size=(n_learners, n_rows))
+    seen = random.uniform(size=(n_learners, n_rows)) < draw(st.sampled_from([0.0, 0.5, 0.9, 1.0]))
+    return labels, votes, seen
+
+
+@given(judged_learners(), noise_matrices(largest_sum=0.6))
+def test_out_of_bag_scores_are_those_of_the_learners_that_did_not_see_the_row(learners, noise):
+    """The scores against a sum over all learners and rows, one by one."""
+    labels, votes, seen = learners
+    table = table_of(labels)
+    state = initial_state(table, None, noise, out_of_bag=True)
+    result = boost(
+        state,
+        table,
+        None,
+        choices(lambda targets, weights, number: learned(votes[number], seen[number])),
+        range(1, len(votes) + 1),
+    )
+    number_of = {id(row): number for number, row in enumerate(votes)}
+    kept = [
+        (found.step, next(k for k, row in enumerate(votes) if row is found.learner.votes))
+        for found in result.rounds
+    ]
+    assert not number_of or result.state.n_rounds == len(votes)
+    total = sum(step for step, _ in kept)
+    for row in range(len(labels)):
+        unseen = [(step, votes[k, row]) for step, k in kept if not seen[k, row]]
+        steps = sum(step for step, _ in unseen)
+        score = total * sum(step * h for step, h in unseen) / steps if steps else 0.0
+        assert_allclose(result.state.scores[row], score, atol=1e-9)
+        assert_allclose(result.state.out_of_bag.steps[row], steps, atol=1e-9)
+    assert_allclose(result.state.out_of_bag.total, total)
+    assert np.all(np.abs(result.state.out_of_bag.mean_votes) <= 1 + 1e-12)

@@ -272,7 +272,9 @@ class RBoostClassifier(AdditiveClassifier):
             X = self._check_X(X, reset=not resumes)
             train, classes = training_table(X, y, sample_weight)
             train = weights_as_counts(train)
-            trusted = trusted_table(X_trusted, y_trusted, classes, self._check_X)
+            trusted = trusted_table(
+                X_trusted, y_trusted, classes, self._check_X, both_classes=not self.out_of_bag
+            )
             if self.out_of_bag:
                 train, trusted = join(train, trusted), None
             noise_name = "estimate" if fixed_noise is None else fixed_noise.tolist()

@@ -13,7 +13,7 @@ import numpy as np
 from rboost._typing import Floats
 from rboost.boosting.noise_updates import calibrate, infer_noise, vote_log_odds
 from rboost.boosting.rounds import State
-from rboost.calibration import Calibration, NoiseAwarePlatt, agree_with_decision
+from rboost.calibration import Calibration, NoiseAwarePlatt, agree_with_decision, probability_of
 from rboost.losses import mixing_coefficients
 from rboost.tables import Table
 
@@ -54,10 +54,8 @@ class VoteCalibration:
     def threshold(self) -> float:
         """The score at which both classes are equally likely."""
         unanimous = float(vote_log_odds(np.ones(1))[0])
-        log_odds = self.platt.threshold(-unanimous, unanimous)
-        # Mean votes rise with their log-odds from −1 to +1; the inverse of both at once.
-        votes = np.linspace(-1, 1, 20_001)
-        return self.total_step * float(np.interp(log_odds, vote_log_odds(votes), votes))
+        log_odds = np.array(self.platt.threshold(-unanimous, unanimous))
+        return self.total_step * float(2 * probability_of(log_odds) - 1)
 
 
 def decide_by_sign(

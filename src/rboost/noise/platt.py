@@ -146,13 +146,21 @@ class NoiseAwarePlatt:
         return np.multiply.outer(self.slopes, scores) + self.offsets[:, np.newaxis]
 
 
-def smoothed_log_odds(probability: Floats, smoothing: float = 0.02) -> Floats:
-    """log(p / (1 − p)) with both p and 1 − p raised by a little.
+# Unanimity of a few hundred votes is not certainty: p and 1 − p are both raised by this.
+SMOOTHING = 0.02
+
+
+def smoothed_log_odds(probability: Floats) -> Floats:
+    """log(p / (1 − p)), smoothed.
 
     The share of votes of an ensemble is a probability; its log-odds is what a sigmoid is linear in.
-    Smoothed, because unanimity of a few hundred votes is not certainty.
     """
-    return np.log(probability + smoothing) - np.log(1 - probability + smoothing)
+    return np.log(probability + SMOOTHING) - np.log(1 - probability + SMOOTHING)
+
+
+def probability_of(log_odds: Floats) -> Floats:
+    """The inverse of :func:`smoothed_log_odds`."""
+    return (1 + 2 * SMOOTHING) * expit(log_odds) - SMOOTHING
 
 
 def fit_noise_aware_platt(

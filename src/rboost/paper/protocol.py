@@ -69,16 +69,29 @@ def seed_of(*parts: object) -> int:
 
 
 def make_trial(dataset: str, setting: str, repeat: int, protocol: str, seed: int) -> Trial:
-    """Split the set and make labels wrong; the split does not depend on the setting."""
+    """Split one of the paper's sets and make labels wrong."""
     X, y = load_benchmark(dataset)
     benchmark = BENCHMARKS[dataset]
     n_train, n_test = benchmark.n_train, benchmark.n_test
     if protocol == "text":
         n_train = round(0.8 * len(y))
         n_test = len(y) - n_train
-    order = np.random.RandomState(seed_of(seed, dataset, repeat)).permutation(len(y))
-    train, test = order[:n_train], order[n_train : n_train + n_test]
     noise_matrix = SETTINGS[setting].noise_matrix(protocol)
-    trial_seed = seed_of(seed, dataset, repeat, setting)
+    return split_and_flip(X, y, (n_train, n_test), noise_matrix, (seed, dataset, repeat), setting)
+
+
+def split_and_flip(
+    X: Floats,
+    y: Integers,
+    sizes: tuple[int, int],
+    noise_matrix: Floats,
+    split: tuple[object, ...],
+    setting: str,
+) -> Trial:
+    """Split a set and make training labels wrong; the split does not depend on the setting."""
+    n_train, n_test = sizes
+    order = np.random.RandomState(seed_of(*split)).permutation(len(y))
+    train, test = order[:n_train], order[n_train : n_train + n_test]
+    trial_seed = seed_of(*split, setting)
     observed, _ = flip_labels(y[train], noise_matrix, trial_seed, classes=[0, 1])
     return Trial(X[train], observed, y[train], X[test], y[test], noise_matrix, trial_seed)

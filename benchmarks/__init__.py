@@ -1,0 +1,1 @@
+"""Accuracy side by side with peers: ``python -m benchmarks.accuracy``."""

@@ -1,0 +1,104 @@
+"""The leaderboard: test errors, estimated noise and ranking of wrong labels beside peers.
+
+    python -m benchmarks.accuracy --jobs 2
+
+writes ``leaderboard.md`` and ``leaderboard.png``. It needs the extras ``paper`` and ``peers``. A
+run can be killed and resumed; results of peers stay when the package changes, and of the package
+when only peers do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from joblib import Parallel, delayed
+
+from benchmarks.measure import ESTIMATORS, Job, run_job
+from benchmarks.methods import METHODS
+from benchmarks.report import write_report
+from benchmarks.suites import SETTINGS, SUITES
+from rboost.paper.store import Record, ResultStore
+from rboost.progress import track
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a run is asked for."""
+
+    suite: str
+    datasets: tuple[str, ...]
+    methods: tuple[str, ...]
+    repeats: int
+    seed: int
+
+
+def jobs(options: Options) -> Iterator[Job]:
+    """All pieces of work."""
+    for repeat in range(options.repeats):
+        for dataset in options.datasets:
+            for setting in SETTINGS:
+                for method in options.methods:
+                    yield Job(dataset, setting, repeat, method)
+
+
+def _run_keyed(job: Job, seed: int) -> tuple[str, Record]:
+    return job.key(seed), run_job(job, seed)
+
+
+def run(options: Options, out: Path, n_jobs: int) -> dict[Job, Record]:
+    """Run what is not yet done and return the results of all."""
+    store = ResultStore(out / "results.jsonl")
+    wanted = list(jobs(options))
+    todo = [job for job in wanted if job.key(options.seed) not in store.results]
+    found = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
+        delayed(_run_keyed)(job, options.seed) for job in todo
+    )
+    for key, result in track(found, len(todo), "Measuring", enabled=sys.stderr.isatty()):
+        store.add(key, result)
+    return {job: store.results[job.key(options.seed)] for job in wanted}
+
+
+def parse(arguments: Sequence[str] | None = None) -> tuple[Options, Path, int]:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.accuracy", description="Compare accuracy with peers."
+    )
+    parser.add_argument("--suite", choices=SUITES, default="paper", help="which tables")
+    parser.add_argument("--datasets", nargs="+", metavar="NAME", help="only these tables of it")
+    parser.add_argument("--methods", nargs="+", metavar="NAME", help="only these methods")
+    parser.add_argument("--repeats", type=int, default=10, help="splits of each table")
+    parser.add_argument("--seed", type=int, default=0, help="seed of splits and flips")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--out", type=Path, default=Path("build/accuracy"), help="folder to write")
+    given = parser.parse_args(arguments)
+    known = (*METHODS, ESTIMATORS)
+    datasets, methods = given.datasets or SUITES[given.suite], given.methods or known
+    for name, names in (("table", datasets), ("method", methods)):
+        choices = SUITES[given.suite] if name == "table" else known
+        unknown = [value for value in names if value not in choices]
+        if unknown:
+            parser.error(f"there is no {name} {unknown[0]!r}; choose from: {', '.join(choices)}")
+    if given.repeats < 1:
+        parser.error("--repeats must be at least 1")
+    options = Options(given.suite, tuple(datasets), tuple(methods), given.repeats, given.seed)
+    return options, given.out, given.jobs
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run, write the report, say where it is."""
+    options, out, n_jobs = parse(arguments)
+    results = run(options, out, n_jobs)
+    title = (
+        f"{options.repeats} repeats of {len(options.datasets)} tables (suite {options.suite}), "
+        f"seed {options.seed}"
+    )
+    for path in write_report(results, out, title):
+        print(path)
+
+
+if __name__ == "__main__":
+    main()

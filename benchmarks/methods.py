@@ -1,0 +1,150 @@
+"""The classifiers that are compared, each with its defaults or what its users usually set.
+
+None is tuned on the data. ``build(noise_matrix, seed)`` makes one; a noise matrix is given only for
+the reference rows that are told the noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from catboost import CatBoostClassifier
+from cleanlab.classification import CleanLearning
+from lightgbm import LGBMClassifier
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.gaussian_process import GaussianProcessClassifier
+from sklearn.gaussian_process.kernels import RBF
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from xgboost import XGBClassifier
+
+from rboost import NoiseCalibratedClassifier, RBoostClassifier, RobustLogisticRegression
+from rboost._typing import Floats
+from rboost.paper.methods import METHODS as PAPER_METHODS
+
+PAPER_ROUNDS = 150
+N_TRUSTED = 20
+
+
+@dataclass(frozen=True)
+class Method:
+    """A row of the leaderboard.
+
+    ``oracle`` says what it would be with the true noise known: "threshold", its own probabilities
+    with the threshold that the noise asks for; "told", built with the noise matrix; None, no such
+    row. ``package`` is whose version its results depend on. ``n_trusted`` training rows are given
+    with their true labels.
+    """
+
+    build: Callable[[Floats | None, int], Any]
+    package: str
+    oracle: str | None = "threshold"
+    n_trusted: int = 0
+
+
+def forest(seed: int) -> RandomForestClassifier:
+    """The forest that several methods have inside."""
+    return RandomForestClassifier(min_samples_leaf=5, random_state=seed)
+
+
+def _paper(name: str, told: str | None = None) -> Method:
+    def build(noise_matrix: Floats | None, seed: int) -> Any:
+        column = PAPER_METHODS[name if noise_matrix is None or told is None else told]
+        model = column.build(np.eye(2) if noise_matrix is None else noise_matrix, PAPER_ROUNDS)
+        return model.set_params(random_state=seed)
+
+    return Method(build, "rboost", oracle=None if told is None else "told")
+
+
+def _rboost(n_trusted: int = 0, **settings: Any) -> Method:
+    def build(noise_matrix: Floats | None, seed: int) -> Any:
+        told = {} if noise_matrix is None else {"noise_matrix": noise_matrix}
+        return RBoostClassifier(random_state=seed, **{**settings, **told})
+
+    return Method(build, "rboost", "told" if not (n_trusted or settings) else None, n_trusted)
+
+
+def _noise_calibrated(noise_matrix: Floats | None, seed: int) -> Any:
+    told: Any = "estimate" if noise_matrix is None else noise_matrix
+    return NoiseCalibratedClassifier(forest(seed), noise_matrix=told, random_state=seed)
+
+
+def _scaled(classifier: Any) -> Any:
+    return make_pipeline(StandardScaler(), classifier)
+
+
+def _robust_lr(noise_matrix: Floats | None, seed: int) -> Any:
+    told: Any = "estimate" if noise_matrix is None else noise_matrix
+    return _scaled(RobustLogisticRegression(noise_matrix=told, random_state=seed))
+
+
+METHODS: dict[str, Method] = {
+    "rBoost": _rboost(),
+    f"rBoost, {N_TRUSTED} trusted rows": _rboost(n_trusted=N_TRUSTED),
+    "rBoost, told there is no noise": _rboost(noise_matrix=np.eye(2)),
+    "noise-calibrated forest": Method(_noise_calibrated, "rboost", "told"),
+    "robust logistic regression": Method(_robust_lr, "rboost", "told"),
+    "paper: rBoost rLR": _paper("rBoost rLR", told="rBoost-fixed rLR"),
+    "paper: rBoost LR": _paper("rBoost LR", told="rBoost-fixed LR"),
+    "paper: AdaBoost rLR": _paper("AdaBoost rLR"),
+    "paper: AdaBoost LR": _paper("AdaBoost LR"),
+    "random forest": Method(lambda noise, seed: forest(seed), "scikit-learn"),
+    "extra trees": Method(
+        lambda noise, seed: ExtraTreesClassifier(min_samples_leaf=5, random_state=seed),
+        "scikit-learn",
+    ),
+    "SVC": Method(lambda noise, seed: _scaled(SVC(random_state=seed)), "scikit-learn", None),
+    "15 nearest neighbours": Method(
+        lambda noise, seed: _scaled(KNeighborsClassifier(15)), "scikit-learn"
+    ),
+    "Gaussian process": Method(lambda noise, seed: _scaled(_GaussianProcess()), "scikit-learn"),
+    "logistic regression": Method(
+        lambda noise, seed: _scaled(LogisticRegression()), "scikit-learn"
+    ),
+    "HistGradientBoosting": Method(
+        lambda noise, seed: HistGradientBoostingClassifier(random_state=seed), "scikit-learn"
+    ),
+    "XGBoost": Method(
+        lambda noise, seed: XGBClassifier(n_estimators=150, n_jobs=1, random_state=seed), "xgboost"
+    ),
+    "LightGBM": Method(
+        lambda noise, seed: LGBMClassifier(
+            n_estimators=150, n_jobs=1, random_state=seed, verbose=-1
+        ),
+        "lightgbm",
+    ),
+    "CatBoost": Method(
+        lambda noise, seed: CatBoostClassifier(
+            iterations=150, thread_count=1, random_seed=seed, verbose=0, allow_writing_files=False
+        ),
+        "catboost",
+    ),
+    "cleanlab around a forest": Method(
+        lambda noise, seed: CleanLearning(forest(seed), seed=seed), "cleanlab"
+    ),
+}
+OURS = tuple(name for name in METHODS if name.startswith("rBoost"))
+
+
+class _GaussianProcess(GaussianProcessClassifier):
+    """A Gaussian process whose kernel is as wide as standardised rows are apart."""
+
+    def fit(self, X: Any, y: Any) -> Any:
+        self.set_params(kernel=RBF(np.sqrt(X.shape[1])), optimizer=None)
+        return super().fit(X, y)
+
+
+def package_version(package: str) -> str:
+    """The version that a peer's results depend on."""
+    return version(package)

@@ -1,0 +1,268 @@
+"""The leaderboard as Markdown and as a figure; nothing is computed here but means."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.measure import ESTIMATORS, Job
+from benchmarks.methods import METHODS, OURS
+from benchmarks.suites import FIVE, SETTINGS
+from rboost.paper.store import Record, write_atomically
+
+Results = dict[Job, Record]
+Read = Callable[[Job, Record], float | None]
+
+
+def mean(results: Results, read: Read, keep: Callable[[Job], bool]) -> float:
+    """Mean over jobs of what ``read`` finds in their records; NaN where it finds nothing."""
+    values = [read(job, record) for job, record in results.items() if keep(job)]
+    found = [value for value in values if value is not None]
+    return float(np.mean(found)) if found else float("nan")
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)]) + "\n"
+
+
+def number(value: float, digits: int = 1) -> str:
+    """A number as it stands in a table."""
+    return "–" if np.isnan(value) else f"{value:.{digits}f}"
+
+
+def by_setting(
+    results: Results,
+    method: str,
+    read: Read,
+    settings: Sequence[str] = tuple(SETTINGS),
+    dataset: str | None = None,
+) -> list[float]:
+    """Means of one method, one for each setting; sets count alike."""
+    return [
+        mean(
+            results,
+            read,
+            lambda job, setting=setting: (  # type: ignore[misc]
+                job.method == method and job.setting == setting and dataset in (None, job.dataset)
+            ),
+        )
+        for setting in settings
+    ]
+
+
+def reader(name: str) -> Read:
+    """Read one number of a record."""
+    return lambda job, record: record.get(name)
+
+
+def error_table(results: Results, name: str) -> str:
+    """Mean errors of every method; sorted by the mean of five settings."""
+    rows = []
+    for method in METHODS:
+        errors = by_setting(results, method, reader(name))
+        if not np.isnan(errors).all():
+            rows.append((float(np.mean(errors[: len(FIVE)])), method, errors))
+    head = ["", *FIVE, "mean", *list(SETTINGS)[len(FIVE) :], "seconds"]
+    return table(
+        head,
+        (
+            [
+                f"**{method}**" if method in OURS else method,
+                *map(number, errors[: len(FIVE)]),
+                number(average),
+                *map(number, errors[len(FIVE) :]),
+                number(mean(results, reader("seconds"), lambda job, m=method: job.method == m), 2),  # type: ignore[misc]
+            ]
+            for average, method, errors in sorted(rows)
+        ),
+    )
+
+
+def dataset_table(results: Results, method: str) -> str:
+    """Errors of one method, set by set."""
+    datasets = dict.fromkeys(job.dataset for job in results)
+    rows = [
+        [name, *map(number, by_setting(results, method, reader("error"), dataset=name))]
+        for name in datasets
+    ]
+    return table(["", *SETTINGS], rows)
+
+
+def _true_rates(job: Job) -> tuple[float, float]:
+    return SETTINGS[job.setting]
+
+
+def _rate_error(rates: Any, job: Job) -> float:
+    return float(np.abs(np.subtract(rates, _true_rates(job))).mean())
+
+
+def _covered(intervals: Any, job: Job) -> float:
+    low, high = np.asarray(intervals)
+    truth = np.array(_true_rates(job))
+    return float(np.mean((low - 1e-9 <= truth) & (truth <= high + 1e-9)))
+
+
+def noise_table(results: Results) -> str:
+    """Mean absolute error of the flip rates of every estimator, and coverage of intervals."""
+    readers: dict[str, tuple[str, Read]] = {}
+    for method in METHODS:
+        readers[method] = (
+            method,
+            lambda job, record: _rate_error(record["rates"], job) if "rates" in record else None,
+        )
+    names = dict.fromkeys(
+        name
+        for job, record in results.items()
+        if job.method == ESTIMATORS
+        for name in record["rates"]
+    )
+    for name in names:
+        readers[f"{name} (forest)"] = (
+            ESTIMATORS,
+            lambda job, record, name=name: _rate_error(record["rates"][name], job),  # type: ignore[misc]
+        )
+    rows = []
+    for label, (method, read) in readers.items():
+        errors = by_setting(results, method, read)
+        if not np.isnan(errors).all() and "told" not in label:
+            covers = label in OURS or label.startswith(("noise-aware", "noise-calibrated"))
+            coverage = mean(
+                results,
+                lambda job, record: (
+                    _covered(record["intervals"], job) if "intervals" in record else None
+                ),
+                lambda job, method=method: job.method == method,  # type: ignore[misc]
+            )
+            rows.append((float(np.nanmean(errors)), label, errors, coverage if covers else np.nan))
+    return table(
+        ["", *SETTINGS, "mean", "90 % intervals cover"],
+        (
+            [
+                label,
+                *(number(e, 3) for e in errors),
+                number(average, 3),
+                "–" if np.isnan(coverage) else f"{coverage:.0%}",
+            ]
+            for average, label, errors, coverage in sorted(rows, key=lambda row: row[0])
+        ),
+    )
+
+
+def ranking_table(results: Results, measure: str) -> str:
+    """How well wrong labels are ranked before right ones."""
+    noisy = list(SETTINGS)[1:]
+    readers: dict[str, tuple[str, Read]] = {m: (m, reader(measure)) for m in METHODS}
+    names = dict.fromkeys(
+        name
+        for job, record in results.items()
+        if job.method == ESTIMATORS
+        for name in record["rankings"]
+    )
+    for name in names:
+        readers[f"{name} (forest)"] = (
+            ESTIMATORS,
+            lambda job, record, name=name: record["rankings"][name].get(measure),  # type: ignore[misc]
+        )
+    rows = []
+    for label, (method, read) in readers.items():
+        values = by_setting(results, method, read, noisy)
+        if not np.isnan(values).all():
+            rows.append((float(np.nanmean(values)), label, values))
+    return table(
+        ["", *noisy, "mean"],
+        (
+            [label, *(number(v, 3) for v in values), number(average, 3)]
+            for average, label, values in sorted(rows, reverse=True)
+        ),
+    )
+
+
+def calibration_table(results: Results) -> str:
+    """Expected calibration error of the probabilities against true labels."""
+    rows = []
+    for method in METHODS:
+        values = by_setting(results, method, reader("calibration"))
+        if not np.isnan(values).all():
+            rows.append((float(np.nanmean(values)), method, values))
+    return table(
+        ["", *SETTINGS],
+        ([method, *(number(v, 3) for v in values)] for _, method, values in sorted(rows)),
+    )
+
+
+def draw(results: Results) -> bytes:
+    """Errors of every method, one panel for each setting."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+    from matplotlib.lines import Line2D
+
+    rows = {m: by_setting(results, m, reader("error")) for m in METHODS}
+    rows = {m: errors for m, errors in rows.items() if not np.isnan(errors).all()}
+    order = sorted(rows, key=lambda m: -float(np.mean(rows[m][: len(FIVE)])))
+    figure, axes = plt.subplots(
+        1, len(SETTINGS), figsize=(12, 0.6 + 0.27 * len(order)), sharey=True, layout="constrained"
+    )
+    positions = np.arange(len(order))
+    for column, (axis, setting) in enumerate(zip(axes, SETTINGS, strict=True)):
+        for position, method in zip(positions, order, strict=True):
+            ours = method in OURS
+            axis.plot(
+                rows[method][column], position, "o" if ours else "s",
+                color="#c4570e" if ours else "#1f5a99", markersize=7 if ours else 5,
+            )  # fmt: skip
+        oracles = [by_setting(results, m, reader("oracle"), [setting])[0] for m in order]
+        axis.plot(oracles, positions, "|", color="#777777", markersize=9)
+        axis.set_title(setting, fontsize=10)
+        axis.grid(axis="x", color="#dddddd")
+        axis.set_xlabel("error %")
+    axes[0].set_yticks(positions, order)
+    handles = [
+        Line2D([], [], marker=m, linestyle="", color=c)
+        for m, c in (("o", "#c4570e"), ("s", "#1f5a99"), ("|", "#777777"))
+    ]
+    figure.legend(
+        handles, ["ours", "others", "the same, told the noise"],
+        loc="outside lower center", ncols=3, frameon=False,
+    )  # fmt: skip
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=130)
+    plt.close(figure)
+    return buffer.getvalue()
+
+
+def write_report(results: Results, out: Path, title: str) -> list[Path]:
+    """Write leaderboard.md and leaderboard.png, and return their paths."""
+    parts = [
+        "# Accuracy beside peers\n",
+        f"{title}. symNN: NN % of each class flipped; asymNN: NN % of the negatives. "
+        "Written by `python -m benchmarks.accuracy`.\n",
+        "![Test error of every method, one panel for each kind of noise.](leaderboard.png)\n",
+        "## Test error in percent, nothing known of the noise\n",
+        error_table(results, "error"),
+        "## For reference: the same methods told the true noise\n",
+        "Ours are given the noise matrix; the probabilities of the others are cut at the threshold "
+        "that it asks for.\n",
+        error_table(results, "oracle"),
+        "## Mean absolute error of the two flip rates\n",
+        noise_table(results),
+        "## Ranking of wrong labels: average precision\n",
+        ranking_table(results, "average precision"),
+        "## Ranking of wrong labels: area under the ROC curve\n",
+        ranking_table(results, "ROC-AUC"),
+        "## Expected calibration error against true labels\n",
+        calibration_table(results),
+    ]
+    if any(job.method == "rBoost" for job in results):
+        parts += ["## rBoost, table by table\n", dataset_table(results, "rBoost")]
+    paths = [out / "leaderboard.md", out / "leaderboard.png"]
+    write_atomically(paths[0], "\n".join(parts))
+    write_atomically(paths[1], draw(results))
+    return paths
