@@ -7,18 +7,9 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rboost import RBoostClassifier, RobustLogisticRegression
-from rboost.boosting import ALGORITHM_1
 from rboost.linear import RandomKernelClassifier
 from rboost.rivals import GentleBoostClassifier, ModestBoostClassifier
-
-STUMP = DecisionTreeClassifier(max_depth=1)
-
-
-def algorithm_1(estimator=STUMP, n_estimators=10, **parameters):
-    return RBoostClassifier(
-        estimator, **{**ALGORITHM_1, "n_estimators": n_estimators, **parameters}
-    )
-
+from tests.models import algorithm_1
 
 ESTIMATORS = [
     RobustLogisticRegression(),
@@ -34,13 +25,14 @@ ESTIMATORS = [
         votes="class",
         calibration="isotonic",
     ),
-    algorithm_1(),
-    algorithm_1(noise_matrix=np.eye(2), calibration="logistic"),
-    algorithm_1(calibration="isotonic", mixing="paper"),
+    algorithm_1(n_estimators=10),
+    algorithm_1(n_estimators=10, noise_matrix=np.eye(2), calibration="logistic"),
+    algorithm_1(n_estimators=10, calibration="isotonic", mixing="paper"),
     algorithm_1(LogisticRegression(), n_estimators=5),
     algorithm_1(RobustLogisticRegression(n_init=1), n_estimators=3, learning_rate=0.5),
-    algorithm_1(sampling="uniform", max_samples=0.7),
-    algorithm_1(DecisionTreeClassifier(max_depth=2), sampling="weights"),
+    algorithm_1(n_estimators=10, votes="probability", noise_matrix=np.eye(2)),
+    algorithm_1(n_estimators=10, sampling="uniform", max_samples=0.7),
+    algorithm_1(DecisionTreeClassifier(max_depth=2), n_estimators=10, sampling="weights"),
     GentleBoostClassifier(n_estimators=10),
     ModestBoostClassifier(n_estimators=10),
 ]
@@ -56,7 +48,12 @@ def expected_failures(estimator):
     }
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings(
+    "ignore::sklearn.exceptions.ConvergenceWarning",
+    # Some checks draw labels that have nothing to do with the features.
+    "ignore:Every training row is predicted as:UserWarning",
+    "ignore:No base learner was kept:UserWarning",
+)
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
 def test_estimator_check(estimator, check):
     check(estimator)

@@ -6,6 +6,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from rboost import RBoostClassifier, RobustLogisticRegression
 from rboost._validation import all_or_nothing
+from rboost.linear import RandomKernelClassifier
+from tests.models import algorithm_1
 
 X = np.random.RandomState(0).standard_normal((20, 3))
 Y = np.arange(20) % 2
@@ -38,7 +40,16 @@ BAD_DATA = {
 }
 
 
-@pytest.mark.parametrize("model", [RobustLogisticRegression(), RBoostClassifier()], ids=repr)
+@pytest.mark.parametrize(
+    "model",
+    [
+        RobustLogisticRegression(),
+        RandomKernelClassifier(),
+        RBoostClassifier(),
+        algorithm_1(),
+    ],
+    ids=["RobustLogisticRegression", "RandomKernelClassifier", "RBoostClassifier", "algorithm 1"],
+)
 @pytest.mark.parametrize("case", BAD_DATA)
 def test_bad_data_is_named_and_leaves_the_estimator_unfitted(model, case):
     arguments, message = BAD_DATA[case]
@@ -49,11 +60,12 @@ def test_bad_data_is_named_and_leaves_the_estimator_unfitted(model, case):
 
 
 def test_missing_features_pass_only_where_the_base_learner_takes_them():
-    trees = RBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=3).fit(NAN, Y)
+    trees = algorithm_1(DecisionTreeClassifier(max_depth=2), n_estimators=3).fit(NAN, Y)
     assert np.all(np.isfinite(trees.decision_function(NAN)))
-    linear = RBoostClassifier(RobustLogisticRegression(n_init=1), n_estimators=3)
-    with pytest.raises(ValueError, match="NaN"):
-        linear.fit(NAN, Y)
+    linear = RobustLogisticRegression(n_init=1)
+    for estimator in [linear, [DecisionTreeClassifier(max_depth=2), linear]]:
+        with pytest.raises(ValueError, match="NaN"):
+            RBoostClassifier(estimator, n_estimators=3).fit(NAN, Y)
     with pytest.raises(ValueError, match="NaN"):
         RobustLogisticRegression().fit(NAN, Y)
 
@@ -99,6 +111,6 @@ def test_a_number_is_a_weight_for_every_row():
     ids=lambda value: str(getattr(value, "dtype", value)),
 )
 def test_labels_in_any_wrapping_keep_their_type(y, classes):
-    found = RBoostClassifier(n_estimators=2).fit(X, y).classes_
+    found = algorithm_1(n_estimators=2).fit(X, y).classes_
     np.testing.assert_array_equal(found, classes)
     assert type(found.tolist()[0]) is type(classes[0])

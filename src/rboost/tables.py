@@ -118,6 +118,8 @@ def stack_rows(first: Any, second: Any) -> Any:
     if module in ("pandas", "polars"):  # importing either here would make it a dependency
         concat = sys.modules[module].concat
         return concat([first, type(first)(second, columns=first.columns)])
+    if sparse.issparse(second):
+        second = second.toarray()
     return np.concatenate([np.asarray(first), np.asarray(second)])
 
 

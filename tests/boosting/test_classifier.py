@@ -148,7 +148,9 @@ def test_warm_start_continues_as_if_never_stopped(model, noisy_banana):
     assert parts.n_iter_ == 60
     if model.out_of_bag:
         np.testing.assert_array_equal(parts.noise_interval_, whole.noise_interval_)
-        np.testing.assert_array_equal(parts.label_issue_probability_, whole.label_issue_probability_)
+        np.testing.assert_array_equal(
+            parts.label_issue_probability_, whole.label_issue_probability_
+        )
 
 
 def clone_with_fit(model, **parameters):
@@ -218,6 +220,18 @@ def test_warm_start_refuses_to_change_who_judges_a_learner(before, after, noisy_
     ).fit(X, noisy)
     with pytest.raises(ValueError, match="warm_start"):
         model.set_params(n_estimators=9, out_of_bag=after).fit(X, noisy)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"votes": "class"}, {"calibration": "isotonic"}, {"out_of_bag": False}, {"estimator": STUMP}],
+    ids=str,
+)
+def test_a_parameter_changes_predictions_with_the_next_fit_only(change, noisy_banana):
+    X, _, noisy, _ = noisy_banana
+    model = RBoostClassifier(n_estimators=6, random_state=0).fit(X, noisy)
+    before = model.predict_proba(X)
+    np.testing.assert_array_equal(model.set_params(**change).predict_proba(X), before)
 
 
 def test_a_new_fit_forgets_the_old_one(noisy_banana):

@@ -111,6 +111,22 @@ def test_votes_that_say_nothing_are_decided_by_the_frequent_class():
     assert np.all(decide(total * votes[1:], total) > 0)
 
 
+@pytest.mark.parametrize("n_rows", [20, 40, 60, 200])
+@pytest.mark.parametrize("weight", [1.0, 100.0, 1e4])
+def test_nothing_is_more_than_certain(n_rows, weight):
+    votes = np.linspace(-1, 1, n_rows)
+    table = Table(
+        np.zeros((n_rows, 1)), np.sign(votes), np.full(n_rows, weight), np.zeros(n_rows, dtype=bool)
+    )
+    state = State(votes, np.eye(2), out_of_bag=OutOfBag(votes, np.ones(n_rows), 1.0))
+    decide, platt = decide_by_votes(state, table, "platt", "posterior", None)
+    probability = decide.probability(decide(votes, 1.0))
+    assert np.all((probability >= 0) & (probability <= 1))
+    for labels in (table.classes, 1 - table.classes):
+        issues = platt.issue_probability(vote_log_odds(votes), labels)
+        assert np.all((issues >= 0) & (issues <= 1))
+
+
 @pytest.mark.parametrize("name", CALIBRATIONS)
 def test_no_learner_at_all_leaves_the_class_frequency(name):
     zeros = np.zeros(40)

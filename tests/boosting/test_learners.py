@@ -6,9 +6,15 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from rboost.boosting.learners import check_learner, fit_learner, seeded_parameters
+from rboost.boosting.learners import (
+    check_learner,
+    check_sampling,
+    fit_learner,
+    seeded_parameters,
+)
 from rboost.tables import Table
 
 
@@ -20,20 +26,25 @@ class Recorder(DecisionTreeClassifier):
         return super().fit(X, y, sample_weight)
 
 
-def fit(estimator, targets, weights, sample_weight=None, sampling="none"):
+def learn(pool, targets, weights, sample_weight=None, sampling="none", max_samples=1.0, number=0):
     n_rows = len(targets)
     sample_weight = np.ones(n_rows) if sample_weight is None else sample_weight
-    table = Table(np.arange(float(n_rows))[:, None], np.ones(n_rows), sample_weight)
+    trusted = np.zeros(n_rows, dtype=bool)
+    table = Table(np.arange(float(n_rows))[:, None], np.ones(n_rows), sample_weight, trusted)
     return fit_learner(
-        estimator,
+        pool,
         table,
         np.asarray(targets, float),
         np.asarray(weights, float),
+        number,
         sampling=sampling,
-        max_samples=1.0,
-        seeded=seeded_parameters(estimator),
+        max_samples=max_samples,
         random_state=np.random.RandomState(0),
     )
+
+
+def fit(estimator, *arguments, **options):
+    return learn([estimator], *arguments, **options).learner
 
 
 def test_weights_keep_the_total_of_the_sample_weights():
@@ -76,15 +87,78 @@ def test_every_random_part_gets_its_own_seed():
     assert pipeline[-1].random_state is None
 
 
+def test_the_estimators_of_a_pool_take_turns():
+    pool = [LogisticRegression(), DecisionTreeClassifier(), DummyClassifier()]
+    for number in range(7):
+        learner = learn(pool, [1, -1] * 5, np.ones(10), number=number).learner
+        assert type(learner) is type(pool[number % 3])
+        assert learner is not pool[number % 3]
+
+
+@pytest.mark.parametrize("sampling", ["none", "uniform", "weights"])
+def test_the_rows_that_a_learner_has_seen_are_those_it_was_fitted_to(sampling):
+    found = learn([Recorder()], [1, -1] * 20, np.ones(40), sampling=sampling, max_samples=0.5)
+    X, _, weights = found.learner.seen
+    assert found.seen.dtype == bool
+    np.testing.assert_array_equal(np.flatnonzero(found.seen), np.unique(X))
+    assert len(X) == (40 if sampling == "none" else 20)
+    if sampling == "none":
+        assert found.seen.all()
+    if sampling != "weights":
+        np.testing.assert_allclose(weights.sum(), len(X), rtol=1e-8)
+
+
+def test_a_row_without_weight_counts_as_seen_where_it_was_passed_on():
+    found = learn([Recorder()], [1, -1, 1, -1], [1, 1, 0, 1])
+    assert found.seen.all()
+    found = learn([Recorder()], [1, -1, 1, -1], [1, 1, 0, 1], sampling="weights", max_samples=50)
+    np.testing.assert_array_equal(found.seen, [True, True, False, True])
+
+
 @pytest.mark.parametrize(
     "estimator", [DecisionTreeClassifier, LinearRegression(), KMeans(), "tree", 3], ids=str
 )
 def test_only_classifiers_can_be_boosted(estimator):
     with pytest.raises(ValueError, match="estimator must be a scikit-learn classifier"):
-        check_learner(estimator, "none", 1.0)
+        check_learner(estimator, "none", "class")
 
 
 def test_weighting_needs_sample_weight():
     with pytest.raises(ValueError, match=r"KNeighborsClassifier takes no sample_weight.*'weights'"):
-        check_learner(KNeighborsClassifier(), "uniform", 1.0)
-    check_learner(KNeighborsClassifier(), "weights", 2.0)
+        check_learner(KNeighborsClassifier(), "uniform", "class")
+    check_learner(KNeighborsClassifier(), "weights", "class")
+
+
+def test_votes_by_probability_need_predict_proba():
+    with pytest.raises(ValueError, match=r"LinearSVC has no predict_proba.*use votes='class'"):
+        check_learner(LinearSVC(), "uniform", "probability")
+    check_learner(LinearSVC(), "uniform", "class")
+    check_learner(DecisionTreeClassifier(), "uniform", "probability")
+
+
+@pytest.mark.parametrize(
+    ("sampling", "max_samples", "message"),
+    [
+        ("uniform", 1.5, "max_samples is a fraction and must be at most 1"),
+        ("uniform", 1, "sampling='uniform' with max_samples=1 leaves none out"),
+        ("none", 0.5, "sampling='none' with max_samples=0.5 leaves none out"),
+    ],
+)
+def test_out_of_bag_needs_rows_that_are_left_out(sampling, max_samples, message):
+    with pytest.raises(ValueError, match=message):
+        check_sampling(sampling, max_samples, out_of_bag=True, noise_estimator="noise-aware")
+
+
+def test_noise_is_inferred_from_out_of_bag_scores_only():
+    for sampling in ["none", "uniform", "weights"]:
+        with pytest.raises(ValueError, match=r"'noise-aware' needs out-of-bag scores"):
+            check_sampling(sampling, 0.5, out_of_bag=False, noise_estimator="noise-aware")
+        check_sampling(sampling, 1.0, out_of_bag=False, noise_estimator="paper")
+        check_sampling(sampling, 1.0, out_of_bag=False, noise_estimator="none")
+    check_sampling("weights", 2.0, out_of_bag=True, noise_estimator="noise-aware")
+
+
+def test_seeds_are_found_in_every_part():
+    pipeline = make_pipeline(StandardScaler(), DecisionTreeClassifier())
+    assert seeded_parameters(pipeline) == ["decisiontreeclassifier__random_state"]
+    assert seeded_parameters(KNeighborsClassifier()) == []

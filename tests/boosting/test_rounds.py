@@ -173,30 +173,30 @@ def test_with_noise_even_a_perfect_learner_gets_a_finite_step():
 
 
 def test_rounds_are_counted_whether_a_learner_is_kept_or_not():
-    useless, good = learned(np.array([1.0, 1.0])), learned(np.array([1.0, -1.0]))
+    useless, good = learned(np.array([1.0, 1.0])), learned(np.array([1.0, -0.5]))
     numbers = []
 
     def fit_learner(targets, weights, number):
         numbers.append(number)
         return good if number == 2 else useless
 
-    noise = np.array([[0.8, 0.2], [0.1, 0.9]])
-    result = boost(
-        State(np.zeros(2), noise), two_rows(), None, choices(fit_learner), range(1, 6)
-    )
-    assert numbers[:3] == [0, 1, 2]
-    assert result.state.n_rounds == len(numbers)
+    start = State(np.zeros(2), np.array([[0.9, 0.1], [0.1, 0.9]]))
+    result = boost(start, two_rows(), None, choices(fit_learner), range(1, 6))
+    assert len(result.rounds) == 1
+    assert numbers == [0, 1, 2, 3, 4]
+    assert result.state.n_rounds == 5
 
 
-def test_trusted_rows_follow_the_votes_but_judge_no_learner():
-    trusted = table_of(np.array([1.0, 1.0, -1.0]))
-    state = initial_state(two_rows(), trusted, np.array([[0.9, 0.1], [0.1, 0.9]]), out_of_bag=False)
-    votes = np.array([1.0, -1.0, 0.5])
+def test_trusted_rows_that_are_not_trained_on_are_scored():
+    trusted = table_of(np.array([1.0, 1.0]))
+    noise = np.array([[0.9, 0.1], [0.1, 0.9]])
+    state = initial_state(two_rows(), trusted, noise, out_of_bag=False)
+    votes = np.array([1.0, -1.0])
     after, found = boost_round(state, two_rows(), trusted, choices(lambda *_: learned(votes)))
+    assert_allclose(after.trusted_scores, found.step * votes)
 
 
-def test_a_row_trained_on_as_trusted_is_never_flipped(rng):
-    """However certain it is, its weight asks for its own label."""
+def test_a_row_trained_on_as_trusted_keeps_its_label_however_certain_it_is(rng):
     labels = np.where(rng.uniform(size=40) < 0.5, -1.0, 1.0)
     trusted = np.arange(40) < 20
     found = {}
@@ -223,29 +223,105 @@ def judged_learners(draw):
 
 @given(judged_learners(), noise_matrices(largest_sum=0.6))
 def test_out_of_bag_scores_are_those_of_the_learners_that_did_not_see_the_row(learners, noise):
-    """The scores against a sum over all learners and rows, one by one."""
+    labels, votes, seen = learners
+    table = table_of(labels)
+    fitted = [learned(*told) for told in zip(votes, seen, strict=True)]
+    result = boost(
+        initial_state(table, None, noise, out_of_bag=True),
+        table,
+        None,
+        choices(lambda targets, weights, number: fitted[number]),
+        range(1, len(fitted) + 1),
+    )
+    step_of = {id(found.learner): found.step for found in result.rounds}
+    steps = [step_of.get(id(one.learner), 0.0) for one in fitted]
+    out_of_bag = result.state.out_of_bag
+    for row in range(len(labels)):  # the slow way: every learner, every row
+        said = counted = 0.0
+        for learner, step in zip(fitted, steps, strict=True):
+            if not learner.seen[row]:
+                said += step * learner.learner.votes[row]
+                counted += step
+        mean = said / counted if counted else 0.0
+        assert_allclose(out_of_bag.mean_votes[row], mean, atol=1e-12)
+        assert_allclose(result.state.scores[row], sum(steps) * mean, atol=1e-9)
+    assert_allclose(out_of_bag.total, sum(steps))
+
+
+@given(judged_learners())
+def test_out_of_bag_counts_in_any_order(learners):
+    _, votes, seen = learners
+    zeros = np.zeros(votes.shape[1])
+    forth = back = OutOfBag(zeros, zeros)
+    order = range(len(votes))
+    for k in order:
+        forth = forth.add(0.1 * (k + 1), votes[k], seen[k])
+    for k in reversed(order):
+        back = back.add(0.1 * (k + 1), votes[k], seen[k])
+    assert_allclose(forth.mean_votes, back.mean_votes, atol=1e-12)
+    assert_allclose(forth.total, back.total)
+    assert np.all(np.abs(forth.mean_votes) <= 1 + 1e-12)
+    np.testing.assert_array_equal(forth.mean_votes[seen.all(axis=0)], 0)
+
+
+@given(judged_learners(), noise_matrices(largest_sum=0.6), st.integers(0, 1000))
+def test_rows_that_a_learner_has_seen_do_not_judge_it(learners, noise, seed):
     labels, votes, seen = learners
     table = table_of(labels)
     state = initial_state(table, None, noise, out_of_bag=True)
-    result = boost(
-        state,
-        table,
-        None,
-        choices(lambda targets, weights, number: learned(votes[number], seen[number])),
-        range(1, len(votes) + 1),
+    elsewhere = np.random.RandomState(seed).uniform(-1, 1, size=len(labels))
+    changed = np.where(seen[0], elsewhere, votes[0])
+    one, other = (
+        boost_round(state, table, None, choices(lambda *_, v=v: learned(v, seen[0])))
+        for v in (votes[0], changed)
     )
-    number_of = {id(row): number for number, row in enumerate(votes)}
-    kept = [
-        (found.step, next(k for k, row in enumerate(votes) if row is found.learner.votes))
-        for found in result.rounds
-    ]
-    assert not number_of or result.state.n_rounds == len(votes)
-    total = sum(step for step, _ in kept)
-    for row in range(len(labels)):
-        unseen = [(step, votes[k, row]) for step, k in kept if not seen[k, row]]
-        steps = sum(step for step, _ in unseen)
-        score = total * sum(step * h for step, h in unseen) / steps if steps else 0.0
-        assert_allclose(result.state.scores[row], score, atol=1e-9)
-        assert_allclose(result.state.out_of_bag.steps[row], steps, atol=1e-9)
-    assert_allclose(result.state.out_of_bag.total, total)
-    assert np.all(np.abs(result.state.out_of_bag.mean_votes) <= 1 + 1e-12)
+    assert one[1].step == other[1].step
+    assert one[1].error == other[1].error
+    np.testing.assert_array_equal(one[0].scores, other[0].scores)
+
+
+@given(judged_learners(), noise_matrices(largest_sum=0.6))
+def test_an_unseen_row_that_is_half_right_comes_on_top(learners, noise):
+    labels, votes, seen = learners
+    table = table_of(labels)
+    state = initial_state(table, None, noise, out_of_bag=True)
+    _, found = boost_round(state, table, None, choices(lambda *_: learned(votes[0], seen[0])))
+    terms = loss_terms(labels, np.zeros(len(labels)), mixing_coefficients(noise))
+    cost, right = terms.right + terms.wrong, (1 + labels * votes[0]) / 2
+    rising = sum(
+        right[row] * terms.wrong[row] + (1 - right[row]) * terms.right[row]
+        for row in np.flatnonzero(~seen[0])
+    )
+    total = cost[~seen[0]].sum() + cost.mean()
+    error = (rising + cost.mean() / 2) / total
+    assert_allclose(found.error, error)
+    assert_allclose(found.step, max(0.0, 0.5 * np.log((1 - error) / error)), atol=1e-9)
+
+
+@pytest.mark.parametrize("everything", [True, False])
+def test_out_of_bag_a_perfect_learner_has_a_finite_step_and_ends_nothing(everything):
+    labels = np.array([1.0, -1.0, 1.0, -1.0])
+    seen = np.ones(4, dtype=bool) if everything else np.arange(4) < 2
+    start = initial_state(table_of(labels), None, np.eye(2), out_of_bag=True)
+    result = boost(
+        start, table_of(labels), None, choices(lambda *_: learned(labels, seen)), range(1, 4)
+    )
+    assert len(result.rounds) == (0 if everything else 3)
+    assert np.all(np.isfinite(result.state.scores))
+    assert not result.finished
+
+
+def test_out_of_bag_useless_learners_end_nothing():
+    labels = np.array([1.0, -1.0, 1.0, -1.0])
+    n_rounds = 3 * USELESS_LEARNERS
+    wrong, right = (learned(side * labels, np.arange(4) < 2) for side in (-1, 1))
+    result = boost(
+        initial_state(table_of(labels), None, np.eye(2), out_of_bag=True),
+        table_of(labels),
+        None,
+        choices(lambda targets, weights, number: right if number == n_rounds - 1 else wrong),
+        range(1, n_rounds + 1),
+    )
+    assert result.n_rounds == n_rounds
+    assert len(result.rounds) == 1
+    assert f"{n_rounds - 1} of them without a learner" in result.stop_reason

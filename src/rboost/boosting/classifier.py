@@ -22,6 +22,7 @@ from rboost._validation import (
     Switch,
     all_or_nothing,
     check_binary_labels,
+    check_labels,
     check_parameters,
 )
 from rboost.boosting.additive import AdditiveClassifier
@@ -266,10 +267,12 @@ class RBoostClassifier(AdditiveClassifier):
             fixed_noise = check_noise_parameter(self.noise_matrix)
             estimated = "none" if fixed_noise is not None else self.noise_estimator
             check_sampling(self.sampling, self.max_samples, bool(self.out_of_bag), estimated)
+            if not self._base_learners():
+                raise ValueError("estimator must hold at least one classifier, not an empty list.")
             for learner in self._base_learners():
                 check_learner(learner, self.sampling, self.votes)
             resumes = bool(self.warm_start and hasattr(self, "estimators_"))
-            X = self._check_X(X, reset=not resumes)
+            X, y = self._check_X(X, reset=not resumes), check_labels(y)
             train, classes = training_table(X, y, sample_weight)
             train = weights_as_counts(train)
             trusted = trusted_table(
@@ -278,7 +281,7 @@ class RBoostClassifier(AdditiveClassifier):
             if self.out_of_bag:
                 train, trusted = join(train, trusted), None
             noise_name = "estimate" if fixed_noise is None else fixed_noise.tolist()
-            fitted_on = (len(train.labels), classes.tolist(), noise_name)
+            fitted_on = (len(train.labels), classes.tolist(), noise_name, bool(self.out_of_bag))
             if resumes:
                 self._check_resumed(fitted_on)
                 state = self._resumed_state(trusted)
@@ -312,7 +315,8 @@ class RBoostClassifier(AdditiveClassifier):
     def _issue_probability(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Floats:
         """p(y ≠ ỹ) of every training row, by learners that have not seen it."""
         _, labels = check_binary_labels(y)
-        kept = np.broadcast_to(1 if sample_weight is None else sample_weight, len(labels)) != 0
+        weight = np.asarray(1 if sample_weight is None else sample_weight)
+        kept = np.broadcast_to(weight, len(labels)) != 0
         out_of_bag = self._state.out_of_bag
         assert out_of_bag is not None
         votes = np.empty(len(labels))
@@ -355,6 +359,10 @@ class RBoostClassifier(AdditiveClassifier):
 
     def _reset(self, classes: NDArray[Any], fixed_noise: Floats | None) -> None:
         """Forget an earlier fit."""
+        for name in ("noise_interval_", "label_issue_probability_", "_platt"):
+            if hasattr(self, name):
+                delattr(self, name)
+        self._votes = self.votes
         self.classes_ = classes
         self.estimators_ = []
         self.estimator_weights_ = np.zeros(0)
@@ -417,7 +425,7 @@ class RBoostClassifier(AdditiveClassifier):
 
     def _contributions(self, X: Any) -> Iterator[Floats]:
         for step, learner in zip(self.estimator_weights_, self.estimators_, strict=True):
-            yield step * VOTES[self.votes](learner, X)
+            yield step * VOTES[self._votes](learner, X)
 
     def _decision(self, scores: Floats, n_learners: int) -> Floats:
         return self._decision_rule(scores, float(self.estimator_weights_[:n_learners].sum()))

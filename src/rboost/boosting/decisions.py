@@ -53,8 +53,9 @@ class VoteCalibration:
 
     def threshold(self) -> float:
         """The score at which both classes are equally likely."""
-        unanimous = float(vote_log_odds(np.ones(1))[0])
-        log_odds = np.array(self.platt.threshold(-unanimous, unanimous))
+        # Where one class is always likelier the threshold lies beyond what any vote reaches.
+        beyond = 2 * float(vote_log_odds(np.ones(1))[0])
+        log_odds = np.array(self.platt.threshold(-beyond, beyond))
         return self.total_step * float(2 * probability_of(log_odds) - 1)
 
 

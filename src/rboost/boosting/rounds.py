@@ -156,6 +156,8 @@ def boost_round(
     step = choices.learning_rate * step_size(falling, rising)  # (3) eq. (14)
     if step == 0:
         useless = replace(state, useless=state.useless + 1)
+        if state.out_of_bag is not None:
+            useless = replace(useless, noise_matrix=choices.update_noise(useless))
         return useless, Round(learned.learner, step, error, state.noise_matrix)
 
     moved = _move(state, step, votes, learned, trusted, choices.vote)  # (4)

@@ -16,8 +16,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.impute import SimpleImputer
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -122,23 +121,19 @@ class RandomKernelClassifier(ClassifierMixin, BaseEstimator):
                 rows = random.permutation(len(table.labels))[: self.max_rows]
                 if len(np.unique(table.labels[rows])) < 2:  # a class too rare to be drawn
                     rows = slice(None)
-            scale = (
-                make_pipeline(SimpleImputer(strategy="median"), MaxAbsScaler())
-                if sparse.issparse(table.X)
-                else make_pipeline(
-                    SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler()
-                )
-            )
-            self._scale = scale.fit(table.X[rows])
+            X, weight = table.X[rows], table.sample_weight[rows]
+            self._impute = SimpleImputer(strategy="median", keep_empty_features=True).fit(X)
+            X = self._impute.transform(X)
+            # Sparse columns are scaled without moving their zeros.
+            self._scale = StandardScaler(with_mean=not sparse.issparse(X)).fit(X, None, weight)
             self._features = RBFSampler(
                 gamma=width / self.n_features_in_,
                 n_components=self.n_components,
                 random_state=random.randint(np.iinfo(np.int32).max),
             )
-            self._features.fit(table.X[rows])
+            self._features.fit(X)  # looks at the number of columns only
             self._model = LogisticRegression(C=self.C, solver="newton-cholesky", tol=1e-3)
-            features = self._transform(table.X[rows])
-            self._model.fit(features, table.labels[rows] > 0, table.sample_weight[rows])
+            self._model.fit(self._transform(table.X[rows]), table.labels[rows] > 0, weight)
         return self
 
     def _check_X(self, X: Any, reset: bool = False) -> Any:
@@ -147,9 +142,9 @@ class RandomKernelClassifier(ClassifierMixin, BaseEstimator):
         )
 
     def _transform(self, X: Any) -> Floats:
-        scaled = self._scale.transform(X)
-        if not sparse.issparse(scaled):
-            np.clip(scaled, -FARTHEST, FARTHEST, out=scaled)
+        scaled = self._scale.transform(self._impute.transform(X))
+        values = scaled.data if sparse.issparse(scaled) else scaled
+        np.clip(values, -FARTHEST, FARTHEST, out=values)
         return self._features.transform(scaled)
 
     def decision_function(self, X: Any) -> Floats:
@@ -159,6 +154,7 @@ class RandomKernelClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class."""
+        check_is_fitted(self)
         return self.classes_[(self.decision_function(X) > 0).astype(np.intp)]
 
     def predict_proba(self, X: Any) -> Floats:

@@ -31,17 +31,20 @@ from rboost.noise.sigmoid import Counts, count_labels, fit_lines
 
 # γ01 + γ10 stays below this; at 1 the labels would say nothing.
 LARGEST_SUM = 0.98
-# Points of the grid in each of the free numbers of a structure, by how many there are.
-POINTS = {1: 32, 2: 16}
+# Where only one class is said to flip, the other may do so up to this rate, but hardly.
+RARE = 0.05
 # A point this many nats less likely than the best one is left out.
 NEGLIGIBLE = 8.0
 
 
 class Structure(NamedTuple):
-    """A family of noise matrices: its prior probability, and its rates from numbers in [0, 1]."""
+    """A family of noise matrices: its prior probability, and its rates from numbers in [0, 1].
+
+    ``n_points`` is how many points the grid has in each of these numbers.
+    """
 
     mass: float
-    n_free: int
+    n_points: tuple[int, ...]
     rates: Callable[[Floats], Floats]
 
 
@@ -51,13 +54,19 @@ def _any_rates(free: Floats) -> Floats:
     return np.column_stack([total * free[:, 1], total * (1 - free[:, 1])])
 
 
-# Noise is most often thought of as of one kind: errors of both classes alike, or of one class. Each
-# line gets as much belief as the data can overrule, any pair of rates gets the rest.
+def _mostly_one(free: Floats) -> Floats:
+    """A rate of any size beside one that is nearly 0: the cube prefers small numbers."""
+    rate = free[:, 0]
+    return np.column_stack([rate, np.minimum(RARE * free[:, 1] ** 3, 1 - rate)])
+
+
+# Noise is most often of one kind: errors of both classes alike, or of one class. Each of these gets
+# as much belief as data can overrule, any pair of rates gets the rest.
 STRUCTURES = (
-    Structure(0.5, 1, lambda free: free * [0.5, 0.5]),
-    Structure(0.2, 1, lambda free: free * [1.0, 0.0]),
-    Structure(0.2, 1, lambda free: free * [0.0, 1.0]),
-    Structure(0.1, 2, _any_rates),
+    Structure(0.5, (32,), lambda free: free * [0.5, 0.5]),
+    Structure(0.2, (32, 4), _mostly_one),
+    Structure(0.2, (32, 4), lambda free: _mostly_one(free)[:, ::-1]),
+    Structure(0.1, (16, 16), _any_rates),
 )
 
 
@@ -120,7 +129,7 @@ class NoiseAwarePlatt:
 
     def __call__(self, scores: Floats) -> Floats:
         """Return p(y = 1) for each score."""
-        return self.weights @ expit(self._margins(scores))
+        return np.minimum(self.weights @ expit(self._margins(scores)), 1.0)
 
     def issue_probability(self, scores: Floats, labels: ArrayLike) -> Floats:
         """p(y ≠ ỹ | score, ỹ): how likely each label is to be wrong."""
@@ -131,7 +140,7 @@ class NoiseAwarePlatt:
         is_positive = np.asarray(labels) > 0
         wrong = np.where(is_positive, wrong_1, wrong_0)
         total = wrong + np.where(is_positive, right_1, right_0)
-        return self.weights @ (wrong / np.maximum(total, 1e-300))
+        return np.minimum(self.weights @ (wrong / np.maximum(total, 1e-300)), 1.0)
 
     def threshold(self, lowest: float, highest: float) -> float:
         """The score between two others where both classes are equally likely, else the nearer."""
@@ -250,11 +259,11 @@ def _check_rows(
 
 def _explore(structure: Structure, counts: Counts) -> _Grid:
     """Grid the noise matrices of a structure, finer and finer where they are likely."""
-    n_points = POINTS[structure.n_free]
-    low, high = np.zeros(structure.n_free), np.ones(structure.n_free)
+    n_points = np.array(structure.n_points)
+    low, high = np.zeros(len(n_points)), np.ones(len(n_points))
     while True:
         half = (high - low) / n_points / 2
-        axes = [a + h * np.arange(1, 2 * n_points, 2) for a, h in zip(low, half, strict=True)]
+        axes = [a + h * np.arange(1, 2 * n, 2) for a, h, n in zip(low, half, n_points, strict=True)]
         free = np.column_stack([axis.ravel() for axis in np.meshgrid(*axes)])
         rates = LARGEST_SUM * structure.rates(free)
         lines, log_likelihood = fit_lines(counts, rates)
@@ -262,8 +271,8 @@ def _explore(structure: Structure, counts: Counts) -> _Grid:
         likely = free[log_likelihood > log_likelihood.max() - NEGLIGIBLE]
         new_low, new_high = likely.min(axis=0) - half, likely.max(axis=0) + half
         if np.prod(new_high - new_low) > 0.5 * np.prod(high - low):
-            signs = np.stack(np.meshgrid(*[[-1.0, 1.0]] * structure.n_free), -1)
-            corners = [free + sign * half for sign in signs.reshape(-1, structure.n_free)]
+            signs = np.stack(np.meshgrid(*[[-1.0, 1.0]] * len(n_points)), -1)
+            corners = [free + sign * half for sign in signs.reshape(-1, len(n_points))]
             cells = LARGEST_SUM * np.stack([structure.rates(np.clip(c, 0, 1)) for c in corners])
             log_weights = log_likelihood + np.log(structure.mass * volume)
             return _Grid(rates, cells.min(axis=0), cells.max(axis=0), lines, log_weights)

@@ -21,6 +21,7 @@ from sklearn.preprocessing import StandardScaler
 
 from rboost import RBoostClassifier, RobustLogisticRegression
 from rboost._typing import Floats
+from rboost.boosting import ALGORITHM_1
 from rboost.rivals import GentleBoostClassifier, ModestBoostClassifier
 
 Build = Callable[[Floats, int], Any]
@@ -57,8 +58,7 @@ def _boosted(
     def build(noise_matrix: Floats, n_rounds: int) -> RBoostClassifier:
         return RBoostClassifier(
             BASES[base],
-            n_estimators=n_rounds,
-            sampling="weights",
+            **{**ALGORITHM_1, "n_estimators": n_rounds, "sampling": "weights"},
             noise_matrix=noise(noise_matrix),
             mixing=mixing,
             negative_weights="keep" if mixing == "paper" else "flip",

@@ -1,0 +1,303 @@
+"""The default version: what out-of-bag votes say about the labels, without a clean one."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn.metrics import average_precision_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from rboost import RBoostClassifier
+from rboost.boosting.noise_updates import FIRST_UPDATE
+from rboost.datasets import make_banana
+from rboost.noise import asymmetric, flip_labels
+
+ONE_CLASS = "ignore:Every training row is predicted as:UserWarning"
+NO_LEARNER = "ignore:No base learner was kept:UserWarning"
+
+
+@pytest.fixture(scope="module")
+def fitted(noisy_banana):
+    X, _, noisy, _ = noisy_banana
+    return RBoostClassifier(random_state=0).fit(X, noisy)
+
+
+def assert_finite(model, X):
+    decisions, probability = model.decision_function(X), model.predict_proba(X)
+    assert np.all(np.isfinite(decisions))
+    assert np.all((probability >= 0) & (probability <= 1))
+    np.testing.assert_array_equal(model.predict(X), model.classes_[probability.argmax(axis=1)])
+    assert np.all(np.isfinite(model.estimator_weights_))
+    assert_allclose(model.noise_matrix_.sum(axis=1), 1)
+    assert model.noise_matrix_[0, 1] + model.noise_matrix_[1, 0] < 1
+    lower, upper = model.noise_interval_
+    assert np.all((lower >= 0) & (lower <= upper) & (upper <= 1))
+    issues = model.label_issue_probability_
+    assert np.all((issues >= 0) & (issues <= 1))
+
+
+def test_the_flip_rates_are_found(fitted, noisy_banana):
+    _, _, _, noise = noisy_banana
+    assert_allclose(fitted.noise_matrix_, noise, atol=0.1)
+
+
+def test_the_interval_holds_the_truth(fitted, noisy_banana):
+    _, _, _, noise = noisy_banana
+    lower, upper = fitted.noise_interval_
+    assert np.all((lower <= noise) & (noise <= upper))
+    assert upper[0, 1] - lower[0, 1] < 0.3
+
+
+def test_finding_the_noise_beats_being_told_that_there_is_none(fitted, noisy_banana, clean_banana):
+    X, _, noisy, noise = noisy_banana
+    plain, told = (
+        RBoostClassifier(n_estimators=100, noise_matrix=known, random_state=0).fit(X, noisy)
+        for known in (np.eye(2), noise)
+    )
+    assert fitted.score(*clean_banana) > plain.score(*clean_banana) + 0.03
+    assert told.score(*clean_banana) > plain.score(*clean_banana) + 0.03
+    np.testing.assert_array_equal(plain.label_issue_probability_, 0)
+
+
+def test_wrong_labels_are_found(fitted, noisy_banana):
+    _, y, noisy, _ = noisy_banana
+    issues = fitted.label_issue_probability_
+    assert issues.shape == y.shape
+    assert average_precision_score(noisy != y, issues) > 0.8
+    assert_allclose(issues.mean(), np.mean(noisy != y), atol=0.07)
+
+
+def test_the_noise_is_inferred_each_time_the_rounds_have_doubled(fitted):
+    assert len(fitted.estimators_) > 0.9 * fitted.n_iter_
+    assert_allclose(fitted.noise_matrix_history_[FIRST_UPDATE - 5], np.eye(2))
+    assert fitted.noise_matrix_history_[2 * FIRST_UPDATE][0, 1] > 0.1
+    changes = np.any(np.diff(fitted.noise_matrix_history_, axis=0) != 0, axis=(1, 2))
+    assert 1 <= changes.sum() <= 4  # after 25, 50, 100 and 200 of 300 rounds
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_useless_learner_does_not_put_off_the_inference(seed, noisy_banana):
+    """On few rows many learners are; the noise is inferred after 25 rounds all the same."""
+    X, _, noisy, _ = noisy_banana
+    model = RBoostClassifier(n_estimators=40, random_state=seed).fit(X[:60], noisy[:60])
+    assert model.noise_matrix_history_[-1][0, 1] > 0.05
+
+
+def test_a_known_noise_matrix_has_no_interval_around_it(noisy_banana):
+    X, _, noisy, noise = noisy_banana
+    model = RBoostClassifier(n_estimators=10, noise_matrix=noise, random_state=0).fit(X, noisy)
+    assert_allclose(model.noise_matrix_, noise)
+    assert_allclose(model.noise_interval_, [noise, noise], atol=1e-9)
+
+
+def test_rows_without_weight_have_their_labels_judged_too(noisy_banana):
+    X, y, noisy, _ = noisy_banana
+    weight = np.where(np.arange(400) % 4 == 0, 0.0, 1.0)
+    kept = weight > 0
+    model = RBoostClassifier(n_estimators=30, random_state=0).fit(X, noisy, sample_weight=weight)
+    alone = RBoostClassifier(n_estimators=30, random_state=0).fit(X[kept], noisy[kept])
+    issues = model.label_issue_probability_
+    assert issues.shape == (400,)
+    assert_allclose(issues[kept], alone.label_issue_probability_)
+    assert average_precision_score((noisy != y)[~kept], issues[~kept]) > 0.7
+    scattered = RBoostClassifier(n_estimators=5, random_state=0).fit(
+        sparse.csr_array(X), noisy, sample_weight=weight
+    )
+    assert scattered.label_issue_probability_.shape == (400,)
+
+
+def test_trusted_rows_help_and_are_no_training_rows_of_the_user(noisy_banana):
+    X, _, noisy, noise = noisy_banana
+    errors, widths = [], []
+    for seed in range(3):
+        X_trusted, y_trusted = make_banana(200, random_state=5 + seed)
+        model = RBoostClassifier(n_estimators=60, random_state=seed)
+        for trusted in [{}, {"X_trusted": X_trusted, "y_trusted": y_trusted}]:
+            model.fit(X, noisy, **trusted)
+            assert model.label_issue_probability_.shape == (400,)
+            errors.append(np.abs(model.noise_matrix_ - noise)[0, 1])
+            widths.append(np.diff(model.noise_interval_, axis=0)[0, 0, 1])
+    assert np.mean(errors[1::2]) < np.mean(errors[::2])
+    assert np.all(np.array(widths[1::2]) < widths[::2])
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("trusted_container", [np.asarray, sparse.csr_array])
+def test_trusted_rows_may_be_stored_otherwise_than_the_rest(
+    container, trusted_container, noisy_banana
+):
+    X, _, noisy, _ = noisy_banana
+    X_trusted, y_trusted = make_banana(20, random_state=5)
+    model = RBoostClassifier(n_estimators=5, random_state=0).fit(
+        container(X), noisy, X_trusted=trusted_container(X_trusted), y_trusted=y_trusted
+    )
+    assert_finite(model, container(X))
+
+
+@pytest.mark.parametrize("sampling", ["uniform", "weights"])
+@pytest.mark.parametrize("votes", ["class", "probability"])
+@pytest.mark.parametrize("mixing", ["posterior", "paper"])
+@pytest.mark.parametrize("calibration", ["platt", "logistic", "isotonic"])
+def test_every_combination_is_sane_and_consistent(
+    sampling, votes, mixing, calibration, noisy_banana
+):
+    X, _, noisy, _ = noisy_banana
+    model = RBoostClassifier(
+        [DecisionTreeClassifier(max_depth=4), GaussianNB()],
+        n_estimators=30,  # the noise is inferred after 25
+        sampling=sampling,
+        votes=votes,
+        mixing=mixing,
+        calibration=calibration,
+        random_state=0,
+    ).fit(X, noisy)
+    probability, decisions = model.predict_proba(X), model.decision_function(X)
+    assert_finite(model, X)
+    assert_allclose(probability.sum(axis=1), 1)
+    assert_allclose(np.exp(model.predict_log_proba(X)), probability)
+    np.testing.assert_array_equal(model.predict(X), model.classes_[(decisions > 0).astype(int)])
+    order = np.argsort(decisions)
+    assert np.all(np.diff(probability[order, 1]) >= -1e-12)
+    assert model.score(X, noisy) > 0.6
+    assert model.noise_matrix_history_.shape == (len(model.estimators_), 2, 2)
+    for name in ["decision_function", "predict", "predict_proba"]:
+        *_, last = getattr(model, "staged_" + name)(X)
+        np.testing.assert_array_equal(last, getattr(model, name)(X))
+
+
+def test_the_prediction_does_not_depend_on_the_calibration(noisy_banana):
+    X, _, noisy, _ = noisy_banana
+    one, two, three = (
+        RBoostClassifier(n_estimators=10, calibration=name, random_state=0).fit(X, noisy)
+        for name in ("platt", "logistic", "isotonic")
+    )
+    np.testing.assert_array_equal(one.decision_function(X), two.decision_function(X))
+    np.testing.assert_array_equal(one.decision_function(X), three.decision_function(X))
+
+
+def test_the_papers_noise_estimator_works_with_out_of_bag_scores(noisy_banana):
+    X, _, noisy, _ = noisy_banana
+    model = RBoostClassifier(n_estimators=20, noise_estimator="paper", random_state=0)
+    assert_finite(model.fit(X, noisy), X)
+    assert_allclose(model.noise_matrix_, model.noise_matrix_history_[-1])
+
+
+def test_a_list_of_learners_votes_for_classes(noisy_banana):
+    X, _, noisy, _ = noisy_banana
+    pool = [DecisionTreeClassifier(max_depth=3), LinearSVC()]
+    model = RBoostClassifier(pool, n_estimators=8, votes="class", random_state=0).fit(X, noisy)
+    assert {type(learner) for learner in model.estimators_} == {DecisionTreeClassifier, LinearSVC}
+    assert_finite(model, X)
+
+
+def test_features_that_say_nothing_are_reported(rng):
+    X, y = rng.standard_normal((400, 5)), np.arange(400) % 20 == 0
+    with pytest.warns(UserWarning, match="Every training row is predicted as False"):
+        model = RBoostClassifier(n_estimators=60, random_state=0).fit(X, y)
+    assert_finite(model, X)
+    assert model.predict(X).mean() < 0.1
+
+
+def test_no_learner_at_all_is_reported():
+    X, y = np.ones((40, 2)), np.arange(40) % 2
+    with pytest.warns(UserWarning, match="No base learner was kept .*every row is predicted as 0"):
+        model = RBoostClassifier(n_estimators=10, random_state=0).fit(X, y)
+    assert_finite(model, X)
+    assert list(model.staged_predict(X)) == []
+
+
+def flipped_banana(rate):
+    X, y = make_banana(400, random_state=0)
+    return X, flip_labels(y, asymmetric(rate, from_class=0), random_state=0)[0]
+
+
+def imbalanced_banana():
+    X, y = make_banana(1000, random_state=0)
+    rows = np.r_[np.flatnonzero(y == 0)[:190], np.flatnonzero(y == 1)[:10]]
+    return X[rows], y[rows]
+
+
+def duplicated_banana(n_copies=8):
+    X, noisy = flipped_banana(0.3)
+    return np.repeat(X[:50], n_copies, axis=0), np.repeat(noisy[:50], n_copies)
+
+
+EDGE_CASES = {
+    "60 rows": lambda: tuple(part[:60] for part in flipped_banana(0.3)),
+    "10 rows": lambda: tuple(part[:10] for part in flipped_banana(0.3)),
+    "4 rows": lambda: (np.array([[0.0], [1.0], [0.1], [0.9]]), np.array([0, 1, 0, 1])),
+    "2 rows": lambda: (np.array([[0.0], [1.0]]), np.array([0, 1])),
+    "95 to 5": imbalanced_banana,
+    "duplicated rows": duplicated_banana,
+    "duplicated rows of both classes": lambda: (np.repeat(np.eye(2), 20, 0), np.arange(40) % 2),
+    "most of a class flipped": lambda: flipped_banana(0.6),
+    "constant features": lambda: (np.ones((40, 2)), np.arange(40) % 4 == 0),
+    "one constant feature": lambda: (
+        np.column_stack([flipped_banana(0.3)[0], np.ones(400)]),
+        flipped_banana(0.3)[1],
+    ),
+    "more columns than rows": lambda: (
+        np.random.RandomState(0).standard_normal((30, 200)),
+        np.arange(30) % 2,
+    ),
+    "large numbers": lambda: (1e30 * flipped_banana(0.3)[0], flipped_banana(0.3)[1]),
+    "small numbers": lambda: (1e-30 * flipped_banana(0.3)[0], flipped_banana(0.3)[1]),
+}
+
+
+@pytest.mark.filterwarnings(ONE_CLASS, NO_LEARNER)
+@pytest.mark.parametrize("case", EDGE_CASES)
+def test_edge_cases_stay_finite(case):
+    X, y = EDGE_CASES[case]()
+    model = RBoostClassifier(n_estimators=30, random_state=0).fit(X, y)
+    assert_finite(model, X)
+    assert model.label_issue_probability_.shape == (len(y),)
+    for stage in model.staged_predict_proba(X):
+        assert np.all(np.isfinite(stage))
+
+
+def test_most_labels_of_a_class_may_be_wrong():
+    X, noisy = flipped_banana(0.6)
+    model = RBoostClassifier(n_estimators=60, random_state=0).fit(X, noisy)
+    assert_allclose(model.noise_matrix_, asymmetric(0.6, from_class=0), atol=0.15)
+    assert model.score(*make_banana(400, random_state=0)) > np.mean(
+        noisy == make_banana(400, random_state=0)[1]
+    )
+
+
+def test_trusted_rows_of_one_class_are_enough(noisy_banana):
+    X, _, noisy, _ = noisy_banana
+    X_trusted, y_trusted = make_banana(40, random_state=5)
+    for only in (0, 1):
+        rows = y_trusted == only
+        model = RBoostClassifier(n_estimators=10, random_state=0)
+        model.fit(X, noisy, X_trusted=X_trusted[rows], y_trusted=y_trusted[rows])
+        assert_finite(model, X)
+        np.testing.assert_array_equal(model.classes_, [0, 1])
+
+
+@pytest.mark.filterwarnings(ONE_CLASS)
+@pytest.mark.parametrize("sampling", ["uniform", "weights"])
+@pytest.mark.parametrize("exponents", [(-300, 0), (-150, 150), (0, 300)], ids=str)
+def test_sample_weights_over_300_orders_of_magnitude(sampling, exponents, noisy_banana, rng):
+    X, _, noisy, _ = noisy_banana
+    weight = rng.permutation(10.0 ** np.linspace(*exponents, len(X)))
+    model = RBoostClassifier(n_estimators=30, sampling=sampling, max_samples=0.9, random_state=0)
+    assert_finite(model.fit(X, noisy, sample_weight=weight), X)
+
+
+def test_a_row_of_weight_two_counts_twice_in_the_inferred_noise(noisy_banana):
+    """Doubling every row narrows the interval; doubling every weight does as much."""
+    X, _, noisy, _ = noisy_banana
+    widths = [
+        np.diff(
+            RBoostClassifier(n_estimators=30, random_state=0)
+            .fit(X, noisy, sample_weight=np.full(400, weight))
+            .noise_interval_,
+            axis=0,
+        )[0, 0, 1]
+        for weight in (1.0, 4.0)
+    ]
+    assert widths[1] < 0.7 * widths[0]
