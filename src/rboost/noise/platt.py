@@ -6,9 +6,9 @@ labels as well as right ones. The true class follows a sigmoid, so the observed 
     p(ỹ = 1 | s) = γ01 + (1 − γ01 − γ10)·σ(a·s + b),
 
 eq. (3) with the single feature s. On a few hundred rows noise and overlap of the classes look much
-alike, and the likelihood is flat: its maximum overshoots. So the rates are averaged over: a and b
-are fitted for every noise matrix of a grid, and each noise matrix counts by its likelihood and by
-how plausible its structure is beforehand (``STRUCTURES``).
+alike, and the likelihood is flat: its maximum overshoots. So nothing is maximised but everything
+averaged over: each noise matrix of a grid counts by its evidence, the likelihood integrated over a
+and b, and by how plausible its structure is beforehand (``STRUCTURES``).
 
 Shapes: ``rates`` (n_points, 2) holds γ01 and γ10 of each point of the grid, ``lines`` (n_points, 2)
 slope and offset. Labels are 0 or 1.
@@ -63,9 +63,9 @@ def _mostly_one(free: Floats) -> Floats:
 # Noise is most often of one kind: errors of both classes alike, or of one class. Each of these gets
 # as much belief as data can overrule, any pair of rates gets the rest.
 STRUCTURES = (
-    Structure(0.5, (32,), lambda free: free * [0.5, 0.5]),
-    Structure(0.2, (32, 4), _mostly_one),
-    Structure(0.2, (32, 4), lambda free: _mostly_one(free)[:, ::-1]),
+    Structure(0.7, (32,), lambda free: free * [0.5, 0.5]),
+    Structure(0.1, (32, 4), _mostly_one),
+    Structure(0.1, (32, 4), lambda free: _mostly_one(free)[:, ::-1]),
     Structure(0.1, (16, 16), _any_rates),
 )
 
@@ -266,15 +266,15 @@ def _explore(structure: Structure, counts: Counts) -> _Grid:
         axes = [a + h * np.arange(1, 2 * n, 2) for a, h, n in zip(low, half, n_points, strict=True)]
         free = np.column_stack([axis.ravel() for axis in np.meshgrid(*axes)])
         rates = LARGEST_SUM * structure.rates(free)
-        lines, log_likelihood = fit_lines(counts, rates)
+        lines, evidence = fit_lines(counts, rates)
         volume = np.prod(high - low) / len(free)
-        likely = free[log_likelihood > log_likelihood.max() - NEGLIGIBLE]
+        likely = free[evidence > evidence.max() - NEGLIGIBLE]
         new_low, new_high = likely.min(axis=0) - half, likely.max(axis=0) + half
         if np.prod(new_high - new_low) > 0.5 * np.prod(high - low):
             signs = np.stack(np.meshgrid(*[[-1.0, 1.0]] * len(n_points)), -1)
             corners = [free + sign * half for sign in signs.reshape(-1, len(n_points))]
             cells = LARGEST_SUM * np.stack([structure.rates(np.clip(c, 0, 1)) for c in corners])
-            log_weights = log_likelihood + np.log(structure.mass * volume)
+            log_weights = evidence + np.log(structure.mass * volume)
             return _Grid(rates, cells.min(axis=0), cells.max(axis=0), lines, log_weights)
         low, high = np.maximum(new_low, 0), np.minimum(new_high, 1)
 

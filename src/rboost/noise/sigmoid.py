@@ -15,9 +15,11 @@ from rboost._typing import Floats
 
 # Scores are told apart no finer than this; the likelihood then costs the same for any table.
 MAX_BINS = 128
-# Gaussian priors on the line, for scores of unit variance. They decide only where the likelihood
-# does not: separable, constant or few scores.
-SLOPE_SCALE, OFFSET_SCALE = 10.0, 5.0
+# The prior of a line, for scores of unit variance: a slope of any order of magnitude, its logarithm
+# being uniform, but hardly above this; a Gaussian offset of this size. They decide only where the
+# likelihood does not: separable, constant or few scores.
+SLOPE_SCALE, OFFSET_SCALE = 3.0, 3.0
+SMALLEST_SLOPE = 1e-3
 # Fisher scoring takes about ten steps; a noise matrix this many nats behind is given up earlier.
 MAX_STEPS, HOPELESS = 50, 40.0
 
@@ -51,7 +53,11 @@ def count_labels(scores: Floats, labels: Floats, weight: Floats, trusted: Floats
 
 
 def fit_lines(counts: Counts, rates: Floats) -> tuple[Floats, Floats]:
-    """Slope ≥ 0 and offset for each noise matrix, and the penalised log-likelihood they reach.
+    """Slope ≥ 0 and offset for each noise matrix, and the log-evidence for the noise matrix.
+
+    The evidence is the likelihood integrated over slope and offset, by Laplace's approximation at
+    the best of them. A single best line would favour little noise and much overlap: where noise is
+    high the slope is known less well, and many steep lines explain the labels nearly as well.
 
     Fisher scoring, damped until it ascends (Levenberg–Marquardt), for all noise matrices at once. A
     noise matrix is done when its step gains nothing, or when it has fallen hopelessly behind.
@@ -76,7 +82,8 @@ def fit_lines(counts: Counts, rates: Floats) -> tuple[Floats, Floats]:
         active = active[~done]
         if not len(active):
             break
-    return lines, value
+    slope = np.maximum(lines[:, 0], SMALLEST_SLOPE)
+    return lines, value - np.linalg.slogdet(information)[1] / 2 - np.log(slope)
 
 
 def _evaluate(counts: Counts, rates: Floats, lines: Floats) -> tuple[Floats, Floats, Floats]:
