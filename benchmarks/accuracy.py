@@ -42,7 +42,9 @@ def jobs(options: Options) -> Iterator[Job]:
         for dataset in options.datasets:
             for setting in SETTINGS:
                 for method in options.methods:
-                    yield Job(dataset, setting, repeat, method)
+                    limits = METHODS[method].settings if method in METHODS else None
+                    if limits is None or setting in limits:
+                        yield Job(dataset, setting, repeat, method)
 
 
 def _run_keyed(job: Job, seed: int) -> tuple[str, Record]:

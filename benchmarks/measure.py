@@ -93,17 +93,18 @@ def measure(method: Method, trial: Trial) -> Record:
     start = time.perf_counter()
     model = fit(method, trial, None)
     seconds = time.perf_counter() - start
-    record: Record = {"error": _error(model.predict(trial.X_test), trial), "seconds": seconds}
-    if method.oracle == "threshold":
-        probability = model.predict_proba(trial.X_test)[:, 1]
-        decided = probability > threshold(trial.noise_matrix)
-        record["oracle"] = _error(decided.astype(int), trial)
-    elif method.oracle == "told":
-        told = fit(method, trial, trial.noise_matrix)
-        record["oracle"] = _error(told.predict(trial.X_test), trial)
+    record: Record = {"seconds": seconds}
     if hasattr(model, "predict_proba"):
         probability = model.predict_proba(trial.X_test)[:, 1]
+        record["error"] = _error(probability > 0.5, trial)  # what predict says, without its cost
         record["calibration"] = calibration_error(probability, trial.y_test)
+        if method.oracle == "threshold":
+            record["oracle"] = _error(probability > threshold(trial.noise_matrix), trial)
+    else:
+        record["error"] = _error(model.predict(trial.X_test), trial)
+    if method.oracle == "told":
+        told = fit(method, trial, trial.noise_matrix)
+        record["oracle"] = _error(told.predict(trial.X_test), trial)
     record |= _noise_found(model, trial) | _ranking(_issues(model), trial)
     return record
 
@@ -131,7 +132,7 @@ def trusted_rows(trial: Trial, number: int) -> Any:
 
 
 def _error(predicted: Any, trial: Trial) -> float:
-    return 100 * float(np.mean(np.asarray(predicted).ravel() != trial.y_test))
+    return 100 * float(np.mean(np.asarray(predicted).ravel().astype(int) != trial.y_test))
 
 
 def calibration_error(probability: Floats, true: Any, n_bins: int = 10) -> float:

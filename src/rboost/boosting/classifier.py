@@ -74,9 +74,9 @@ class RBoostClassifier(AdditiveClassifier):
         and 1. Any classifier with ``predict_proba`` that takes ``sample_weight``; with
         ``votes="class"`` the former, with ``sampling="weights"`` the latter is not needed. None
         means a pool of trees, trees with random cuts and kernel machines.
-    n_estimators : int, default=400
+    n_estimators : int, default=300
         Number of rounds.
-    learning_rate : float, default=0.01
+    learning_rate : float, default=0.015
         Factor on every step size. With small steps the learners are nearly an average.
     sampling : {"uniform", "weights", "none"}, default="uniform"
         What a base learner sees. "uniform": a fraction ``max_samples`` of the rows without
@@ -192,8 +192,8 @@ class RBoostClassifier(AdditiveClassifier):
         self,
         estimator: Any = None,
         *,
-        n_estimators: int = 400,
-        learning_rate: float = 0.01,
+        n_estimators: int = 300,
+        learning_rate: float = 0.015,
         sampling: str = "uniform",
         max_samples: float = 0.5,
         out_of_bag: bool = True,

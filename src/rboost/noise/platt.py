@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import expit, log_expit, logsumexp
+from sklearn.utils import gen_batches
 
 from rboost._typing import Floats
 from rboost.noise.matrix import check_noise_matrix, rates_of, with_rates
@@ -33,6 +34,8 @@ from rboost.noise.sigmoid import Counts, count_labels, fit_lines
 LARGEST_SUM = 0.98
 # Where only one class is said to flip, the other may do so up to this rate, but hardly.
 RARE = 0.05
+# Rows for which every noise matrix of the grid is evaluated at a time.
+BLOCK_ROWS = 4096
 # A point this many nats less likely than the best one is left out.
 NEGLIGIBLE = 8.0
 
@@ -122,25 +125,35 @@ class NoiseAwarePlatt:
 
     def log_odds(self, scores: Floats) -> Floats:
         """log p(y = 1) − log p(y = 0) for each score."""
-        margins = self._margins(scores)
         weights = self.weights[:, np.newaxis]
-        positive = logsumexp(log_expit(margins), axis=0, b=weights)
-        return positive - logsumexp(log_expit(-margins), axis=0, b=weights)
+
+        def of_block(block: slice) -> Floats:
+            margins = self._margins(scores[block])
+            positive = logsumexp(log_expit(margins), axis=0, b=weights)
+            return positive - logsumexp(log_expit(-margins), axis=0, b=weights)
+
+        return _blockwise(of_block, len(scores))
 
     def __call__(self, scores: Floats) -> Floats:
         """Return p(y = 1) for each score."""
-        return np.minimum(self.weights @ expit(self._margins(scores)), 1.0)
+        found = _blockwise(
+            lambda block: self.weights @ expit(self._margins(scores[block])), len(scores)
+        )
+        return np.minimum(found, 1.0)  # the weights sum to 1 up to rounding
 
     def issue_probability(self, scores: Floats, labels: ArrayLike) -> Floats:
         """p(y ≠ ỹ | score, ỹ): how likely each label is to be wrong."""
-        true = expit(self._margins(scores))
-        into_1, into_0 = self.rates[:, :1], self.rates[:, 1:]
-        wrong_1, right_1 = into_1 * (1 - true), (1 - into_0) * true
-        wrong_0, right_0 = into_0 * true, (1 - into_1) * (1 - true)
         is_positive = np.asarray(labels) > 0
-        wrong = np.where(is_positive, wrong_1, wrong_0)
-        total = wrong + np.where(is_positive, right_1, right_0)
-        return np.minimum(self.weights @ (wrong / np.maximum(total, 1e-300)), 1.0)
+        into_1, into_0 = self.rates[:, :1], self.rates[:, 1:]
+
+        def of_block(block: slice) -> Floats:
+            true = expit(self._margins(scores[block]))
+            label = is_positive[block]
+            wrong = np.where(label, into_1 * (1 - true), into_0 * true)
+            right = np.where(label, (1 - into_0) * true, (1 - into_1) * (1 - true))
+            return self.weights @ (wrong / np.maximum(wrong + right, 1e-300))
+
+        return np.minimum(_blockwise(of_block, len(scores)), 1.0)
 
     def threshold(self, lowest: float, highest: float) -> float:
         """The score between two others where both classes are equally likely, else the nearer."""
@@ -153,6 +166,12 @@ class NoiseAwarePlatt:
 
     def _margins(self, scores: Floats) -> Floats:
         return np.multiply.outer(self.slopes, scores) + self.offsets[:, np.newaxis]
+
+
+def _blockwise(of_block: Callable[[slice], Floats], n_rows: int) -> Floats:
+    """Put together what is computed for blocks of rows, so that memory does not grow with them."""
+    blocks = [of_block(block) for block in gen_batches(n_rows, BLOCK_ROWS)]
+    return np.concatenate(blocks) if blocks else np.zeros(0)
 
 
 # Unanimity of a few hundred votes is not certainty: p and 1 − p are both raised by this.
