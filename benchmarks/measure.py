@@ -24,13 +24,11 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.methods import METHODS, N_TRUSTED, Method, forest, package_version
 from benchmarks.suites import draw_trial
-from rboost import RobustLogisticRegression
 from rboost._typing import Floats
-from rboost.calibration import probability_of
 from rboost.noise import threshold
 from rboost.noise.counting import anchor_points, confident_learning, trusted_counting
 from rboost.noise.matrix import rates_of
-from rboost.noise.out_of_fold import out_of_fold_scores, score_rows
+from rboost.noise.out_of_fold import model_outputs, out_of_fold_outputs, platt_scores
 from rboost.noise.platt import fit_noise_aware_platt
 from rboost.paper.protocol import Trial
 from rboost.paper.store import Record
@@ -53,18 +51,31 @@ class Job:
     def key(self, seed: int) -> str:
         """Everything that the result depends on."""
         package = "rboost" if self.method == ESTIMATORS else METHODS[self.method].package
-        code = code_fingerprint() if package == "rboost" else package_version(package)
-        return f"{seed}/{self.dataset}/{self.setting}/{self.repeat}/{self.method}/{package} {code}"
+        own = code_fingerprint() if package == "rboost" else package_version(package)
+        code = f"{package} {own} {protocol_fingerprint()}"
+        return f"{seed}/{self.dataset}/{self.setting}/{self.repeat}/{self.method}/{code}"
 
 
 @cache
 def code_fingerprint() -> str:
     """A number that changes with what the package computes, not with its docs or its pages."""
     root = Path(str(files("rboost")))
-    sources = sorted(
-        p for p in root.rglob("*.py") if p.relative_to(root).parts[0] not in UNMEASURED
-    )
-    return f"{zlib.crc32(''.join(_without_docs(path) for path in sources).encode()):08x}"
+    sources = [p for p in root.rglob("*.py") if p.relative_to(root).parts[0] not in UNMEASURED]
+    versions = [package_version(name) for name in ("numpy", "scikit-learn", "cleanlab")]
+    return _fingerprint([*sources, Path(str(files("rboost.paper"))) / "methods.py"], versions)
+
+
+@cache
+def protocol_fingerprint() -> str:
+    """A number that changes with the tables, the flips and the settings of the methods."""
+    here = Path(__file__).parent
+    protocol = Path(str(files("rboost.paper"))) / "protocol.py"
+    return _fingerprint([here / "methods.py", here / "suites.py", protocol], [])
+
+
+def _fingerprint(sources: list[Path], versions: list[str]) -> str:
+    text = "".join([*(_without_docs(path) for path in sorted(sources)), *versions])
+    return f"{zlib.crc32(text.encode()):08x}"
 
 
 def _without_docs(path: Path) -> str:
@@ -144,7 +155,8 @@ def calibration_error(probability: Floats, true: Any, n_bins: int = 10) -> float
 
 def _noise_found(model: Any, trial: Trial) -> Record:
     last = model[-1] if hasattr(model, "steps") else model
-    if not hasattr(last, "noise_matrix_"):
+    told = not isinstance(getattr(last, "noise_matrix", None), str)
+    if told or not hasattr(last, "noise_matrix_"):
         return {}
     record: Record = {"rates": rates_of(last.noise_matrix_).tolist()}
     if hasattr(last, "noise_interval_"):
@@ -174,22 +186,20 @@ def _ranking(issues: Floats | None, trial: Trial) -> Record:
 def compare_estimators(trial: Trial) -> Record:
     """Rates by every estimator and ranking by every score, from the same out-of-fold forest."""
     labels = trial.observed
-    scores = out_of_fold_scores(forest(trial.seed), trial.X, labels, random_state=trial.seed)
-    observed = probability_of(scores)
+    model = forest(trial.seed)
+    observed = out_of_fold_outputs(model, trial.X, labels, random_state=trial.seed)
+    scores = platt_scores(model, observed, float(labels.mean()))
     both = np.clip(np.column_stack([1 - observed, observed]), 1e-6, 1 - 1e-6)
     platt = fit_noise_aware_platt(scores, labels)
     trusted = trusted_rows(trial, N_TRUSTED)
     rest = np.setdiff1d(np.arange(len(labels)), trusted)
-    model = forest(trial.seed).fit(trial.X[rest], labels[rest])
-    on_trusted = probability_of(score_rows(model, trial.X[trusted]))
-    robust = RobustLogisticRegression(random_state=trial.seed).fit(trial.X, labels)
+    on_trusted = model_outputs(model.fit(trial.X[rest], labels[rest]), trial.X[trusted])
     cleanlab_joint = _cleanlab_noise(labels, both)
     rates = {
         "noise-aware Platt": platt.noise_matrix,
         "confident learning": confident_learning(observed, labels),
         "confident learning (cleanlab)": cleanlab_joint,
         "anchor points": anchor_points(observed, labels),
-        "robust logistic regression": robust.noise_matrix_,
         f"counting on {N_TRUSTED} trusted rows": trusted_counting(on_trusted, trial.true[trusted]),
     }
     own = np.where(labels == 1, observed, 1 - observed)

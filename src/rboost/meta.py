@@ -14,9 +14,14 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from rboost._typing import Floats
 from rboost._validation import all_or_nothing, check_binary_labels, check_sample_weight
 from rboost.noise.matrix import check_noise_parameter
-from rboost.noise.out_of_fold import check_scorer, out_of_fold_scores, score_rows
+from rboost.noise.out_of_fold import (
+    check_scorer,
+    model_outputs,
+    out_of_fold_outputs,
+    platt_scores,
+)
 from rboost.noise.platt import fit_noise_aware_platt
-from rboost.tables import check_trusted_labels, stack_rows
+from rboost.tables import as_counts, check_trusted_labels, stack_rows
 
 
 class NoiseCalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
@@ -123,21 +128,25 @@ class NoiseCalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         with all_or_nothing(self):
             fixed_noise = check_noise_parameter(self.noise_matrix)
             check_scorer(self.estimator, sample_weight)
-            validate_data(self, X, skip_check_array=True)
+            self._check_X(X, reset=True)
             self.classes_, labels = check_binary_labels(y)
             check_consistent_length(X, labels)
-            weight = None if sample_weight is None else check_sample_weight(sample_weight, labels)
+            weight = None
+            if sample_weight is not None:
+                weight = as_counts(check_sample_weight(sample_weight, labels))
             n_observed = len(labels)
             trusted = check_trusted_labels(X_trusted, y_trusted, self.classes_)
             if trusted is not None:
                 X, labels = stack_rows(X, X_trusted), np.concatenate([labels, trusted])
                 if weight is not None:
-                    weight = np.concatenate([weight, np.ones(len(trusted))])
+                    weight = np.concatenate([weight, np.full(len(trusted), weight.mean())])
 
-            scores = out_of_fold_scores(
+            outputs = out_of_fold_outputs(
                 self.estimator, X, labels, cv=self.cv, sample_weight=weight,
                 random_state=check_random_state(self.random_state), n_jobs=self.n_jobs,
             )  # fmt: skip
+            self._prevalence = float(np.average(labels, weights=weight))
+            scores = platt_scores(self.estimator, outputs, self._prevalence)
             self._platt = fit_noise_aware_platt(
                 scores, labels, weight,
                 trusted=np.arange(len(labels)) >= n_observed, noise_matrix=fixed_noise,
@@ -154,8 +163,18 @@ class NoiseCalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
     def decision_function(self, X: Any) -> Floats:
         """Log-odds that the true class is ``classes_[1]``."""
         check_is_fitted(self)
-        validate_data(self, X, skip_check_array=True, reset=False)
-        return self._platt.log_odds(score_rows(self.estimator_, X))
+        self._check_X(X)
+        outputs = model_outputs(self.estimator_, X)
+        return self._platt.log_odds(platt_scores(self.estimator_, outputs, self._prevalence))
+
+    def _check_X(self, X: Any, reset: bool = False) -> None:
+        """Remember or compare the columns; what is in them is the estimator's business."""
+        if getattr(X, "ndim", 2) == 1:
+            raise ValueError(
+                "X must have two dimensions, rows and columns. Reshape your data with "
+                "X.reshape(1, -1) if it is a single row."
+            )
+        validate_data(self, X, skip_check_array=True, reset=reset)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the true class."""

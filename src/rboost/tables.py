@@ -29,11 +29,17 @@ class Table:
         """The labels as 0.0 and 1.0."""
         return (self.labels > 0).astype(np.float64)
 
+    @property
+    def prevalence(self) -> float:
+        """The share of label +1."""
+        return float(np.average(self.classes, weights=self.sample_weight))
+
 
 def training_table(X: Any, y: Any, sample_weight: Any) -> tuple[Table, NDArray[Any]]:
     """Build the table of validated rows X, without those of weight 0, and return the classes."""
     classes, encoded = check_binary_labels(y)
-    _check_lengths(X, encoded, "X", "y")
+    if X.shape[0] != len(encoded):
+        raise ValueError(f"X has {X.shape[0]} rows but y has {len(encoded)}; pass one label a row.")
     weight = check_sample_weight(sample_weight, encoded)
     rows = weight > 0
     labels = _signed(encoded[rows])
@@ -47,10 +53,13 @@ def weights_as_counts(table: Table, largest: float = 1e6) -> Table:
     A weight of 2 means a row that stands there twice, and calibration on 400 rows is surer than on
     4. Weights that sum to 1, or of any scale that no count has, can only mean shares.
     """
-    mean = table.sample_weight.mean()
-    if 1 <= mean <= largest:
-        return table
-    return replace(table, sample_weight=table.sample_weight / mean)
+    return replace(table, sample_weight=as_counts(table.sample_weight, largest))
+
+
+def as_counts(weight: Floats, largest: float = 1e6) -> Floats:
+    """The weights, or their shares of the mean where they cannot be numbers of repetitions."""
+    mean = weight.mean()
+    return weight if 1 <= mean <= largest else weight / mean
 
 
 def trusted_table(
@@ -72,7 +81,6 @@ def trusted_table(
         raise ValueError(
             f"X_trusted must have the columns of X and hold what X may hold: {problem}"
         ) from error
-    _check_lengths(X_trusted, encoded, "X_trusted", "y_trusted")
     if both_classes and len(np.unique(encoded)) < 2:
         raise ValueError(
             "y_trusted holds only one class; without out_of_bag probabilities are calibrated on "
@@ -89,6 +97,11 @@ def check_trusted_labels(X_trusted: Any, y_trusted: Any, classes: NDArray[Any]) 
     if X_trusted is None or y_trusted is None:
         raise ValueError("X_trusted and y_trusted belong together; pass both or neither.")
     labels = check_labels(y_trusted, name="y_trusted")
+    n_rows = X_trusted.shape[0] if hasattr(X_trusted, "shape") else len(X_trusted)
+    if n_rows != len(labels):
+        raise ValueError(
+            f"X_trusted has {n_rows} rows but y_trusted has {len(labels)}; pass one label a row."
+        )
     is_class = labels[:, np.newaxis] == classes
     if not is_class.any(axis=1).all():
         raise ValueError(
@@ -99,9 +112,10 @@ def check_trusted_labels(X_trusted: Any, y_trusted: Any, classes: NDArray[Any]) 
 
 
 def join(first: Table, second: Table | None) -> Table:
-    """Put the rows of two tables into one."""
+    """Put the rows of two tables into one; those of the second count as much as the first's."""
     if second is None:
         return first
+    second = replace(second, sample_weight=second.sample_weight * first.sample_weight.mean())
     return Table(
         stack_rows(first.X, second.X),
         np.concatenate([first.labels, second.labels]),
@@ -116,18 +130,18 @@ def stack_rows(first: Any, second: Any) -> Any:
         return sparse.vstack([first, second], format="csr")
     module = type(first).__module__.partition(".")[0]
     if module in ("pandas", "polars"):  # importing either here would make it a dependency
-        concat = sys.modules[module].concat
-        return concat([first, type(first)(second, columns=first.columns)])
+        columns = list(first.columns)
+        if hasattr(second, "columns") and list(second.columns) != columns:
+            raise ValueError(
+                f"X_trusted must have the columns of X, {columns}, in that order, but has "
+                f"{list(second.columns)}."
+            )
+        names = {"columns" if module == "pandas" else "schema": columns}
+        frame = second if hasattr(second, "columns") else type(first)(second, **names)
+        return sys.modules[module].concat([first, frame])
     if sparse.issparse(second):
         second = second.toarray()
     return np.concatenate([np.asarray(first), np.asarray(second)])
-
-
-def _check_lengths(X: Any, y: Integers, X_name: str, y_name: str) -> None:
-    if X.shape[0] != len(y):
-        raise ValueError(
-            f"{X_name} has {X.shape[0]} rows but {y_name} has {len(y)}; pass one label a row."
-        )
 
 
 def _signed(encoded: Integers) -> Floats:

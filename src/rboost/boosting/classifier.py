@@ -28,7 +28,7 @@ from rboost._validation import (
 from rboost.boosting.additive import AdditiveClassifier
 from rboost.boosting.decisions import decide_by_sign, decide_by_votes
 from rboost.boosting.learners import check_learner, check_sampling, fit_learner
-from rboost.boosting.noise_updates import NOISE_UPDATES, keep_noise, vote_log_odds
+from rboost.boosting.noise_updates import NOISE_UPDATES, keep_noise
 from rboost.boosting.pool import default_pool
 from rboost.boosting.rounds import NEGATIVE_WEIGHTS, Choices, State, boost, initial_state
 from rboost.boosting.sampling import SAMPLINGS
@@ -61,8 +61,8 @@ class RBoostClassifier(AdditiveClassifier):
 
     Algorithm 1 of Bootkrajang & Kabán minimises a mixture of two exponential losses, weighed by how
     likely each observed label is to be right, with one base learner a round. Here each learner is
-    fitted to half of the rows and judged on the others; their votes give every row a score that its
-    own label had no part in. From these scores the flip rates, the threshold and the probabilities
+    fitted to half of the rows and judged on the others: every row gets a score from learners that
+    were not fitted to it. From these scores the flip rates, the threshold and the probabilities
     of the true class are inferred without a single clean label.
     ``RBoostClassifier(estimator, **ALGORITHM_1)`` is the paper's version, and AdaBoost when its
     noise matrix is the identity.
@@ -135,7 +135,7 @@ class RBoostClassifier(AdditiveClassifier):
         The noise matrix after each kept round.
     noise_interval_ : ndarray of shape (2, 2, 2)
         Lower and upper ends of intervals that hold the entries of the noise matrix with probability
-        .9; with ``out_of_bag`` only. Wide ones say that the data cannot tell noise from overlap.
+        .9, where it was inferred. Wide ones say that the data cannot tell noise from overlap.
     label_issue_probability_ : ndarray of shape (n_samples,)
         How likely the label of each training row is to be wrong; with ``out_of_bag`` only.
     feature_importances_ : ndarray of shape (n_features,)
@@ -306,24 +306,23 @@ class RBoostClassifier(AdditiveClassifier):
             return
         is_inferred = isinstance(self.noise_matrix, str) and self.noise_estimator == "noise-aware"
         known = None if is_inferred else state.noise_matrix
-        self._decision_rule, self._platt = decide_by_votes(
+        self._decision_rule, self._vote_calibration = decide_by_votes(
             state, train, self.calibration, self.mixing, known
         )
-        self.noise_matrix_ = self._platt.noise_matrix
-        self.noise_interval_ = self._platt.interval()
+        self.noise_matrix_ = self._vote_calibration.platt.noise_matrix
+        if is_inferred:
+            self.noise_interval_ = self._vote_calibration.platt.interval()
 
     def _issue_probability(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Floats:
         """p(y ≠ ỹ) of every training row, by learners that have not seen it."""
         _, labels = check_binary_labels(y)
         weight = np.asarray(1 if sample_weight is None else sample_weight)
         kept = np.broadcast_to(weight, len(labels)) != 0
-        out_of_bag = self._state.out_of_bag
-        assert out_of_bag is not None
-        votes = np.empty(len(labels))
-        votes[kept] = out_of_bag.mean_votes[: kept.sum()]  # trusted rows come last
+        scores = np.empty(len(labels))
+        scores[kept] = self._state.scores[: kept.sum()]  # trusted rows come last
         if not kept.all():
-            votes[~kept] = self._scores(X[~kept]) / (out_of_bag.total or 1.0)
-        return self._platt.issue_probability(vote_log_odds(votes), labels)
+            scores[~kept] = self._scores(X[~kept])
+        return self._vote_calibration.issue_probability(scores, labels)
 
     def _warn_of_one_class(self) -> None:
         """Say so when nothing was learnt, or only which class is the more frequent."""
@@ -359,7 +358,7 @@ class RBoostClassifier(AdditiveClassifier):
 
     def _reset(self, classes: NDArray[Any], fixed_noise: Floats | None) -> None:
         """Forget an earlier fit."""
-        for name in ("noise_interval_", "label_issue_probability_", "_platt"):
+        for name in ("noise_interval_", "label_issue_probability_", "_vote_calibration"):
             if hasattr(self, name):
                 delattr(self, name)
         self._votes = self.votes
@@ -414,7 +413,7 @@ class RBoostClassifier(AdditiveClassifier):
                 max_samples=self.max_samples,
                 random_state=self._random_state,
             ),
-            vote=VOTES[self.votes],
+            vote=VOTES[self._votes],
             update_noise=partial(
                 update, train=train, trusted=trusted, calibration=self.calibration
             ),

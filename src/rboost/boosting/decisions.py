@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rboost._typing import Floats
 from rboost.boosting.noise_updates import calibrate, infer_noise, vote_log_odds
@@ -42,21 +43,32 @@ class Decision:
 
 @dataclass(frozen=True)
 class VoteCalibration:
-    """Noise-aware Platt scaling of mean votes, for scores: votes times ``total_step``."""
+    """Noise-aware Platt scaling of mean votes, for scores: votes times ``total_step``.
+
+    ``prevalence`` is the share of label 1 in training.
+    """
 
     platt: NoiseAwarePlatt
     total_step: float
+    prevalence: float
 
     def __call__(self, scores: Floats) -> Floats:
         """Return p(y = 1) for each score."""
-        return self.platt(vote_log_odds(scores / (self.total_step or 1.0)))
+        return self.platt(self._log_odds(scores))
+
+    def issue_probability(self, scores: Floats, labels: ArrayLike) -> Floats:
+        """p(y ≠ ỹ) for scores of rows with these labels, 0 or 1."""
+        return self.platt.issue_probability(self._log_odds(scores), labels)
+
+    def _log_odds(self, scores: Floats) -> Floats:
+        return vote_log_odds(scores / (self.total_step or 1.0), self.prevalence)
 
     def threshold(self) -> float:
         """The score at which both classes are equally likely."""
         # Where one class is always likelier the threshold lies beyond what any vote reaches.
-        beyond = 2 * float(vote_log_odds(np.ones(1))[0])
-        log_odds = np.array(self.platt.threshold(-beyond, beyond))
-        return self.total_step * float(2 * probability_of(log_odds) - 1)
+        lowest, highest = (2 * vote_log_odds(np.array([-1.0, 1.0]), self.prevalence)).tolist()
+        log_odds = np.array(self.platt.threshold(lowest, highest))
+        return self.total_step * float(2 * probability_of(log_odds, self.prevalence) - 1)
 
 
 def decide_by_sign(
@@ -68,18 +80,18 @@ def decide_by_sign(
 
 def decide_by_votes(
     state: State, train: Table, calibration: str, mixing: str, noise_matrix: Floats | None
-) -> tuple[Decision, NoiseAwarePlatt]:
+) -> tuple[Decision, VoteCalibration]:
     """Decide by out-of-bag votes, and infer the noise unless it is given."""
     assert state.out_of_bag is not None
     platt = infer_noise(state, train, noise_matrix)
     total = state.out_of_bag.total
-    votes = VoteCalibration(platt, total)
+    votes = VoteCalibration(platt, total, train.prevalence)
     to_probability: Calibration = votes
     if calibration != "platt":
         to_probability = _calibrate(
             state, train, None, calibration, mixing, noise_matrix=platt.noise_matrix
         )
-    return Decision(to_probability, votes.threshold(), total), platt
+    return Decision(to_probability, votes.threshold(), total), votes
 
 
 def _calibrate(

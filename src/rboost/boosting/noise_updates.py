@@ -51,7 +51,7 @@ def infer_noise(state: State, train: Table, noise_matrix: Floats | None = None) 
     judged = state.out_of_bag.steps > 0
     weight = train.sample_weight * judged if judged.any() else train.sample_weight
     return fit_noise_aware_platt(
-        vote_log_odds(state.out_of_bag.mean_votes),
+        vote_log_odds(state.out_of_bag.mean_votes, train.prevalence),
         train.classes,
         weight,
         trusted=train.trusted,
@@ -59,9 +59,9 @@ def infer_noise(state: State, train: Table, noise_matrix: Floats | None = None) 
     )
 
 
-def vote_log_odds(mean_votes: Floats) -> Floats:
+def vote_log_odds(mean_votes: Floats, prevalence: float) -> Floats:
     """The log-odds of a mean vote read as a probability, (1 + vote) / 2."""
-    return smoothed_log_odds((1 + mean_votes) / 2)
+    return smoothed_log_odds((1 + mean_votes) / 2, prevalence)
 
 
 def keep_noise(state: State, train: Table, trusted: Table | None, calibration: str) -> Floats:
@@ -72,9 +72,9 @@ def keep_noise(state: State, train: Table, trusted: Table | None, calibration: s
 def noise_aware_update(
     state: State, train: Table, trusted: Table | None, calibration: str
 ) -> Floats:
-    """Infer the noise and the calibration together, from votes of learners that saw no label.
+    """Infer the noise and the calibration together, from votes of learners not fitted to the row.
 
-    Out-of-bag votes cannot explain a row's wrong label, which leaves it to the noise matrix.
+    Out-of-bag votes hardly explain a row's wrong label, which leaves it to the noise matrix.
     """
     doublings = np.log2(state.n_rounds / FIRST_UPDATE)
     if doublings < 0 or doublings != round(doublings):

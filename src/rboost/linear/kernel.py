@@ -118,9 +118,10 @@ class RandomKernelClassifier(ClassifierMixin, BaseEstimator):
             width = np.exp(random.uniform(np.log(self.widest), np.log(self.narrowest)))
             rows: Any = slice(None)
             if len(table.labels) > self.max_rows:
-                rows = random.permutation(len(table.labels))[: self.max_rows]
-                if len(np.unique(table.labels[rows])) < 2:  # a class too rare to be drawn
-                    rows = slice(None)
+                order = random.permutation(len(table.labels))
+                rare = order[table.labels[order] != table.labels[order[0]]]
+                # One row of each class at least, however rare it is.
+                rows = np.unique(np.append(order[: self.max_rows], rare[:1]))
             X, weight = table.X[rows], table.sample_weight[rows]
             self._impute = SimpleImputer(strategy="median", keep_empty_features=True).fit(X)
             X = self._impute.transform(X)

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, VotingClassifier
 from sklearn.impute import SimpleImputer
-from sklearn.kernel_approximation import Nystroem
+from sklearn.kernel_approximation import RBFSampler
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -25,15 +26,20 @@ from rboost.noise.counting import (
     confident_learning,
     trusted_counting,
 )
-from rboost.noise.out_of_fold import check_scorer, out_of_fold_scores, score_rows
-from rboost.noise.platt import fit_noise_aware_platt, probability_of
+from rboost.noise.out_of_fold import (
+    check_scorer,
+    model_outputs,
+    out_of_fold_outputs,
+    platt_scores,
+)
+from rboost.noise.platt import fit_noise_aware_platt
 from rboost.tables import check_trusted_labels, stack_rows
 
 COUNTING = {"confident learning": confident_learning, "anchor points": anchor_points}
 METHODS = ("noise-aware", *COUNTING, "trusted counting")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NoiseEstimate:
     """An estimated noise matrix and how far to believe it.
 
@@ -69,13 +75,13 @@ class NoiseEstimate:
         return "\n".join(lines)
 
 
-def default_scorer(random_state: Any) -> VotingClassifier:
+def default_scorer(random_state: Any, is_sparse: bool) -> VotingClassifier:
     """Models of three kinds that do not follow single labels, averaged."""
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
     kernel = make_pipeline(
         SimpleImputer(strategy="median", keep_empty_features=True),
-        StandardScaler(),
-        Nystroem(random_state=seed),
+        StandardScaler(with_mean=not is_sparse),
+        RBFSampler(gamma="scale", random_state=seed),
         LogisticRegression(C=10.0),
     )
     forests: list[Any] = [
@@ -112,7 +118,8 @@ def estimate_noise_matrix(
     method : str, default="noise-aware"
         "noise-aware": noise-aware Platt scaling of out-of-fold scores, averaged over what the noise
         may be. For comparison: "confident learning", "anchor points", which read the noise off the
-        out-of-fold probabilities, and "trusted counting", which averages them over trusted rows.
+        out-of-fold probabilities, and "trusted counting", which averages them over trusted rows
+        and so takes overlap of the classes for noise.
     cv : int or splitter, default=5
         Number of folds, or anything that scikit-learn splits by.
     X_trusted : array-like of shape (n_trusted, n_features), default=None
@@ -145,7 +152,7 @@ def estimate_noise_matrix(
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, not {method!r}.")
     random = check_random_state(random_state)
-    estimator = default_scorer(random) if estimator is None else estimator
+    estimator = default_scorer(random, sparse.issparse(X)) if estimator is None else estimator
     check_scorer(estimator, None)
     classes, labels = check_binary_labels(y)
     check_consistent_length(X, labels)
@@ -153,27 +160,31 @@ def estimate_noise_matrix(
     options = {"cv": cv, "random_state": random, "n_jobs": n_jobs}
     if method == "noise-aware":
         return _by_platt(estimator, X, labels, X_trusted, trusted, classes, options)
-    if method == "trusted counting":
-        if trusted is None:
-            raise ValueError("method='trusted counting' needs X_trusted and y_trusted.")
+    _check_counting(method, estimator, trusted)
+    if trusted is not None:
         model = clone(estimator).fit(X, labels)
-        observed, of_rows, count = score_rows(model, X_trusted), trusted, trusted_counting
+        observed, of_rows, count = model_outputs(model, X_trusted), trusted, trusted_counting
     else:
-        if trusted is not None:
-            raise ValueError(f"method={method!r} makes no use of X_trusted; leave it out.")
-        observed = out_of_fold_scores(estimator, X, labels, **options)
+        observed = out_of_fold_outputs(estimator, X, labels, **options)
         of_rows, count = labels, COUNTING[method]
-    if not hasattr(estimator, "predict_proba"):
-        raise ValueError(
-            f"method={method!r} needs probabilities, but {type(estimator).__name__} has no "
-            "predict_proba; use method='noise-aware' or another estimator."
-        )
-    observed = probability_of(observed)
     draws = bootstrap(count, observed, of_rows, random)
     return NoiseEstimate(
         count(observed, of_rows), draws.std(axis=0), np.quantile(draws, [0.05, 0.95], axis=0),
         classes, method,
     )  # fmt: skip
+
+
+def _check_counting(method: str, estimator: Any, trusted: Integers | None) -> None:
+    """Fail with one sentence when a counting method lacks what it counts, or has too much."""
+    if not hasattr(estimator, "predict_proba"):
+        raise ValueError(
+            f"method={method!r} needs probabilities, but {type(estimator).__name__} has no "
+            "predict_proba; use method='noise-aware' or another estimator."
+        )
+    if method in COUNTING and trusted is not None:
+        raise ValueError(f"method={method!r} makes no use of X_trusted; leave it out.")
+    if method not in COUNTING and (trusted is None or len(np.unique(trusted)) < 2):
+        raise ValueError(f"method={method!r} needs X_trusted and y_trusted with both classes.")
 
 
 def _by_platt(
@@ -190,7 +201,8 @@ def _by_platt(
     if trusted is not None:
         X, labels = stack_rows(X, X_trusted), np.concatenate([labels, trusted])
         is_trusted = np.concatenate([is_trusted, np.ones(len(trusted), dtype=bool)])
-    scores = out_of_fold_scores(estimator, X, labels, **options)
+    outputs = out_of_fold_outputs(estimator, X, labels, **options)
+    scores = platt_scores(estimator, outputs, float(labels.mean()))
     platt = fit_noise_aware_platt(scores, labels, trusted=is_trusted)
     return NoiseEstimate(
         platt.noise_matrix, platt.standard_error, platt.interval(), classes, "noise-aware"

@@ -1,4 +1,4 @@
-"""Scores of rows by models that were not fitted to them."""
+"""What models say of rows that they were not fitted to."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
-from sklearn.model_selection import StratifiedKFold, check_cv, cross_val_predict
+from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.utils import _safe_indexing
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from rboost._typing import Floats, Integers
@@ -51,14 +53,21 @@ def folds(cv: Any, classes: Integers, random_state: Any) -> Any:
     return StratifiedKFold(min(cv, rarest), shuffle=True, random_state=random_state)
 
 
-def score_rows(model: Any, X: Any) -> Floats:
-    """Scores of a model fitted on classes 0 and 1: log-odds if it has probabilities."""
+def model_outputs(model: Any, X: Any) -> Floats:
+    """p(class 1) of a model fitted on classes 0 and 1, or else its decision function."""
     if hasattr(model, "predict_proba"):
-        return smoothed_log_odds(np.asarray(model.predict_proba(X), dtype=np.float64)[:, 1])
+        return np.asarray(model.predict_proba(X), dtype=np.float64)[:, 1]
     return np.asarray(model.decision_function(X), dtype=np.float64)
 
 
-def out_of_fold_scores(
+def platt_scores(estimator: Any, outputs: Floats, prevalence: float) -> Floats:
+    """Outputs as scores that a sigmoid may be linear in: log-odds of probabilities."""
+    if hasattr(estimator, "predict_proba"):
+        return smoothed_log_odds(outputs, prevalence)
+    return outputs
+
+
+def out_of_fold_outputs(
     estimator: Any,
     X: Any,
     classes: Integers,
@@ -68,19 +77,21 @@ def out_of_fold_scores(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> Floats:
-    """Scores of every row by a copy of the estimator fitted to the other folds.
+    """Outputs for every row of a copy of the estimator that was fitted to the other folds.
 
-    They are on the scale of :func:`score_rows`. ``classes`` are 0 or 1.
+    ``classes`` are 0 or 1.
     """
-    has_probabilities = hasattr(estimator, "predict_proba")
-    found = cross_val_predict(
-        clone(estimator),
-        X,
-        classes,
-        cv=folds(cv, classes, random_state),
-        n_jobs=n_jobs,
-        method="predict_proba" if has_probabilities else "decision_function",
-        params=None if sample_weight is None else {"sample_weight": sample_weight},
-    )
-    found = np.asarray(found, dtype=np.float64)
-    return smoothed_log_odds(found[:, 1]) if has_probabilities else found
+    splits = list(folds(cv, classes, random_state).split(X, classes))
+    tested = np.concatenate([test for _, test in splits])
+    if not np.array_equal(np.sort(tested), np.arange(len(classes))):
+        raise ValueError("cv must put every row into exactly one test fold; use KFold or a number.")
+
+    def outputs_of(train: Integers, test: Integers) -> Floats:
+        weighted = {} if sample_weight is None else {"sample_weight": sample_weight[train]}
+        model = clone(estimator).fit(_safe_indexing(X, train), classes[train], **weighted)
+        return model_outputs(model, _safe_indexing(X, test))
+
+    found = Parallel(n_jobs=n_jobs)(delayed(outputs_of)(train, test) for train, test in splits)
+    outputs = np.empty(len(classes))
+    outputs[tested] = np.concatenate(found)
+    return outputs

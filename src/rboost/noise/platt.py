@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
-from scipy.special import expit, log_expit, logsumexp
+from scipy.special import expit, logsumexp
 from sklearn.utils import gen_batches
 
 from rboost._typing import Floats
@@ -32,7 +32,8 @@ from rboost.noise.sigmoid import Counts, count_labels, fit_lines
 
 # γ01 + γ10 stays below this; at 1 the labels would say nothing.
 LARGEST_SUM = 0.98
-# Where only one class is said to flip, the other may do so up to this rate, but hardly.
+# A class that is said not to flip may do so up to this rate, but hardly: rates are the cube of a
+# uniform number, which prefers small ones.
 RARE = 0.05
 # Rows for which every noise matrix of the grid is evaluated at a time.
 BLOCK_ROWS = 4096
@@ -57,16 +58,22 @@ def _any_rates(free: Floats) -> Floats:
     return np.column_stack([total * free[:, 1], total * (1 - free[:, 1])])
 
 
+def _hardly_any(free: Floats) -> Floats:
+    """Two rates that are nearly 0."""
+    return RARE * free**3
+
+
 def _mostly_one(free: Floats) -> Floats:
-    """A rate of any size beside one that is nearly 0: the cube prefers small numbers."""
+    """A rate of any size beside one that is nearly 0."""
     rate = free[:, 0]
     return np.column_stack([rate, np.minimum(RARE * free[:, 1] ** 3, 1 - rate)])
 
 
-# Noise is most often of one kind: errors of both classes alike, or of one class. Each of these gets
-# as much belief as data can overrule, any pair of rates gets the rest.
+# Noise is mostly of one kind: errors of both classes alike, of one class, or hardly any. Each of
+# these gets as much belief as data can overrule, any pair of rates gets the rest.
 STRUCTURES = (
-    Structure(0.7, (32,), lambda free: free * [0.5, 0.5]),
+    Structure(0.1, (4, 4), _hardly_any),
+    Structure(0.6, (32,), lambda free: free * [0.5, 0.5]),
     Structure(0.1, (32, 4), _mostly_one),
     Structure(0.1, (32, 4), lambda free: _mostly_one(free)[:, ::-1]),
     Structure(0.1, (16, 16), _any_rates),
@@ -84,7 +91,7 @@ class _Grid:
     log_weights: Floats
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NoiseAwarePlatt:
     """p(y = 1 | score), averaged over what the noise may be; never decreases.
 
@@ -125,12 +132,12 @@ class NoiseAwarePlatt:
 
     def log_odds(self, scores: Floats) -> Floats:
         """log p(y = 1) − log p(y = 0) for each score."""
-        weights = self.weights[:, np.newaxis]
 
         def of_block(block: slice) -> Floats:
             margins = self._margins(scores[block])
-            positive = logsumexp(log_expit(margins), axis=0, b=weights)
-            return positive - logsumexp(log_expit(-margins), axis=0, b=weights)
+            sides = (self.weights @ expit(margins), self.weights @ expit(-margins))
+            positive, negative = (np.log(np.maximum(side, 1e-300)) for side in sides)
+            return positive - negative
 
         return _blockwise(of_block, len(scores))
 
@@ -174,21 +181,25 @@ def _blockwise(of_block: Callable[[slice], Floats], n_rows: int) -> Floats:
     return np.concatenate(blocks) if blocks else np.zeros(0)
 
 
-# Unanimity of a few hundred votes is not certainty: p and 1 − p are both raised by this.
-SMOOTHING = 0.02
+# Unanimity of a few hundred votes is not certainty: it is read as if this share more votes had been
+# cast, for both classes in proportion to their frequency.
+SMOOTHING = 0.01
 
 
-def smoothed_log_odds(probability: Floats) -> Floats:
+def smoothed_log_odds(probability: Floats, prevalence: float) -> Floats:
     """log(p / (1 − p)), smoothed.
 
     The share of votes of an ensemble is a probability; its log-odds is what a sigmoid is linear in.
+    ``prevalence`` is the share of label 1: a rare class has small probabilities, which must not all
+    be smoothed to the same.
     """
-    return np.log(probability + SMOOTHING) - np.log(1 - probability + SMOOTHING)
+    more, less = SMOOTHING * prevalence, SMOOTHING * (1 - prevalence)
+    return np.log(probability + more) - np.log(1 - probability + less)
 
 
-def probability_of(log_odds: Floats) -> Floats:
+def probability_of(log_odds: Floats, prevalence: float) -> Floats:
     """The inverse of :func:`smoothed_log_odds`."""
-    return (1 + 2 * SMOOTHING) * expit(log_odds) - SMOOTHING
+    return (1 + SMOOTHING) * expit(log_odds) - SMOOTHING * prevalence
 
 
 def fit_noise_aware_platt(
@@ -271,6 +282,8 @@ def _check_rows(
         raise ValueError("scores must be finite numbers, of at least one row.")
     if not np.isin(label, (0, 1)).all():
         raise ValueError("labels must be 0 or 1.")
+    if not np.isin(trust, (0, 1)).all():
+        raise ValueError("trusted must be True or False for every row.")
     if np.any(weight < 0) or not 0 < weight.sum() < np.inf:
         raise ValueError("sample_weight must not be negative and must not be 0 for every row.")
     return score, label, weight, trust
@@ -288,14 +301,16 @@ def _explore(structure: Structure, counts: Counts) -> _Grid:
         lines, evidence = fit_lines(counts, rates)
         volume = np.prod(high - low) / len(free)
         likely = free[evidence > evidence.max() - NEGLIGIBLE]
-        new_low, new_high = likely.min(axis=0) - half, likely.max(axis=0) + half
+        # Two cells more on each side: a peak between two points must not be left out.
+        new_low = np.maximum(likely.min(axis=0) - 5 * half, 0)
+        new_high = np.minimum(likely.max(axis=0) + 5 * half, 1)
         if np.prod(new_high - new_low) > 0.5 * np.prod(high - low):
             signs = np.stack(np.meshgrid(*[[-1.0, 1.0]] * len(n_points)), -1)
             corners = [free + sign * half for sign in signs.reshape(-1, len(n_points))]
             cells = LARGEST_SUM * np.stack([structure.rates(np.clip(c, 0, 1)) for c in corners])
             log_weights = evidence + np.log(structure.mass * volume)
             return _Grid(rates, cells.min(axis=0), cells.max(axis=0), lines, log_weights)
-        low, high = np.maximum(new_low, 0), np.minimum(new_high, 1)
+        low, high = new_low, new_high
 
 
 def _shortest(low: Floats, high: Floats, weights: Floats, level: float) -> tuple[float, float]:

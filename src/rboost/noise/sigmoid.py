@@ -20,8 +20,8 @@ MAX_BINS = 128
 # likelihood does not: separable, constant or few scores.
 SLOPE_SCALE, OFFSET_SCALE = 3.0, 3.0
 SMALLEST_SLOPE = 1e-3
-# Fisher scoring takes about ten steps; a noise matrix this many nats behind is given up earlier.
-MAX_STEPS, HOPELESS = 50, 40.0
+# Fisher scoring takes about ten steps, more where a line is hardly determined.
+MAX_STEPS = 50
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def fit_lines(counts: Counts, rates: Floats) -> tuple[Floats, Floats]:
     high the slope is known less well, and many steep lines explain the labels nearly as well.
 
     Fisher scoring, damped until it ascends (Levenberg–Marquardt), for all noise matrices at once. A
-    noise matrix is done when its step gains nothing, or when it has fallen hopelessly behind.
+    noise matrix is done when its step gains nothing.
     """
     lines = np.tile([1.0, 0.0], (len(rates), 1))
     value, gradient, information = _evaluate(counts, rates, lines)
@@ -78,8 +78,7 @@ def fit_lines(counts: Counts, rates: Floats) -> tuple[Floats, Floats]:
         lines[won], value[won] = moved[better], new_value[better]
         gradient[won], information[won] = new_gradient[better], new_information[better]
         damping[active] *= np.where(better, 0.2, 10.0)
-        done = (gain < 1e-3) | (damping[active] > 1e8) | (value[active] < value.max() - HOPELESS)
-        active = active[~done]
+        active = active[(gain >= 1e-3) & (damping[active] <= 1e8)]
         if not len(active):
             break
     slope = np.maximum(lines[:, 0], SMALLEST_SLOPE)
