@@ -62,14 +62,14 @@ def code_fingerprint() -> str:
     root = Path(str(files("rboost")))
     sources = [p for p in root.rglob("*.py") if p.relative_to(root).parts[0] not in UNMEASURED]
     versions = [package_version(name) for name in ("numpy", "scikit-learn", "cleanlab")]
-    return _fingerprint([*sources, Path(str(files("rboost.paper"))) / "methods.py"], versions)
+    return _fingerprint([*sources, root / "paper" / "methods.py"], versions)
 
 
 @cache
 def protocol_fingerprint() -> str:
     """A number that changes with the tables, the flips and the settings of the methods."""
     here = Path(__file__).parent
-    protocol = Path(str(files("rboost.paper"))) / "protocol.py"
+    protocol = Path(str(files("rboost"))) / "paper" / "protocol.py"
     return _fingerprint([here / "methods.py", here / "suites.py", protocol], [])
 
 

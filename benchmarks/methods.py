@@ -2,8 +2,10 @@
 
 Boosted trees of the peers run 150 rounds, forests have leaves of five rows, the Gaussian process
 has a kernel of fixed width. No setting was chosen on these tables. Those of RBoostClassifier were
-chosen on other tables, the suite "development", under the same kinds of noise. ``build(noise_matrix, seed)`` makes one; a noise matrix is given only for
-the reference rows that are told the noise.
+chosen on other tables, the suite "development", under the same kinds of noise.
+
+``build(noise_matrix, seed)`` makes one; a noise matrix is given only for the reference rows that
+are told the noise.
 """
 
 from __future__ import annotations

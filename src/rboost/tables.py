@@ -131,14 +131,14 @@ def stack_rows(first: Any, second: Any) -> Any:
     module = type(first).__module__.partition(".")[0]
     if module in ("pandas", "polars"):  # importing either here would make it a dependency
         columns = list(first.columns)
-        if hasattr(second, "columns") and list(second.columns) != columns:
+        if not hasattr(second, "columns"):
+            names = {"columns" if module == "pandas" else "schema": columns}
+            second = type(first)(second, **names)
+        if set(second.columns) != set(columns):
             raise ValueError(
-                f"X_trusted must have the columns of X, {columns}, in that order, but has "
-                f"{list(second.columns)}."
+                f"X_trusted must have the columns of X, {columns}, but has {list(second.columns)}."
             )
-        names = {"columns" if module == "pandas" else "schema": columns}
-        frame = second if hasattr(second, "columns") else type(first)(second, **names)
-        return sys.modules[module].concat([first, frame])
+        return sys.modules[module].concat([first, second[columns]])
     if sparse.issparse(second):
         second = second.toarray()
     return np.concatenate([np.asarray(first), np.asarray(second)])

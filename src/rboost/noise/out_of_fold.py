@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import StratifiedKFold, check_cv
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
@@ -81,6 +81,7 @@ def out_of_fold_outputs(
 
     ``classes`` are 0 or 1.
     """
+    (X,) = indexable(X)
     splits = list(folds(cv, classes, random_state).split(X, classes))
     tested = np.concatenate([test for _, test in splits])
     if not np.array_equal(np.sort(tested), np.arange(len(classes))):

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
-from scipy.special import expit, logsumexp
+from scipy.special import expit, log_expit, logsumexp
 from sklearn.utils import gen_batches
 
 from rboost._typing import Floats
@@ -135,9 +135,7 @@ class NoiseAwarePlatt:
 
         def of_block(block: slice) -> Floats:
             margins = self._margins(scores[block])
-            sides = (self.weights @ expit(margins), self.weights @ expit(-margins))
-            positive, negative = (np.log(np.maximum(side, 1e-300)) for side in sides)
-            return positive - negative
+            return self._log_mean(margins) - self._log_mean(-margins)
 
         return _blockwise(of_block, len(scores))
 
@@ -170,6 +168,16 @@ class NoiseAwarePlatt:
         if ends[1] <= 0:
             return highest
         return float(brentq(lambda score: self.log_odds(np.array([score]))[0], lowest, highest))
+
+    def _log_mean(self, margins: Floats) -> Floats:
+        """log Σ w·σ(margin) over the noise matrices."""
+        mean = self.weights @ expit(margins)
+        tiny = mean < 1e-290  # rare, and logarithms of sums are slow
+        log_mean = np.log(np.where(tiny, 1.0, mean))
+        if tiny.any():
+            weights = self.weights[:, np.newaxis]
+            log_mean[tiny] = logsumexp(log_expit(margins[:, tiny]), axis=0, b=weights)
+        return log_mean
 
     def _margins(self, scores: Floats) -> Floats:
         return np.multiply.outer(self.slopes, scores) + self.offsets[:, np.newaxis]

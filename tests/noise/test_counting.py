@@ -1,0 +1,121 @@
+import numpy as np
+import pytest
+from cleanlab.count import compute_confident_joint, estimate_latent
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy.special import expit
+
+from rboost.noise.counting import anchor_points, bootstrap, confident_learning, trusted_counting
+from rboost.noise.matrix import rates_of
+from tests.strategies import noise_matrices
+
+
+def draw(n_rows, rates, seed=0, slope=5.0):
+    """p(ỹ = 1 | x) as a perfect model has it, observed labels, true labels."""
+    random = np.random.RandomState(seed)
+    positive = expit(slope * random.standard_normal(n_rows))
+    true = random.uniform(size=n_rows) < positive
+    observed = random.uniform(size=n_rows) < np.where(true, 1 - rates[1], rates[0])
+    probability = rates[0] + (1 - rates[0] - rates[1]) * positive
+    return probability, observed.astype(int), true.astype(int)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "rates", [(0, 0), (0.1, 0.1), (0.3, 0), (0, 0.3), (0.2, 0.35), (0.6, 0.1)], ids=str
+)
+def test_confident_learning_agrees_with_cleanlab(rates, seed):
+    observed, labels, _ = draw(3000, rates, seed)
+    both = np.column_stack([1 - observed, observed])
+    _, theirs, _ = estimate_latent(compute_confident_joint(labels, both), labels)
+    # Theirs is indexed [observed, true], and its confident joint is rounded to whole rows.
+    assert_allclose(confident_learning(observed, labels), np.asarray(theirs).T, atol=2e-3)
+
+
+def test_confident_learning_of_certain_probabilities_counts_disagreements():
+    observed = np.array([0.0] * 10 + [1.0] * 10)
+    labels = np.array([0] * 8 + [1] * 2 + [0] * 1 + [1] * 9)
+    assert_allclose(rates_of(confident_learning(observed, labels)), [0.2, 0.1])
+
+
+@pytest.mark.parametrize("observed", [0.0, 0.5, 1.0])
+def test_confident_learning_of_a_model_that_knows_nothing(observed):
+    matrix = confident_learning(np.full(20, observed), np.arange(20) % 2)
+    assert np.all((matrix >= 0) & (matrix <= 1))
+    assert rates_of(matrix).sum() < 1
+    assert_allclose(matrix.sum(axis=1), 1)
+
+
+@given(st.floats(0, 0.9), st.floats(0, 1))
+def test_anchor_points_are_exact_where_the_probabilities_are(into_1, share):
+    into_0 = share * (0.95 - into_1)
+    positive = np.arange(2000) % 2  # rows that are certainly of one class
+    observed = into_1 + (1 - into_1 - into_0) * positive
+    matrix = anchor_points(observed, np.arange(2000) % 2)
+    assert_allclose(rates_of(matrix), [into_1, into_0], atol=1e-12)
+
+
+@pytest.mark.parametrize("rates", [(0, 0), (0.1, 0.1), (0.3, 0.0), (0.6, 0.1)], ids=str)
+def test_anchor_points_find_the_rates_of_well_separated_classes(rates):
+    observed, labels, _ = draw(5000, rates, slope=20.0)
+    assert_allclose(rates_of(anchor_points(observed, labels)), rates, atol=1e-3)
+
+
+def test_trusted_counting_averages_over_each_class():
+    observed = np.array([0.1, 0.3, 0.8, 0.9, 1.0])
+    matrix = trusted_counting(observed, np.array([0, 0, 1, 1, 1]))
+    assert_allclose(matrix, [[0.8, 0.2], [0.1, 0.9]])
+
+
+@pytest.mark.parametrize("rates", [(0, 0), (0.1, 0.2), (0.3, 0.0), (0.6, 0.1)], ids=str)
+def test_trusted_counting_finds_the_rates_of_well_separated_classes(rates):
+    observed, _, true = draw(5000, rates, slope=100.0)
+    assert_allclose(rates_of(trusted_counting(observed, true)), rates, atol=0.02)
+
+
+@given(
+    st.sampled_from([confident_learning, anchor_points, trusted_counting]),
+    noise_matrices(),
+    st.integers(0, 999),
+    st.integers(4, 100),
+)
+def test_every_method_gives_a_noise_matrix(method, matrix, seed, n_rows):
+    observed, _, _ = draw(n_rows, rates_of(matrix), seed)
+    found = method(observed, np.arange(n_rows) % 2)
+    assert np.all((found >= 0) & (found <= 1))
+    assert_allclose(found.sum(axis=1), 1)
+    assert rates_of(found).sum() < 1
+
+
+@pytest.mark.parametrize("method", [confident_learning, anchor_points])
+def test_exchanging_the_classes_exchanges_the_rates(method):
+    observed, labels, _ = draw(1000, (0.3, 0.1))
+    one, other = method(observed, labels), method(1 - observed, 1 - labels)
+    assert_allclose(one, other[::-1, ::-1], atol=1e-9)
+
+
+@pytest.mark.parametrize("method", [confident_learning, anchor_points, trusted_counting])
+def test_the_bootstrap_is_seeded_and_spreads_around_the_estimate(method):
+    observed, labels, _ = draw(400, (0.3, 0.1))
+
+    def draws(seed):
+        return bootstrap(method, observed, labels, np.random.RandomState(seed), n_draws=50)
+
+    found = draws(0)
+    assert found.shape == (50, 2, 2)
+    assert_allclose(found.sum(axis=2), 1)
+    np.testing.assert_array_equal(found, draws(0))
+    assert not np.array_equal(found, draws(1))
+    estimate = method(observed, labels)
+    assert np.all(np.abs(found.mean(axis=0) - estimate) < 4 * found.std(axis=0) + 1e-3)
+
+
+def test_the_bootstrap_keeps_the_numbers_of_both_labels():
+    def frequencies(observed, labels):
+        assert np.all((observed > 0.5) == labels)  # rows keep their labels
+        return np.bincount(labels)
+
+    labels = (np.arange(50) < 3).astype(int)
+    found = bootstrap(frequencies, labels * 0.8 + 0.1, labels, np.random.RandomState(0), 20)
+    np.testing.assert_array_equal(found, np.tile([47, 3], (20, 1)))
