@@ -113,6 +113,12 @@ def _covered(intervals: Any, job: Job) -> float:
     return float(np.mean((low - 1e-9 <= truth) & (truth <= high + 1e-9)))
 
 
+def _compared(results: Results, what: str) -> dict[str, None]:
+    """Names of the estimators of noise, or of the rankings, that share one forest."""
+    records = (record for job, record in results.items() if job.method == ESTIMATORS)
+    return dict.fromkeys(name for record in records for name in record[what])
+
+
 def noise_table(results: Results) -> str:
     """Mean absolute error of the flip rates of every estimator, and coverage of intervals."""
     readers: dict[str, tuple[str, Read]] = {}
@@ -121,13 +127,7 @@ def noise_table(results: Results) -> str:
             method,
             lambda job, record: _rate_error(record["rates"], job) if "rates" in record else None,
         )
-    names = dict.fromkeys(
-        name
-        for job, record in results.items()
-        if job.method == ESTIMATORS
-        for name in record["rates"]
-    )
-    for name in names:
+    for name in _compared(results, "rates"):
         readers[f"{name} (forest)"] = (
             ESTIMATORS,
             lambda job, record, name=name: _rate_error(record["rates"][name], job),  # type: ignore[misc]
@@ -163,13 +163,7 @@ def ranking_table(results: Results, measure: str) -> str:
     """How well wrong labels are ranked before right ones."""
     noisy = list(SETTINGS)[1:]
     readers: dict[str, tuple[str, Read]] = {m: (m, reader(measure)) for m in METHODS}
-    names = dict.fromkeys(
-        name
-        for job, record in results.items()
-        if job.method == ESTIMATORS
-        for name in record["rankings"]
-    )
-    for name in names:
+    for name in _compared(results, "rankings"):
         readers[f"{name} (forest)"] = (
             ESTIMATORS,
             lambda job, record, name=name: record["rankings"][name].get(measure),  # type: ignore[misc]

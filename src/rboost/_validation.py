@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import assert_all_finite, check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
@@ -84,6 +84,15 @@ def check_parameters(estimator: BaseEstimator, requirements: Requirements) -> No
             raise ValueError(
                 f"{name} of {type(estimator).__name__} must be {requirement}, not {value!r}."
             )
+
+
+def check_classifier(estimator: Any, example: str) -> None:
+    """Fail with one sentence when a parameter is not a classifier."""
+    is_instance = hasattr(estimator, "fit") and not isinstance(estimator, type)
+    if not is_instance or not is_classifier(estimator):
+        raise ValueError(
+            f"estimator must be a scikit-learn classifier such as {example}, not {estimator!r}."
+        )
 
 
 def check_binary_labels(y: Any, name: str = "y") -> tuple[NDArray[Any], Integers]:

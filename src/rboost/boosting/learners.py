@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import has_fit_parameter
 
 from rboost._typing import Floats
+from rboost._validation import check_classifier
 from rboost.boosting.sampling import SAMPLINGS
 from rboost.tables import Table
 
@@ -52,12 +53,7 @@ def check_sampling(
 
 def check_learner(estimator: Any, sampling: str, votes: str) -> None:
     """Fail with one sentence when the estimator cannot be boosted this way."""
-    is_instance = hasattr(estimator, "fit") and not isinstance(estimator, type)
-    if not is_instance or not is_classifier(estimator):
-        raise ValueError(
-            "estimator must be a scikit-learn classifier such as "
-            f"DecisionTreeClassifier(max_depth=1), not {estimator!r}."
-        )
+    check_classifier(estimator, "DecisionTreeClassifier(max_depth=1)")
     if sampling != "weights" and not has_fit_parameter(estimator, "sample_weight"):
         raise ValueError(
             f"{type(estimator).__name__} takes no sample_weight, which sampling={sampling!r} needs;"

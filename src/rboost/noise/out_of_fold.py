@@ -5,24 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from rboost._typing import Floats, Integers
+from rboost._validation import check_classifier
 from rboost.noise.platt import smoothed_log_odds
 
 
 def check_scorer(estimator: Any, sample_weight: Any) -> None:
     """Fail with one sentence when the estimator cannot give scores."""
-    is_instance = hasattr(estimator, "fit") and not isinstance(estimator, type)
-    if not is_instance or not is_classifier(estimator):
-        raise ValueError(
-            "estimator must be a scikit-learn classifier such as RandomForestClassifier(), "
-            f"not {estimator!r}."
-        )
+    check_classifier(estimator, "RandomForestClassifier()")
     if not any(hasattr(estimator, name) for name in ("predict_proba", "decision_function")):
         raise ValueError(
             f"{type(estimator).__name__} has neither predict_proba nor decision_function; "
