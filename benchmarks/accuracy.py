@@ -83,9 +83,10 @@ def parse(arguments: Sequence[str] | None = None) -> tuple[Options, Path, int]:
         choices = SUITES[given.suite] if name == "table" else known
         unknown = [value for value in names if value not in choices]
         if unknown:
-            parser.error(f"there is no {name} {unknown[0]!r}; choose from: {', '.join(choices)}")
-    if given.repeats < 1:
-        parser.error("--repeats must be at least 1")
+            known_names = ", ".join(map(repr, choices))
+            parser.error(f"there is no {name} {unknown[0]!r}; choose from: {known_names}")
+    if given.repeats < 1 or given.jobs < 1:
+        parser.error("--repeats and --jobs must be at least 1")
     options = Options(given.suite, tuple(datasets), tuple(methods), given.repeats, given.seed)
     return options, given.out, given.jobs
 

@@ -37,9 +37,28 @@ def calibration_error(probability, true):
     return np.abs(np.bincount(bins, probability - true)).sum() / len(true)
 
 
+# The checks have tables of random labels and of repeated rows.
+@pytest.mark.filterwarnings(
+    "ignore:Every training row is predicted as:UserWarning",
+    "ignore:.*rows of X repeat others:UserWarning",
+)
 @parametrize_with_checks([NoiseCalibratedClassifier(LogisticRegression(), cv=3, random_state=0)])
 def test_estimator_check(estimator, check):
     check(estimator)
+
+
+def test_a_single_class_for_all_rows_is_not_kept_silent(noisy_banana):
+    X, _, noisy, _ = noisy_banana
+    model = NoiseCalibratedClassifier(LogisticRegression(), random_state=0)
+    with pytest.warns(UserWarning, match="Every training row is predicted as"):
+        model.fit(0 * X, noisy)
+
+
+def test_copies_of_rows_are_warned_of(noisy_banana):
+    X, _, noisy, _ = noisy_banana
+    model = NoiseCalibratedClassifier(LogisticRegression(), random_state=0)
+    with pytest.warns(UserWarning, match="400 rows of X repeat others"):
+        model.fit(np.repeat(X, 2, axis=0), np.repeat(noisy, 2))
 
 
 @pytest.fixture(scope="module")

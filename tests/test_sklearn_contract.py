@@ -53,6 +53,7 @@ def expected_failures(estimator):
     # Some checks draw labels that have nothing to do with the features.
     "ignore:Every training row is predicted as:UserWarning",
     "ignore:No base learner was kept:UserWarning",
+    "ignore:.*rows of X repeat others:UserWarning",
 )
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
 def test_estimator_check(estimator, check):

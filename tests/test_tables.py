@@ -3,7 +3,14 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from rboost.tables import Table, join, training_table, trusted_table, weights_as_counts
+from rboost.tables import (
+    Table,
+    join,
+    training_table,
+    trusted_table,
+    warn_of_copies,
+    weights_as_counts,
+)
 
 X = np.arange(12.0).reshape(6, 2)
 Y = np.array(["a", "b", "a", "b", "b", "a"])
@@ -79,3 +86,12 @@ def test_weights_that_may_be_counts_are_left_alone():
     for weight in [np.ones(6), np.arange(1.0, 7.0)]:
         table = Table(X, np.ones(6), weight, np.zeros(6, dtype=bool))
         np.testing.assert_array_equal(weights_as_counts(table).sample_weight, weight)
+
+
+def test_copies_are_told_from_rows_that_happen_to_be_alike(rng):
+    few_kinds = rng.randint(3, size=(200, 2)).astype(float)
+    warn_of_copies(few_kinds, rng.randint(2, size=200))  # labels differ within a kind: no warning
+    warn_of_copies(rng.standard_normal((200, 2)), np.ones(200))
+    warn_of_copies(np.array([["a"], ["b"]] * 100), np.ones(200))
+    with pytest.warns(UserWarning, match="100 rows of X repeat others"):
+        warn_of_copies(np.tile(rng.standard_normal((100, 2)), (2, 1)), np.tile([0, 1], 100))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -21,7 +22,7 @@ from rboost.noise.out_of_fold import (
     platt_scores,
 )
 from rboost.noise.platt import fit_noise_aware_platt
-from rboost.tables import as_counts, check_trusted_labels, stack_rows
+from rboost.tables import as_counts, check_trusted_labels, stack_rows, warn_of_copies
 
 
 class NoiseCalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
@@ -54,7 +55,8 @@ class NoiseCalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
     noise_matrix_ : ndarray of shape (2, 2)
         The fixed or inferred noise matrix.
     noise_interval_ : ndarray of shape (2, 2, 2)
-        Lower and upper ends of intervals that hold its entries with probability .9.
+        Lower and upper ends of intervals that hold its entries with probability .9, where it was
+        inferred.
     label_issue_probability_ : ndarray of shape (n_samples,)
         How likely the label of each training row is to be wrong.
     n_features_in_ : int
@@ -134,6 +136,7 @@ class NoiseCalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
             weight = None
             if sample_weight is not None:
                 weight = as_counts(check_sample_weight(sample_weight, labels))
+            warn_of_copies(X, labels)
             n_observed = len(labels)
             trusted = check_trusted_labels(X_trusted, y_trusted, self.classes_)
             if trusted is not None:
@@ -152,12 +155,20 @@ class NoiseCalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
                 trusted=np.arange(len(labels)) >= n_observed, noise_matrix=fixed_noise,
             )  # fmt: skip
             self.noise_matrix_ = self._platt.noise_matrix
-            self.noise_interval_ = self._platt.interval()
+            if fixed_noise is None:
+                self.noise_interval_ = self._platt.interval()
             self.label_issue_probability_ = self._platt.issue_probability(
                 scores[:n_observed], labels[:n_observed]
             )
             weighted = {} if weight is None else {"sample_weight": weight}
             self.estimator_ = clone(self.estimator).fit(X, labels, **weighted)
+        predicted = np.unique(self.classes_[(self._platt.log_odds(scores) > 0).astype(np.intp)])
+        if len(predicted) == 1:
+            warnings.warn(
+                f"Every training row is predicted as {predicted.tolist()[0]!r}: the scores say too "
+                "little about the classes, or one is too rare; try another estimator or features.",
+                stacklevel=2,
+            )
         return self
 
     def decision_function(self, X: Any) -> Floats:
@@ -169,10 +180,10 @@ class NoiseCalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
 
     def _check_X(self, X: Any, reset: bool = False) -> None:
         """Remember or compare the columns; what is in them is the estimator's business."""
-        if getattr(X, "ndim", 2) == 1:
+        if isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "biuf":
             raise ValueError(
-                "X must have two dimensions, rows and columns. Reshape your data with "
-                "X.reshape(1, -1) if it is a single row."
+                "X must have two dimensions, rows and columns. Reshape your data: "
+                "X.reshape(-1, 1) for one column, X.reshape(1, -1) for one row."
             )
         validate_data(self, X, skip_check_array=True, reset=reset)
 

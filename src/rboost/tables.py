@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -124,6 +125,38 @@ def join(first: Table, second: Table | None) -> Table:
     )
 
 
+# Repeated rows are worth a warning from this many, and from this share of the table.
+MANY_COPIES, LARGE_SHARE = 20, 0.05
+
+
+def warn_of_copies(X: Any, labels: Any) -> None:
+    """Warn where rows are repeated with their labels, so that no row is really left out.
+
+    Repetitions of a few possible rows have labels of both kinds now and then. Copies never do.
+    """
+    if sparse.issparse(X):
+        return
+    try:
+        values = np.nan_to_num(np.asarray(X, dtype=np.float64))
+    except (TypeError, ValueError):
+        return  # text and categories are the estimator's business
+    if values.ndim != 2:
+        return
+    # Equal rows have equal sums of their values times numbers of no pattern.
+    keys = (values * np.random.RandomState(0).uniform(1, 2, values.shape[1])).sum(axis=1)
+    _, group, size = np.unique(keys, return_inverse=True, return_counts=True)
+    ones = np.bincount(group, np.asarray(labels) > 0)
+    n_copies = int((size - 1).sum())
+    is_pure = np.all((ones == 0) | (ones == size))
+    if n_copies >= max(MANY_COPIES, LARGE_SHARE * len(keys)) and is_pure:
+        warnings.warn(
+            f"{n_copies} rows of X repeat others, always with the same label. If they are copies, "
+            "a wrong label confirms itself and the noise is underestimated: pass each row once, "
+            "with sample_weight.",
+            stacklevel=3,
+        )
+
+
 def stack_rows(first: Any, second: Any) -> Any:
     """Put the rows of two arrays, sparse matrices or data frames of one kind under each other."""
     if sparse.issparse(first):
@@ -139,9 +172,14 @@ def stack_rows(first: Any, second: Any) -> Any:
                 f"X_trusted must have the columns of X, {columns}, but has {list(second.columns)}."
             )
         return sys.modules[module].concat([first, second[columns]])
-    if sparse.issparse(second):
-        second = second.toarray()
-    return np.concatenate([np.asarray(first), np.asarray(second)])
+    first = np.asarray(first)
+    second = second.toarray() if sparse.issparse(second) else np.asarray(second)
+    if first.shape[1:] != second.shape[1:]:
+        raise ValueError(
+            f"X_trusted must have the columns of X: its rows have the shape {second.shape[1:]}, "
+            f"those of X {first.shape[1:]}."
+        )
+    return np.concatenate([first, second])
 
 
 def _signed(encoded: Integers) -> Floats:

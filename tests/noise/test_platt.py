@@ -424,3 +424,12 @@ def test_smoothed_log_odds_can_be_undone(probability, prevalence):
     assert_allclose(probability_of(log_odds, prevalence), probability, atol=1e-12)
     mirrored = smoothed_log_odds(np.array([1 - probability]), 1 - prevalence)
     assert_allclose(log_odds, -mirrored, atol=1e-9)
+
+
+@pytest.mark.parametrize("far", [1e3, 1e6, 1e12])
+def test_one_score_far_beyond_the_others_changes_little(far):
+    scores, labels, _ = draw(1000, (0.3, 0.0))
+    one = fit_noise_aware_platt(scores, labels)
+    other = fit_noise_aware_platt(np.append(scores, far), np.append(labels, 1))
+    assert_allclose(other.noise_matrix, one.noise_matrix, atol=0.05)
+    assert_allclose(other(GRID), one(GRID), atol=0.1)

@@ -38,7 +38,14 @@ from rboost.losses import MIXINGS
 from rboost.noise import symmetric
 from rboost.noise.matrix import check_noise_parameter
 from rboost.progress import track
-from rboost.tables import Table, join, training_table, trusted_table, weights_as_counts
+from rboost.tables import (
+    Table,
+    join,
+    training_table,
+    trusted_table,
+    warn_of_copies,
+    weights_as_counts,
+)
 
 # Where the paper's estimation of the flip rates starts; it does not say. It must not be 0, which
 # the multiplicative updates never leave. Inference starts from labels that are all right.
@@ -279,6 +286,7 @@ class RBoostClassifier(AdditiveClassifier):
                 X_trusted, y_trusted, classes, self._check_X, both_classes=not self.out_of_bag
             )
             if self.out_of_bag:
+                warn_of_copies(train.X, train.labels)
                 train, trusted = join(train, trusted), None
             noise_name = "estimate" if fixed_noise is None else fixed_noise.tolist()
             fitted_on = (len(train.labels), classes.tolist(), noise_name, bool(self.out_of_bag))

@@ -33,7 +33,7 @@ from rboost.noise.out_of_fold import (
     platt_scores,
 )
 from rboost.noise.platt import fit_noise_aware_platt
-from rboost.tables import check_trusted_labels, stack_rows
+from rboost.tables import check_trusted_labels, stack_rows, warn_of_copies
 
 COUNTING = {"confident learning": confident_learning, "anchor points": anchor_points}
 METHODS = ("noise-aware", *COUNTING, "trusted counting")
@@ -156,6 +156,7 @@ def estimate_noise_matrix(
     check_scorer(estimator, None)
     classes, labels = check_binary_labels(y)
     check_consistent_length(X, labels)
+    warn_of_copies(X, labels)
     trusted = check_trusted_labels(X_trusted, y_trusted, classes)
     options = {"cv": cv, "random_state": random, "n_jobs": n_jobs}
     if method == "noise-aware":

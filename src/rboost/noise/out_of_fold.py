@@ -91,4 +91,9 @@ def out_of_fold_outputs(
     found = Parallel(n_jobs=n_jobs)(delayed(outputs_of)(train, test) for train, test in splits)
     outputs = np.empty(len(classes))
     outputs[tested] = np.concatenate(found)
+    if not np.isfinite(outputs).all():
+        raise ValueError(
+            f"{type(estimator).__name__} gave scores that are not finite; scale the features, or "
+            "use another estimator."
+        )
     return outputs

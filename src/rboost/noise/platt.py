@@ -35,6 +35,8 @@ LARGEST_SUM = 0.98
 # A class that is said not to flip may do so up to this rate, but hardly: rates are the cube of a
 # uniform number, which prefers small ones.
 RARE = 0.05
+# Scores farther from the median than this many times their 5 % to 95 % range are moved there.
+FAR = 10.0
 # Rows for which every noise matrix of the grid is evaluated at a time.
 BLOCK_ROWS = 4096
 # A point this many nats less likely than the best one is left out.
@@ -252,6 +254,9 @@ def fit_noise_aware_platt(
            [0. , 1. ]])
     """
     score, label, weight, trust = _check_rows(scores, labels, sample_weight, trusted)
+    low, middle, high = np.quantile(score, [0.05, 0.5, 0.95])
+    if high > low:  # a score far beyond all others says no more than one that is just beyond
+        score = np.clip(score, middle - FAR * (high - low), middle + FAR * (high - low))
     center = weight @ score / weight.sum()
     spread = float(np.sqrt(weight @ (score - center) ** 2 / weight.sum()))
     if spread <= 1e-12 * max(1.0, abs(center)):  # constant scores: only the offset means anything
