@@ -137,13 +137,14 @@ def warn_of_copies(X: Any, labels: Any) -> None:
     if sparse.issparse(X):
         return
     try:
-        values = np.nan_to_num(np.asarray(X, dtype=np.float64))
+        values = np.nan_to_num(np.asarray(X, dtype=np.float64), posinf=0, neginf=0)
     except (TypeError, ValueError):
         return  # text and categories are the estimator's business
     if values.ndim != 2:
         return
     # Equal rows have equal sums of their values times numbers of no pattern.
-    keys = (values * np.random.RandomState(0).uniform(1, 2, values.shape[1])).sum(axis=1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        keys = (values * np.random.RandomState(0).uniform(0.5, 1, values.shape[1])).sum(axis=1)
     _, group, size = np.unique(keys, return_inverse=True, return_counts=True)
     ones = np.bincount(group, np.asarray(labels) > 0)
     n_copies = int((size - 1).sum())

@@ -118,10 +118,10 @@ def test_more_methods_can_be_added_to_a_run(tmp_path, forest_only):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (["--datasets", "Iris"], "there is no table 'Iris'; choose from: Banana"),
+        (["--datasets", "Iris"], "there is no table 'Iris'; choose from: 'Banana'"),
         (["--suite", "development", "--datasets", "Banana"], "there is no table 'Banana'"),
-        (["--methods", "guess"], "there is no method 'guess'; choose from: rBoost"),
-        (["--repeats", "0"], "--repeats must be at least 1"),
+        (["--methods", "guess"], "there is no method 'guess'; choose from: 'rBoost'"),
+        (["--repeats", "0"], "--repeats and --jobs must be at least 1"),
         (["--suite", "other"], "invalid choice: 'other'"),
     ],
     ids=str,

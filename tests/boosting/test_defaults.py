@@ -248,7 +248,12 @@ EDGE_CASES = {
 }
 
 
-@pytest.mark.filterwarnings(ONE_CLASS, NO_LEARNER)
+def test_copied_rows_are_warned_of():
+    with pytest.warns(UserWarning, match="rows of X repeat others"):
+        RBoostClassifier(n_estimators=5, random_state=0).fit(*duplicated_banana())
+
+
+@pytest.mark.filterwarnings(ONE_CLASS, NO_LEARNER, "ignore:.*rows of X repeat others")
 @pytest.mark.parametrize("case", EDGE_CASES)
 def test_edge_cases_stay_finite(case):
     X, y = EDGE_CASES[case]()

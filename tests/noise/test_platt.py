@@ -70,11 +70,8 @@ def from_the_prior(random):
     """Rates as one of the structures has them."""
     mass = np.array([structure.mass for structure in STRUCTURES])
     structure = STRUCTURES[random.choice(len(STRUCTURES), p=mass / mass.sum())]
-    try:
-        rates = structure.rates(random.uniform(size=(1, 1)))
-    except IndexError:  # it has two free numbers
-        rates = structure.rates(random.uniform(size=(1, 2)))
-    return LARGEST_SUM * rates[0]
+    free = random.uniform(size=(1, len(structure.n_points)))
+    return LARGEST_SUM * structure.rates(free)[0]
 
 
 def any_line(random):
