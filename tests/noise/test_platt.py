@@ -8,14 +8,9 @@ from scipy.special import expit, logit
 from rboost.calibration import CALIBRATIONS
 from rboost.noise import platt
 from rboost.noise.matrix import rates_of, with_rates
-from rboost.noise.platt import (
-    LARGEST_SUM,
-    STRUCTURES,
-    fit_noise_aware_platt,
-    probability_of,
-    smoothed_log_odds,
-)
+from rboost.noise.platt import fit_noise_aware_platt, probability_of, smoothed_log_odds
 from rboost.noise.sigmoid import MAX_BINS
+from rboost.noise.structures import LARGEST_SUM, STRUCTURES
 from tests.strategies import noise_matrices
 
 GRID = np.linspace(-6, 6, 41)

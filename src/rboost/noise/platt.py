@@ -6,9 +6,9 @@ labels as well as right ones. The true class follows a sigmoid, so the observed 
     p(ỹ = 1 | s) = γ01 + (1 − γ01 − γ10)·σ(a·s + b),
 
 eq. (3) with the single feature s. On a few hundred rows noise and overlap of the classes look much
-alike, and the likelihood is flat: its maximum overshoots. So nothing is maximised but everything
-averaged over: each noise matrix of a grid counts by its evidence, the likelihood integrated over a
-and b, and by how plausible its structure is beforehand (``STRUCTURES``).
+alike, and the likelihood is flat: its maximum overshoots. So the rates are averaged over: each noise
+matrix of a grid counts by its evidence, the likelihood integrated over a and b, and by how plausible
+its kind is beforehand (:mod:`rboost.noise.structures`). Each keeps its best a and b.
 
 Shapes: ``rates`` (n_points, 2) holds γ01 and γ10 of each point of the grid, ``lines`` (n_points, 2)
 slope and offset. Labels are 0 or 1.
@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,69 +27,13 @@ from sklearn.utils import gen_batches
 
 from rboost._typing import Floats
 from rboost.noise.matrix import check_noise_matrix, rates_of, with_rates
-from rboost.noise.sigmoid import Counts, count_labels, fit_lines
+from rboost.noise.sigmoid import count_labels, fit_lines
+from rboost.noise.structures import NEGLIGIBLE, STRUCTURES, Grid, explore
 
-# γ01 + γ10 stays below this; at 1 the labels would say nothing.
-LARGEST_SUM = 0.98
-# A class that is said not to flip may do so up to this rate, but hardly: rates are the cube of a
-# uniform number, which prefers small ones.
-RARE = 0.05
 # Scores farther from the median than this many times their 5 % to 95 % range are moved there.
 FAR = 10.0
 # Rows for which every noise matrix of the grid is evaluated at a time.
 BLOCK_ROWS = 4096
-# A point this many nats less likely than the best one is left out.
-NEGLIGIBLE = 8.0
-
-
-class Structure(NamedTuple):
-    """A family of noise matrices: its prior probability, and its rates from numbers in [0, 1].
-
-    ``n_points`` is how many points the grid has in each of these numbers.
-    """
-
-    mass: float
-    n_points: tuple[int, ...]
-    rates: Callable[[Floats], Floats]
-
-
-def _any_rates(free: Floats) -> Floats:
-    """Uniform over the triangle γ01, γ10 ≥ 0, γ01 + γ10 ≤ 1."""
-    total = np.sqrt(free[:, 0])
-    return np.column_stack([total * free[:, 1], total * (1 - free[:, 1])])
-
-
-def _hardly_any(free: Floats) -> Floats:
-    """Two rates that are nearly 0."""
-    return RARE * free**3
-
-
-def _mostly_one(free: Floats) -> Floats:
-    """A rate of any size beside one that is nearly 0."""
-    rate = free[:, 0]
-    return np.column_stack([rate, np.minimum(RARE * free[:, 1] ** 3, 1 - rate)])
-
-
-# Noise is mostly of one kind: errors of both classes alike, of one class, or hardly any. Each of
-# these gets as much belief as data can overrule, any pair of rates gets the rest.
-STRUCTURES = (
-    Structure(0.1, (4, 4), _hardly_any),
-    Structure(0.6, (32,), lambda free: free * [0.5, 0.5]),
-    Structure(0.1, (32, 4), _mostly_one),
-    Structure(0.1, (32, 4), lambda free: _mostly_one(free)[:, ::-1]),
-    Structure(0.1, (16, 16), _any_rates),
-)
-
-
-@dataclass(frozen=True)
-class _Grid:
-    """Points with their lines, the corners of the cells they stand for, and log weights."""
-
-    rates: Floats
-    lowest: Floats
-    highest: Floats
-    lines: Floats
-    log_weights: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,12 +206,12 @@ def fit_noise_aware_platt(
         spread = 1.0
     counts = count_labels((score - center) / spread, label, weight, trust)
     if noise_matrix is None:
-        grids = [_explore(structure, counts) for structure in STRUCTURES]
-        grid = _Grid(*(np.concatenate([getattr(g, name) for g in grids]) for name in _FIELDS))
+        grids = [explore(structure, counts) for structure in STRUCTURES]
+        grid = Grid(*(np.concatenate(parts) for parts in zip(*grids, strict=True)))
     else:
         rates = rates_of(check_noise_matrix(noise_matrix, n_classes=2))[np.newaxis]
         lines, _ = fit_lines(counts, rates)
-        grid = _Grid(rates, rates, rates, lines, np.zeros(1))
+        grid = Grid(rates, rates, rates, lines, np.zeros(1))
     kept = grid.log_weights > grid.log_weights.max() - NEGLIGIBLE
     weights = np.exp(grid.log_weights[kept] - logsumexp(grid.log_weights[kept]))
     slopes = grid.lines[kept, 0] / spread
@@ -276,9 +219,6 @@ def fit_noise_aware_platt(
     return NoiseAwarePlatt(
         grid.rates[kept], grid.lowest[kept], grid.highest[kept], slopes, offsets, weights
     )
-
-
-_FIELDS = ("rates", "lowest", "highest", "lines", "log_weights")
 
 
 def _check_rows(
@@ -300,30 +240,6 @@ def _check_rows(
     if np.any(weight < 0) or not 0 < weight.sum() < np.inf:
         raise ValueError("sample_weight must not be negative and must not be 0 for every row.")
     return score, label, weight, trust
-
-
-def _explore(structure: Structure, counts: Counts) -> _Grid:
-    """Grid the noise matrices of a structure, finer and finer where they are likely."""
-    n_points = np.array(structure.n_points)
-    low, high = np.zeros(len(n_points)), np.ones(len(n_points))
-    while True:
-        half = (high - low) / n_points / 2
-        axes = [a + h * np.arange(1, 2 * n, 2) for a, h, n in zip(low, half, n_points, strict=True)]
-        free = np.column_stack([axis.ravel() for axis in np.meshgrid(*axes)])
-        rates = LARGEST_SUM * structure.rates(free)
-        lines, evidence = fit_lines(counts, rates)
-        volume = np.prod(high - low) / len(free)
-        likely = free[evidence > evidence.max() - NEGLIGIBLE]
-        # Two cells more on each side: a peak between two points must not be left out.
-        new_low = np.maximum(likely.min(axis=0) - 5 * half, 0)
-        new_high = np.minimum(likely.max(axis=0) + 5 * half, 1)
-        if np.prod(new_high - new_low) > 0.5 * np.prod(high - low):
-            signs = np.stack(np.meshgrid(*[[-1.0, 1.0]] * len(n_points)), -1)
-            corners = [free + sign * half for sign in signs.reshape(-1, len(n_points))]
-            cells = LARGEST_SUM * np.stack([structure.rates(np.clip(c, 0, 1)) for c in corners])
-            log_weights = evidence + np.log(structure.mass * volume)
-            return _Grid(rates, cells.min(axis=0), cells.max(axis=0), lines, log_weights)
-        low, high = new_low, new_high
 
 
 def _shortest(low: Floats, high: Floats, weights: Floats, level: float) -> tuple[float, float]:

@@ -1,0 +1,96 @@
+"""What kinds of noise there may be beforehand, and a grid of noise matrices of each kind.
+
+Shapes: ``free`` (n_points, n_free) holds numbers in [0, 1] that a kind has to choose, ``rates``
+(n_points, 2) the γ01 and γ10 that they stand for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from rboost._typing import Floats
+from rboost.noise.sigmoid import Counts, fit_lines
+
+# γ01 + γ10 stays below this; at 1 the labels would say nothing.
+LARGEST_SUM = 0.98
+# A class that is said not to flip may do so up to this rate, but hardly: rates are the cube of a
+# uniform number, which prefers small ones.
+RARE = 0.05
+# A point this many nats less likely than the best one is left out.
+NEGLIGIBLE = 8.0
+
+
+class Structure(NamedTuple):
+    """A family of noise matrices: its prior probability, and its rates from numbers in [0, 1].
+
+    ``n_points`` is how many points the grid has in each of these numbers.
+    """
+
+    mass: float
+    n_points: tuple[int, ...]
+    rates: Callable[[Floats], Floats]
+
+
+def _any_rates(free: Floats) -> Floats:
+    """Uniform over the triangle γ01, γ10 ≥ 0, γ01 + γ10 ≤ 1."""
+    total = np.sqrt(free[:, 0])
+    return np.column_stack([total * free[:, 1], total * (1 - free[:, 1])])
+
+
+def _hardly_any(free: Floats) -> Floats:
+    """Two rates that are nearly 0."""
+    return RARE * free**3
+
+
+def _mostly_one(free: Floats) -> Floats:
+    """A rate of any size beside one that is nearly 0."""
+    rate = free[:, 0]
+    return np.column_stack([rate, np.minimum(RARE * free[:, 1] ** 3, 1 - rate)])
+
+
+# Noise is mostly of one kind: errors of both classes alike, of one class, or hardly any. Each of
+# these gets as much belief as data can overrule, any pair of rates gets the rest.
+STRUCTURES = (
+    Structure(0.1, (4, 4), _hardly_any),
+    Structure(0.6, (32,), lambda free: free * [0.5, 0.5]),
+    Structure(0.1, (32, 4), _mostly_one),
+    Structure(0.1, (32, 4), lambda free: _mostly_one(free)[:, ::-1]),
+    Structure(0.1, (16, 16), _any_rates),
+)
+
+
+class Grid(NamedTuple):
+    """Points with their lines, the corners of the cells they stand for, and log weights."""
+
+    rates: Floats
+    lowest: Floats
+    highest: Floats
+    lines: Floats
+    log_weights: Floats
+
+
+def explore(structure: Structure, counts: Counts) -> Grid:
+    """Grid the noise matrices of a structure, finer and finer where they are likely."""
+    n_points = np.array(structure.n_points)
+    low, high = np.zeros(len(n_points)), np.ones(len(n_points))
+    while True:
+        half = (high - low) / n_points / 2
+        axes = [a + h * np.arange(1, 2 * n, 2) for a, h, n in zip(low, half, n_points, strict=True)]
+        free = np.column_stack([axis.ravel() for axis in np.meshgrid(*axes)])
+        rates = LARGEST_SUM * structure.rates(free)
+        lines, evidence = fit_lines(counts, rates)
+        volume = np.prod(high - low) / len(free)
+        likely = free[evidence > evidence.max() - NEGLIGIBLE]
+        # Two cells more on each side: a peak between two points must not be left out.
+        new_low = np.maximum(likely.min(axis=0) - 5 * half, 0)
+        new_high = np.minimum(likely.max(axis=0) + 5 * half, 1)
+        if np.prod(new_high - new_low) > 0.5 * np.prod(high - low):
+            signs = np.stack(np.meshgrid(*[[-1.0, 1.0]] * len(n_points)), -1)
+            corners = [free + sign * half for sign in signs.reshape(-1, len(n_points))]
+            cells = LARGEST_SUM * np.stack([structure.rates(np.clip(c, 0, 1)) for c in corners])
+            log_weights = evidence + np.log(structure.mass * volume)
+            return Grid(rates, cells.min(axis=0), cells.max(axis=0), lines, log_weights)
+        low, high = new_low, new_high
