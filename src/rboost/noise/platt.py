@@ -6,9 +6,9 @@ labels as well as right ones. The true class follows a sigmoid, so the observed 
     p(ỹ = 1 | s) = γ01 + (1 − γ01 − γ10)·σ(a·s + b),
 
 eq. (3) with the single feature s. On a few hundred rows noise and overlap of the classes look much
-alike, and the likelihood is flat: its maximum overshoots. So the rates are averaged over: each noise
-matrix of a grid counts by its evidence, the likelihood integrated over a and b, and by how plausible
-its kind is beforehand (:mod:`rboost.noise.structures`). Each keeps its best a and b.
+alike, and the likelihood is flat: its maximum overshoots. So the rates are averaged over: each
+noise matrix of a grid counts by its evidence, the likelihood integrated over a and b, and by how
+plausible its kind is beforehand (:mod:`rboost.noise.structures`). Each keeps its best a and b.
 
 Shapes: ``rates`` (n_points, 2) holds γ01 and γ10 of each point of the grid, ``lines`` (n_points, 2)
 slope and offset. Labels are 0 or 1.
