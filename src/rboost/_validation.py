@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import numbers
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -182,6 +183,17 @@ def check_sample_weight(sample_weight: ArrayLike | None, encoded_labels: Integer
             "each class a positive weight."
         )
     return weight
+
+
+def warn_of_one_class(predicted: NDArray[Any], remedy: str, stacklevel: int) -> None:
+    """Warn when the training rows are all predicted as the same class."""
+    found = np.unique(predicted)
+    if len(found) == 1:
+        warnings.warn(
+            f"Every training row is predicted as {found.tolist()[0]!r}: the features say too "
+            f"little about the classes, or one is too rare; {remedy}",
+            stacklevel=stacklevel,
+        )
 
 
 @contextlib.contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +12,12 @@ from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from rboost._typing import Floats
-from rboost._validation import all_or_nothing, check_binary_labels, check_sample_weight
+from rboost._validation import (
+    all_or_nothing,
+    check_binary_labels,
+    check_sample_weight,
+    warn_of_one_class,
+)
 from rboost.noise.matrix import check_noise_parameter
 from rboost.noise.out_of_fold import (
     check_scorer,
@@ -162,13 +166,8 @@ class NoiseCalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
             )
             weighted = {} if weight is None else {"sample_weight": weight}
             self.estimator_ = clone(self.estimator).fit(X, labels, **weighted)
-        predicted = np.unique(self.classes_[(self._platt.log_odds(scores) > 0).astype(np.intp)])
-        if len(predicted) == 1:
-            warnings.warn(
-                f"Every training row is predicted as {predicted.tolist()[0]!r}: the scores say too "
-                "little about the classes, or one is too rare; try another estimator or features.",
-                stacklevel=2,
-            )
+        predicted = self.classes_[(self._platt.log_odds(scores) > 0).astype(np.intp)]
+        warn_of_one_class(predicted, "try another estimator or other features.", stacklevel=3)
         return self
 
     def decision_function(self, X: Any) -> Floats:

@@ -24,6 +24,7 @@ from rboost._validation import (
     check_binary_labels,
     check_labels,
     check_parameters,
+    warn_of_one_class,
 )
 from rboost.boosting.additive import AdditiveClassifier
 from rboost.boosting.decisions import decide_by_sign, decide_by_votes
@@ -262,7 +263,7 @@ class RBoostClassifier(AdditiveClassifier):
             them and not on X, which also repairs the "paper" estimate of the noise matrix
             (section 4.3).
         y_trusted : array-like of shape (n_trusted,), default=None
-            Their labels, of both classes.
+            Their labels; without ``out_of_bag``, of both classes.
 
         Returns
         -------
@@ -343,13 +344,7 @@ class RBoostClassifier(AdditiveClassifier):
             )
         elif self.out_of_bag:
             decisions = self._decision_rule(self._state.scores, self._decision_rule.total_step or 1)
-            predicted = np.unique(self._to_classes(decisions))
-            if len(predicted) == 1:
-                warnings.warn(
-                    f"Every training row is predicted as {predicted.tolist()[0]!r}: the features "
-                    f"say too little about the classes, or one is too rare; {remedy}",
-                    stacklevel=3,
-                )
+            warn_of_one_class(self._to_classes(decisions), remedy, stacklevel=4)
 
     def _check_resumed(self, fitted_on: tuple[Any, ...]) -> None:
         """Fail when a fit that is to be continued cannot be."""
