@@ -1,0 +1,154 @@
+// Vectors of the width that the instruction set has, and the functions the kernels need on them.
+//
+// Each translation unit that includes this is compiled once per instruction set; everything here has
+// internal linkage, so that no function compiled for one processor is ever used on another.
+#pragma once
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int BYTES = 64;
+#elif defined(__AVX2__)
+constexpr int BYTES = 32;
+#else
+constexpr int BYTES = 16;
+#endif
+constexpr int LANES = BYTES / 4;  // float32 numbers in a vector
+constexpr int HALF = LANES / 2;   // float64 numbers in a vector
+
+typedef float Floats __attribute__((vector_size(BYTES)));
+typedef double Doubles __attribute__((vector_size(BYTES)));
+typedef int32_t Ints __attribute__((vector_size(BYTES)));
+typedef int64_t Longs __attribute__((vector_size(BYTES)));
+typedef float HalfFloats __attribute__((vector_size(BYTES / 2)));
+
+#define INLINE inline __attribute__((always_inline))
+
+template <class Vector, class T>
+INLINE Vector load(const T* from) {
+    Vector v;
+    std::memcpy(&v, from, sizeof v);
+    return v;
+}
+template <class Vector, class T>
+INLINE void store(T* to, Vector v) {
+    std::memcpy(to, &v, sizeof v);
+}
+INLINE Floats floats(float x) { return Floats{} + x; }
+INLINE Doubles doubles(double x) { return Doubles{} + x; }
+
+template <class V, int... I>
+INLINE HalfFloats half_of(V v, std::integer_sequence<int, I...>, int) {
+    return __builtin_shufflevector(v, v, I...);
+}
+INLINE Doubles low_doubles(Floats v) {
+    HalfFloats h;
+    std::memcpy(&h, &v, sizeof h);
+    return __builtin_convertvector(h, Doubles);
+}
+INLINE Doubles high_doubles(Floats v) {
+    HalfFloats h;
+    std::memcpy(&h, reinterpret_cast<const char*>(&v) + sizeof h, sizeof h);
+    return __builtin_convertvector(h, Doubles);
+}
+INLINE Floats join(Doubles low, Doubles high) {
+    HalfFloats parts[2] = {__builtin_convertvector(low, HalfFloats),
+                           __builtin_convertvector(high, HalfFloats)};
+    Floats v;
+    std::memcpy(&v, parts, sizeof v);
+    return v;
+}
+
+template <class V>
+INLINE V smaller(V a, V b) { return a < b ? a : b; }
+template <class V>
+INLINE V larger(V a, V b) { return a > b ? a : b; }
+
+INLINE double sum(Doubles v) {
+    double total = 0;
+    for (int l = 0; l < HALF; ++l) total += v[l];
+    return total;
+}
+
+// e^x with a relative error below 2e-16 times a few; 0 below -708, e^709 above 709.
+INLINE Doubles exponential(Doubles x) {
+    const Doubles clipped = smaller(larger(x, doubles(-708.0)), doubles(709.0));
+    const Doubles shifter = doubles(6755399441055744.0);  // 1.5 * 2^52: adding it rounds to integers
+    const Doubles shifted = clipped * 1.4426950408889634074 + shifter;
+    const Doubles n = shifted - shifter;
+    const Doubles r = (clipped - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10;
+    Doubles p = doubles(2.08767569878681e-09);  // 1/12!
+    p = p * r + 2.505210838544172e-08;
+    p = p * r + 2.755731922398589e-07;
+    p = p * r + 2.755731922398589e-06;
+    p = p * r + 2.480158730158730e-05;
+    p = p * r + 1.984126984126984e-04;
+    p = p * r + 1.388888888888889e-03;
+    p = p * r + 8.333333333333333e-03;
+    p = p * r + 4.166666666666666e-02;
+    p = p * r + 1.666666666666667e-01;
+    p = p * r + 0.5;
+    p = p * r + 1.0;
+    p = p * r + 1.0;
+    Longs bits;
+    std::memcpy(&bits, &shifted, sizeof bits);
+    bits = (bits + 1023) << 52;  // the low bits of the shifted number are the integer n
+    Doubles scale;
+    std::memcpy(&scale, &bits, sizeof scale);
+    const Doubles result = p * scale;
+    return x < doubles(-708.0) ? doubles(0.0) : result;
+}
+
+INLINE Floats exponential(Floats x) {
+    const Floats clipped = smaller(larger(x, floats(-87.0f)), floats(88.0f));
+    const Floats shifter = floats(12582912.0f);  // 1.5 * 2^23
+    const Floats shifted = clipped * 1.44269504f + shifter;
+    const Floats n = shifted - shifter;
+    const Floats r = (clipped - n * 0.693359375f) - n * -2.12194440e-4f;
+    Floats p = floats(1.9875691500e-4f);
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    p = p * r * r + r + 1.0f;
+    Ints bits;
+    std::memcpy(&bits, &shifted, sizeof bits);
+    bits = (bits + 127) << 23;
+    Floats scale;
+    std::memcpy(&scale, &bits, sizeof scale);
+    return p * scale;
+}
+
+// log x for normal positive x, error below 1e-15 relative to max(1, |log x|).
+INLINE Doubles logarithm(Doubles x) {
+    Longs bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    // Split x = m * 2^e with m in [sqrt(1/2), sqrt(2)).
+    const Longs shifted = bits - 0x3fe6a09e667f3bcdLL;
+    const Longs exponent = shifted >> 52;
+    const Longs mantissa = bits - (exponent << 52);
+    Doubles m;
+    std::memcpy(&m, &mantissa, sizeof m);
+    const Doubles e = __builtin_convertvector(exponent, Doubles);
+    // log m = 2 artanh s with s = (m - 1) / (m + 1), |s| < 0.1716
+    const Doubles s = (m - 1.0) / (m + 1.0);
+    const Doubles z = s * s;
+    Doubles p = doubles(1.0 / 21);
+    p = p * z + 1.0 / 19;
+    p = p * z + 1.0 / 17;
+    p = p * z + 1.0 / 15;
+    p = p * z + 1.0 / 13;
+    p = p * z + 1.0 / 11;
+    p = p * z + 1.0 / 9;
+    p = p * z + 1.0 / 7;
+    p = p * z + 1.0 / 5;
+    p = p * z + 1.0 / 3;
+    const Doubles log_m = 2.0 * s + 2.0 * s * z * p;
+    return e * 6.93147180369123816490e-01 + (log_m + e * 1.90821492927058770002e-10);
+}
+
+}  // namespace
