@@ -6,6 +6,9 @@
 #include <cstdint>
 #include <cstring>
 #include <utility>
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
 
 namespace {
 
@@ -40,32 +43,59 @@ INLINE void store(T* to, Vector v) {
 INLINE Floats floats(float x) { return Floats{} + x; }
 INLINE Doubles doubles(double x) { return Doubles{} + x; }
 
-template <class V, int... I>
-INLINE HalfFloats half_of(V v, std::integer_sequence<int, I...>, int) {
-    return __builtin_shufflevector(v, v, I...);
+template <int FIRST, int... I>
+INLINE HalfFloats half_from(Floats v, std::integer_sequence<int, I...>) {
+    return __builtin_shufflevector(v, v, (FIRST + I)...);
 }
 INLINE Doubles low_doubles(Floats v) {
-    HalfFloats h;
-    std::memcpy(&h, &v, sizeof h);
-    return __builtin_convertvector(h, Doubles);
+    return __builtin_convertvector(half_from<0>(v, std::make_integer_sequence<int, HALF>{}), Doubles);
 }
 INLINE Doubles high_doubles(Floats v) {
-    HalfFloats h;
-    std::memcpy(&h, reinterpret_cast<const char*>(&v) + sizeof h, sizeof h);
-    return __builtin_convertvector(h, Doubles);
+    return __builtin_convertvector(half_from<HALF>(v, std::make_integer_sequence<int, HALF>{}),
+                                   Doubles);
+}
+template <int... I>
+INLINE Floats join_halves(HalfFloats low, HalfFloats high, std::integer_sequence<int, I...>) {
+    return __builtin_shufflevector(low, high, I...);
 }
 INLINE Floats join(Doubles low, Doubles high) {
-    HalfFloats parts[2] = {__builtin_convertvector(low, HalfFloats),
-                           __builtin_convertvector(high, HalfFloats)};
-    Floats v;
-    std::memcpy(&v, parts, sizeof v);
-    return v;
+    return join_halves(__builtin_convertvector(low, HalfFloats),
+                       __builtin_convertvector(high, HalfFloats),
+                       std::make_integer_sequence<int, LANES>{});
 }
 
+// The second where the numbers do not compare. Compilers do not find these instructions themselves,
+// nor those that widen bytes.
+#if defined(__AVX512F__)
+INLINE Floats smaller(Floats a, Floats b) { return _mm512_min_ps(a, b); }
+INLINE Floats larger(Floats a, Floats b) { return _mm512_max_ps(a, b); }
+INLINE Doubles smaller(Doubles a, Doubles b) { return _mm512_min_pd(a, b); }
+INLINE Doubles larger(Doubles a, Doubles b) { return _mm512_max_pd(a, b); }
+INLINE Ints widened(const uint8_t* bytes) {
+    return (Ints)_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i*)bytes));
+}
+#elif defined(__AVX2__)
+INLINE Floats smaller(Floats a, Floats b) { return _mm256_min_ps(a, b); }
+INLINE Floats larger(Floats a, Floats b) { return _mm256_max_ps(a, b); }
+INLINE Doubles smaller(Doubles a, Doubles b) { return _mm256_min_pd(a, b); }
+INLINE Doubles larger(Doubles a, Doubles b) { return _mm256_max_pd(a, b); }
+INLINE Ints widened(const uint8_t* bytes) {
+    return (Ints)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i*)bytes));
+}
+#else
 template <class V>
 INLINE V smaller(V a, V b) { return a < b ? a : b; }
 template <class V>
 INLINE V larger(V a, V b) { return a > b ? a : b; }
+INLINE Ints widened(const uint8_t* bytes) { return Ints{bytes[0], bytes[1], bytes[2], bytes[3]}; }
+#endif
+INLINE Floats magnitude(Floats v) {
+    Ints bits;
+    std::memcpy(&bits, &v, sizeof bits);
+    bits &= 0x7fffffff;
+    std::memcpy(&v, &bits, sizeof v);
+    return v;
+}
 
 INLINE double sum(Doubles v) {
     double total = 0;
@@ -149,6 +179,95 @@ INLINE Doubles logarithm(Doubles x) {
     p = p * z + 1.0 / 3;
     const Doubles log_m = 2.0 * s + 2.0 * s * z * p;
     return e * 6.93147180369123816490e-01 + (log_m + e * 1.90821492927058770002e-10);
+}
+
+INLINE Floats logarithm(Floats x) {
+    Ints bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    const Ints exponent = (bits - 0x3f3504f3) >> 23;
+    const Ints mantissa = bits - (exponent << 23);
+    Floats m;
+    std::memcpy(&m, &mantissa, sizeof m);
+    const Floats e = __builtin_convertvector(exponent, Floats);
+    const Floats s = (m - 1.0f) / (m + 1.0f);
+    const Floats z = s * s;
+    Floats p = floats(1.0f / 9);
+    p = p * z + 1.0f / 7;
+    p = p * z + 1.0f / 5;
+    p = p * z + 1.0f / 3;
+    return e * 0.693359375f + (2.0f * s + 2.0f * s * z * p + e * -2.12194440e-4f);
+}
+
+// Vectors of both kinds by the type of their numbers.
+template <class R>
+struct VectorOf;
+template <>
+struct VectorOf<float> {
+    typedef Floats type;
+    static constexpr int lanes = LANES;
+};
+template <>
+struct VectorOf<double> {
+    typedef Doubles type;
+    static constexpr int lanes = HALF;
+};
+
+// ---- sums across lanes, by quads (four neighbouring lanes) ------------------------------------
+
+constexpr int QUADS = LANES / 4;
+typedef float Quad __attribute__((vector_size(16)));
+typedef double QuadDoubles __attribute__((vector_size(32)));
+
+#if defined(__AVX512F__)
+INLINE Floats quads(const Quad* q) {
+    typedef float Two __attribute__((vector_size(32)));
+    const Two low = __builtin_shufflevector(q[0], q[1], 0, 1, 2, 3, 4, 5, 6, 7);
+    const Two high = __builtin_shufflevector(q[2], q[3], 0, 1, 2, 3, 4, 5, 6, 7);
+    return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+}
+// Quad k of the result is the sum of the quads of vector k.
+INLINE Floats sum_quads(const Floats* v) {
+#define LOW(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23)
+#define HIGH(a, b) \
+    __builtin_shufflevector(a, b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31)
+    const Floats first = LOW(v[0], v[1]) + HIGH(v[0], v[1]);
+    const Floats last = LOW(v[2], v[3]) + HIGH(v[2], v[3]);
+#undef LOW
+#undef HIGH
+    return __builtin_shufflevector(first, last, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26,
+                                   27) +
+           __builtin_shufflevector(first, last, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29,
+                                   30, 31);
+}
+#elif defined(__AVX2__)
+INLINE Floats quads(const Quad* q) {
+    return __builtin_shufflevector(q[0], q[1], 0, 1, 2, 3, 4, 5, 6, 7);
+}
+INLINE Floats sum_quads(const Floats* v) {
+    return __builtin_shufflevector(v[0], v[1], 0, 1, 2, 3, 8, 9, 10, 11) +
+           __builtin_shufflevector(v[0], v[1], 4, 5, 6, 7, 12, 13, 14, 15);
+}
+#else
+INLINE Floats quads(const Quad* q) { return q[0]; }
+INLINE Floats sum_quads(const Floats* v) { return v[0]; }
+#endif
+
+// Lane 4k + j of a shuffle whose quads do alike: lane `from[j]` of a, or of b from 4 on.
+template <int A, int B, int C, int D, int... I>
+INLINE Floats shuffle_quads(Floats a, Floats b, std::integer_sequence<int, I...>) {
+    constexpr int from[4] = {A, B, C, D};
+    return __builtin_shufflevector(
+        a, b, (I / 4 * 4 + from[I % 4] % 4 + (from[I % 4] >= 4 ? LANES : 0))...);
+}
+template <int A, int B, int C, int D>
+INLINE Floats shuffle_quads(Floats a, Floats b) {
+    return shuffle_quads<A, B, C, D>(a, b, std::make_integer_sequence<int, LANES>{});
+}
+// Lane 4k + j of the result is the sum of quad k of vector j.
+INLINE Floats sum_within_quads(const Floats* v) {
+    const Floats first = shuffle_quads<0, 4, 1, 5>(v[0], v[1]) + shuffle_quads<2, 6, 3, 7>(v[0], v[1]);
+    const Floats last = shuffle_quads<0, 4, 1, 5>(v[2], v[3]) + shuffle_quads<2, 6, 3, 7>(v[2], v[3]);
+    return shuffle_quads<0, 1, 4, 5>(first, last) + shuffle_quads<2, 3, 6, 7>(first, last);
 }
 
 }  // namespace

@@ -1,0 +1,325 @@
+#include "logistic.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace rboost {
+
+namespace {
+
+// Rows that the correlation of the columns is taken from, and columns beyond which it costs more
+// than it saves.
+constexpr size_t CORRELATION_ROWS = 1024, MAX_CORRELATED = 512;
+constexpr size_t MEMORY = 8;
+
+double dot(const double* a, const double* b, size_t n) {
+    double sums[4] = {0, 0, 0, 0};
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        for (size_t k = 0; k < 4; ++k) sums[k] += a[i + k] * b[i + k];
+    for (; i < n; ++i) sums[0] += a[i] * b[i];
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+// Lower Cholesky factor in place; false when the matrix is not positive definite.
+bool cholesky(std::vector<double>& a, size_t n) {
+    for (size_t j = 0; j < n; ++j) {
+        const double pivot = a[j * n + j] - dot(&a[j * n], &a[j * n], j);
+        if (!(pivot > 0)) return false;
+        a[j * n + j] = std::sqrt(pivot);
+        for (size_t i = j + 1; i < n; ++i)
+            a[i * n + j] = (a[i * n + j] - dot(&a[i * n], &a[j * n], j)) / a[j * n + j];
+    }
+    return true;
+}
+
+}  // namespace
+
+template <class T>
+Columns::Columns(const T* rows, size_t n_rows, size_t n_features, const double* center_,
+                 const double* scale_)
+    : n_features(n_features),
+      center(center_, center_ + n_features),
+      scale(scale_, scale_ + n_features),
+      inverse_scale(n_features) {
+    const size_t m = n_features;
+    float_center_.assign(padded(m), 0.0f);
+    double_center_.assign(padded(m), 0.0);
+    float_inverse_scale_.assign(padded(m), 0.0f);
+    for (size_t f = 0; f < m; ++f) {
+        center[f] = double(T(center[f]));
+        inverse_scale[f] = 1 / scale[f];
+        float_center_[f] = float(center[f]);
+        double_center_[f] = center[f];
+        float_inverse_scale_[f] = float(inverse_scale[f]);
+        inverse_scale[f] = float_inverse_scale_[f];
+    }
+    if (m > MAX_CORRELATED) return;
+    correlation_.assign(m * m, 0);
+    const size_t stride = std::max<size_t>(1, n_rows / CORRELATION_ROWS);
+    std::vector<double> z(m);
+    size_t n = 0;
+    for (size_t i = 0; i < n_rows; i += stride, ++n) {
+        for (size_t f = 0; f < m; ++f)
+            z[f] = (double(rows[i * m + f]) - center[f]) * inverse_scale[f];
+        for (size_t f = 0; f < m; ++f) {
+            double* row = &correlation_[f * m];
+            for (size_t g = 0; g <= f; ++g) row[g] += z[f] * z[g];
+        }
+    }
+    for (double& value : correlation_) value /= std::max<size_t>(1, n);
+}
+template <>
+const float* Columns::padded_center<float>() const { return float_center_.data(); }
+template <>
+const double* Columns::padded_center<double>() const { return double_center_.data(); }
+template Columns::Columns(const float*, size_t, size_t, const double*, const double*);
+template Columns::Columns(const double*, size_t, size_t, const double*, const double*);
+
+void Columns::prepare(double curvature, double ridge) {
+    if (curvature == curvature_ && ridge == ridge_) return;
+    curvature_ = curvature;
+    ridge_ = ridge;
+    const size_t m = n_features;
+    if (correlation_.empty()) return;
+    factor_ = correlation_;
+    for (double& value : factor_) value *= curvature;
+    for (size_t f = 0; f < m; ++f)
+        // A little more, for columns that are constant or repeat others.
+        factor_[f * m + f] += ridge * inverse_scale[f] * inverse_scale[f] + 1e-3 * curvature;
+    if (!cholesky(factor_, m)) factor_.clear();
+}
+
+void Columns::solve(double* b) const {
+    const size_t m = n_features;
+    if (factor_.empty()) {
+        for (size_t f = 0; f < m; ++f)
+            b[f] /= curvature_ + ridge_ * inverse_scale[f] * inverse_scale[f];
+        return;
+    }
+    for (size_t i = 0; i < m; ++i)
+        b[i] = (b[i] - dot(&factor_[i * m], b, i)) / factor_[i * m + i];
+    for (size_t i = m; i-- > 0;) {
+        b[i] /= factor_[i * m + i];
+        for (size_t k = 0; k < i; ++k) b[k] -= factor_[i * m + k] * b[i];
+    }
+}
+
+void flip_rates(const double* logits, double* rates) {
+    const double largest = std::max({logits[0], logits[1], 0.0});
+    const double u = std::exp(logits[0] - largest), v = std::exp(logits[1] - largest);
+    const double total = u + v + std::exp(-largest);
+    rates[0] = u / total;
+    rates[1] = v / total;
+}
+
+template <class R>
+void SampleRows<R>::resize(size_t n_rows, size_t n_features) {
+    constexpr size_t UNIT = 64;  // four of the widest vectors
+    const size_t n_padded = (n_rows + UNIT - 1) / UNIT * UNIT;
+    if (n_padded != n_padded_ || n_features != n_features_) {
+        n_padded_ = n_padded;
+        n_features_ = n_features;
+        stride_ = n_padded + UNIT / 4;  // columns a power of two apart would share cache lines
+        values_.assign(stride_ * n_features_, R(0));
+    }
+    share_.assign(n_padded_, R(0));
+    sign_.assign(n_padded_, R(1));
+    for (size_t f = 0; f < n_features; ++f)
+        std::fill(&values_[f * stride_] + n_rows, &values_[f * stride_] + n_padded_, R(0));
+}
+
+template <class R>
+template <class T>
+void SampleRows<R>::set_rows(const T* values, const int64_t* rows, size_t n_rows,
+                             const Columns& columns) {
+    kernels().gather(Gather<T, R>{values, n_features_, rows, n_rows, columns.padded_center<T>(),
+                                  columns.padded_inverse_scale(), values_.data(), stride_});
+}
+template void SampleRows<float>::set_rows(const float*, const int64_t*, size_t, const Columns&);
+template void SampleRows<float>::set_rows(const double*, const int64_t*, size_t, const Columns&);
+template void SampleRows<double>::set_rows(const float*, const int64_t*, size_t, const Columns&);
+template void SampleRows<double>::set_rows(const double*, const int64_t*, size_t, const Columns&);
+template class SampleRows<float>;
+template class SampleRows<double>;
+
+namespace {
+
+// The objective at packed parameters, as a function with its gradient.
+template <class R>
+class Objective {
+   public:
+    Objective(const SampleRows<R>& rows, const Columns& columns, const LogisticOptions& options,
+              double penalty)
+        : sample_(rows.view()), columns_(columns), options_(options), penalty_(penalty) {}
+
+    double operator()(const double* parameters, double* gradient) {
+        const size_t m = columns_.n_features;
+        const double level = options_.fit_intercept ? parameters[m] : 0;
+        double rates[2] = {options_.rates[0], options_.rates[1]};
+        const size_t first_rate = m + options_.fit_intercept;
+        if (options_.estimate_noise) flip_rates(parameters + first_rate, rates);
+        LogisticSums sums;
+        kernels().logistic(sample_, parameters, level, rates, scratch_, sums, gradient);
+        double norm = 0;
+        for (size_t f = 0; f < m; ++f) {
+            const double coef = parameters[f] * columns_.inverse_scale[f];
+            norm += coef * coef;
+            gradient[f] += penalty_ * coef * columns_.inverse_scale[f];
+        }
+        if (options_.fit_intercept) gradient[m] = sums.by_level;
+        if (options_.estimate_noise) {
+            const double mean = rates[0] * sums.by_rate[0] + rates[1] * sums.by_rate[1];
+            for (int k = 0; k < 2; ++k)
+                gradient[first_rate + k] = rates[k] * (sums.by_rate[k] - mean);
+        }
+        return sums.value + 0.5 * penalty_ * norm;
+    }
+
+   private:
+    Sample<R> sample_;
+    const Columns& columns_;
+    const LogisticOptions& options_;
+    double penalty_;
+    alignas(64) R scratch_[SAMPLE_BLOCK];
+};
+
+// What L-BFGS remembers of its last steps.
+class Memory {
+   public:
+    explicit Memory(size_t n) : n_(n), steps_(MEMORY * n), changes_(MEMORY * n) {}
+    void clear() { size_ = 0; }
+    bool empty() const { return size_ == 0; }
+    // Steps along which the gradient did not grow say nothing about a minimum.
+    void add(const double* step, const double* change) {
+        const double product = dot(step, change, n_);
+        if (!(product > 1e-12 * std::sqrt(dot(step, step, n_) * dot(change, change, n_)))) return;
+        const size_t slot = next_++ % MEMORY;
+        std::copy(step, step + n_, &steps_[slot * n_]);
+        std::copy(change, change + n_, &changes_[slot * n_]);
+        products_[slot] = product;
+        size_ = std::min(size_ + 1, MEMORY);
+    }
+    // Multiply by the approximate inverse of the curvature, whose first guess is `precondition`.
+    template <class Precondition>
+    void apply(double* vector, const Precondition& precondition) const {
+        double factors[MEMORY];
+        for (size_t k = 0; k < size_; ++k) {
+            const size_t slot = (next_ - 1 - k) % MEMORY;
+            factors[k] = dot(&steps_[slot * n_], vector, n_) / products_[slot];
+            for (size_t i = 0; i < n_; ++i) vector[i] -= factors[k] * changes_[slot * n_ + i];
+        }
+        precondition(vector);
+        for (size_t k = size_; k-- > 0;) {
+            const size_t slot = (next_ - 1 - k) % MEMORY;
+            const double back = dot(&changes_[slot * n_], vector, n_) / products_[slot];
+            for (size_t i = 0; i < n_; ++i)
+                vector[i] += (factors[k] - back) * steps_[slot * n_ + i];
+        }
+    }
+
+   private:
+    size_t n_, size_ = 0, next_ = 0;
+    std::vector<double> steps_, changes_;
+    double products_[MEMORY] = {};
+};
+
+double largest_of(const double* v, size_t n) {
+    double largest = 0;
+    for (size_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(v[i]));
+    return largest;
+}
+
+}  // namespace
+
+template <class R>
+LogisticFit fit_logistic(const SampleRows<R>& rows, Columns& columns, const LogisticOptions& options,
+                         double weight_sum, const double* start) {
+    const size_t m = columns.n_features, n = options.n_parameters(m);
+    const double penalty = 1 / (options.C * weight_sum);
+    const double informative = 1 - options.rates[0] - options.rates[1];
+    const double curvature = informative * informative / 4;  // at margin 0
+    columns.prepare(curvature, penalty);
+    const auto precondition = [&](double* v) {
+        columns.solve(v);
+        size_t k = m;
+        if (options.fit_intercept) v[k++] /= curvature;
+        for (int r = 0; k < n; ++k, ++r) {
+            const double by_logit = options.rates[r] * (1 - options.rates[r]);
+            v[k] /= std::max(by_logit * by_logit, 1e-3);
+        }
+    };
+
+    Objective<R> objective(rows, columns, options, penalty);
+    LogisticFit fit;
+    std::vector<double>& x = fit.parameters;
+    x.assign(start, start + n);
+    std::vector<double> gradient(n), direction(n), moved(n), new_gradient(n), step(n), change(n);
+    Memory memory(n);
+    double value = objective(x.data(), gradient.data());
+    const auto rounding = [](double v) {  // what it may add to the value
+        return (sizeof(R) == 4 ? 1e-7 : 1e-15) * std::max(1.0, std::abs(v));
+    };
+
+    int idle = 0;
+    while (fit.n_iter < options.max_iter) {
+        if (largest_of(gradient.data(), n) <= options.tol) {
+            fit.converged = true;
+            break;
+        }
+        for (size_t i = 0; i < n; ++i) direction[i] = -gradient[i];
+        memory.apply(direction.data(), precondition);
+        double slope = dot(gradient.data(), direction.data(), n);
+        if (!(slope < 0)) {
+            memory.clear();
+            for (size_t i = 0; i < n; ++i) direction[i] = -gradient[i];
+            precondition(direction.data());
+            slope = dot(gradient.data(), direction.data(), n);
+        }
+        double length = std::min(1.0, 10 / largest_of(direction.data(), n)), new_value = 0;
+        bool found = false;
+        for (int trial = 0; trial < 40 && !found; ++trial) {
+            for (size_t i = 0; i < n; ++i) moved[i] = x[i] + length * direction[i];
+            new_value = objective(moved.data(), new_gradient.data());
+            found = new_value <= value + 1e-4 * length * slope + rounding(value);
+            if (!found) {
+                const double excess = new_value - value - slope * length;
+                const double shorter = -slope * length / (2 * excess);
+                length *= std::isfinite(shorter) ? std::min(0.5, std::max(0.1, shorter)) : 0.1;
+            }
+        }
+        ++fit.n_iter;
+        if (!found) {
+            if (memory.empty()) {  // rounding leaves no step that descends
+                fit.converged = true;
+                break;
+            }
+            memory.clear();
+            continue;
+        }
+        for (size_t i = 0; i < n; ++i) {
+            step[i] = moved[i] - x[i];
+            change[i] = new_gradient[i] - gradient[i];
+        }
+        memory.add(step.data(), change.data());
+        const double gain = value - new_value;
+        x.swap(moved);
+        gradient.swap(new_gradient);
+        value = new_value;
+        idle = gain <= rounding(value) ? idle + 1 : 0;
+        if (idle == 3) {  // at the bottom, as far as rounding can tell
+            fit.converged = true;
+            break;
+        }
+    }
+    if (!fit.converged) fit.converged = largest_of(gradient.data(), n) <= options.tol;
+    fit.loss = value;
+    return fit;
+}
+template LogisticFit fit_logistic(const SampleRows<float>&, Columns&, const LogisticOptions&, double,
+                                  const double*);
+template LogisticFit fit_logistic(const SampleRows<double>&, Columns&, const LogisticOptions&,
+                                  double, const double*);
+
+}  // namespace rboost

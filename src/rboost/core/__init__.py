@@ -1,0 +1,30 @@
+"""The one place that chooses between the native kernels and their reference in NumPy.
+
+The native module is built when the package is installed on a machine with a C++ compiler. Without
+it everything works, more slowly; the first fit that misses it says so, once. With the environment
+variable ``RBOOST_NATIVE=0`` it is left aside.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from functools import cache
+from types import ModuleType
+
+
+@cache
+def native() -> ModuleType | None:
+    """The native module, or None where there is none."""
+    if os.environ.get("RBOOST_NATIVE") == "0":
+        return None
+    try:
+        from rboost.core import _native
+    except ImportError:
+        warnings.warn(
+            "rboost runs without its native core, which is slower; install a C++ compiler and "
+            "reinstall rboost, or set RBOOST_NATIVE=0 to silence this.",
+            stacklevel=4,
+        )
+        return None
+    return _native
