@@ -1,1 +1,1 @@
-"""Accuracy side by side with peers: ``python -m benchmarks.accuracy``."""
+"""Comparisons with peers: ``python -m benchmarks.accuracy`` and ``python -m benchmarks.speed``."""

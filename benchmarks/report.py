@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.markdown import number, table
 from benchmarks.measure import ESTIMATORS, Job
 from benchmarks.methods import INFORMED, METHODS, OURS
 from benchmarks.suites import FIVE, SETTINGS
@@ -23,17 +24,6 @@ def mean(results: Results, read: Read, keep: Callable[[Job], bool]) -> float:
     values = [read(job, record) for job, record in results.items() if keep(job)]
     found = [value for value in values if value is not None]
     return float(np.mean(found)) if found else float("nan")
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table."""
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)]) + "\n"
-
-
-def number(value: float, digits: int = 1) -> str:
-    """A number as it stands in a table."""
-    return "–" if np.isnan(value) else f"{value:.{digits}f}"
 
 
 def by_setting(

@@ -1,0 +1,421 @@
+"""The speed benchmark: turns, results that are merged, readings, targets and the page."""
+
+import json
+import math
+import os
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.ensemble import AdaBoostClassifier
+from sklearn.linear_model import LogisticRegression
+
+from benchmarks.speed import data, fits, memory, native, prediction, timing
+from benchmarks.speed.__main__ import PARTS, QUICK_ROWS, Options, groups, main, parse, run
+from benchmarks.speed.adaboost import ForcedAdaBoost
+from benchmarks.speed.groups import Group, load, machine, save
+from benchmarks.speed.methods import (
+    ADABOOST,
+    ADABOOST_NATURAL,
+    HISTOGRAM,
+    LIGHTGBM,
+    LINEAR,
+    METHODS,
+    OURS,
+    PAPER,
+    POOL,
+    TREE_PEERS,
+    XGBOOST,
+    chosen,
+)
+from benchmarks.speed.readings import at_equal_rounds, cheapest_as_accurate, slope
+from benchmarks.speed.report import figure, page, target_table, until_as_accurate, write_report
+from benchmarks.speed.targets import FIT_TARGETS, TARGETS, Target
+from benchmarks.speed.timing import default_repeats, interleaved
+
+
+@pytest.fixture
+def tiny(monkeypatch):
+    """Everything so small that a run takes seconds."""
+    monkeypatch.setattr(data, "TEST_ROWS", 100)
+    monkeypatch.setattr(fits, "GRID", (2, 4))
+    monkeypatch.setattr(fits, "WARM_UP_ROWS", 50)
+    monkeypatch.setattr(prediction, "FIT_ROWS", 60)
+    monkeypatch.setattr(prediction, "CALLS_OF_ONE_ROW", 2)
+    monkeypatch.setattr(memory, "MEASURED", (HISTOGRAM,))
+
+
+def fit_entry(method, seconds, rounds=150, asked=None, error=10.0):
+    return {
+        "method": method,
+        "asked": rounds if asked is None else asked,
+        "rounds": rounds,
+        "seconds": seconds,
+        "errors": [error],
+    }
+
+
+def test_a_run_measures_every_part_and_writes_the_page(tmp_path, tiny, capsys):
+    small = ["--rows", "60", "--repeats", "1", "--rounds", "3", "--threads", "1"]
+    main([*small, "--out", str(tmp_path)])
+    printed = capsys.readouterr().out
+    for name in ("speed.md", "speed.png", "speed.json"):
+        assert str(tmp_path / name) in printed
+    assert "not measured" in printed  # targets are for 150 rounds
+    text = (tmp_path / "speed.md").read_text()
+    assert "nan" not in text
+    assert "Not measured." not in text
+    for name in (*METHODS, "not available"):
+        assert name in text
+    assert (tmp_path / "speed.png").read_bytes().startswith(b"\x89PNG")
+    where, results = load(tmp_path / "speed.json")
+    assert where == machine()
+    assert {group.part for group in results} == set(PARTS)
+    assert {group.rows for group in results} == {1, 60}
+    for group, entries in results.items():
+        if group.part in fits.FITTED:
+            assert {e["method"] for e in entries} == set(fits.FITTED[group.part])
+            assert all(min(e["seconds"]) > 0 and e["rounds"] <= e["asked"] for e in entries)
+            assert all(0 <= error <= 100 for e in entries for error in e["errors"])
+    before = text
+    main(["--report-only", "--rounds", "3", "--out", str(tmp_path)])
+    assert (tmp_path / "speed.md").read_text() == before
+
+
+def test_methods_take_turns(monkeypatch):
+    done, prepared = [], []
+    clock = iter(range(100))
+    monkeypatch.setattr(timing.time, "perf_counter", lambda: next(clock))
+
+    def task(name):
+        def prepare(repeat):
+            prepared.append((name, repeat))
+            return lambda: done.append(name) or f"{name}{repeat}"
+
+        return prepare
+
+    found = list(interleaved({name: task(name) for name in "abc"}, 2, "turns"))
+    assert done == list("abcabc")
+    assert prepared == [(name, repeat) for repeat in (0, 1) for name in "abc"]
+    assert [(name, repeat, result) for name, repeat, _, result in found] == [
+        (name, repeat, f"{name}{repeat}") for repeat in (0, 1) for name in "abc"
+    ]
+    assert [seconds for _, _, seconds, _ in found] == [1] * 6  # only the call itself is timed
+
+
+def test_larger_tables_are_repeated_less():
+    sizes = (1, 400, 5_000, 100_000, 1_000_000, 4_000_000)
+    repeats = [default_repeats(rows) for rows in sizes]
+    assert repeats == [20, 20, 5, 3, 2, 2]
+
+
+def test_without_arguments_all_is_measured():
+    options, out, rounds = parse([])
+    assert out.as_posix() == "docs/speed"
+    threads = tuple(dict.fromkeys((1, os.cpu_count())))
+    assert options == Options(tuple(PARTS), None, None, threads, 150, False)
+    assert rounds == 150
+    wanted = list(groups(options))
+    assert len(set(wanted)) == len(wanted)
+    assert {g.rows for g in wanted if g.part == "fit"} == {400, 5_000, 100_000, 1_000_000}
+    assert {g.rows for g in wanted if g.part == "predict"} == {1, 1_000_000}
+    assert {g.truth for g in wanted if g.part == "accuracy"} == {"linear", "curved"}
+    assert {g.threads for g in wanted if g.part == "memory"} == {1}
+    sizes = [g.rows for g in wanted if g.part == "trees"]
+    assert max(sizes) == 100_000
+
+
+def test_options_narrow_a_run(tmp_path):
+    given = ["--only", "predict", "--rows", "7", "--threads", "3", "3", "--repeats", "4"]
+    options, out, _ = parse([*given, "--skip-slow", "--out", str(tmp_path)])
+    assert options == Options(("predict",), (7,), 4, (3,), 150, True)
+    assert out == tmp_path
+    assert [g.rows for g in groups(options)] == [1, 7]
+    quick, _, _ = parse(["--quick", "--out", str(tmp_path)])
+    assert {g.rows for g in groups(quick)} == {1, *QUICK_ROWS}
+    assert quick.repeats == 2
+    own, _, _ = parse(["--quick", "--rows", "9", "--repeats", "1", "--out", str(tmp_path)])
+    assert (own.rows, own.repeats) == ((9,), 1)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["--only", "sleep"], "invalid choice: 'sleep'"),
+        (["--rows", "0"], "must be at least 1"),
+        (["--repeats", "0"], "must be at least 1"),
+        (["--threads", "-1"], "must be at least 1"),
+        (["--report-only"], "run without --report-only"),
+    ],
+    ids=str,
+)
+def test_mistakes_end_in_one_sentence(given, message, tmp_path, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main([*given, "--out", str(tmp_path / "none")])
+    assert caught.value.code == 2
+    assert message in capsys.readouterr().err.splitlines()[-1]
+    assert not (tmp_path / "none").exists()
+
+
+def test_parts_are_merged_by_group(tmp_path, monkeypatch):
+    path = tmp_path / "speed.json"
+    old = {
+        Group("fit", 400, 1, "linear", 150): [fit_entry(LINEAR, [1.0]), fit_entry(XGBOOST, [3.0])],
+        Group("fit", 5_000, 1, "linear", 150): [fit_entry(LINEAR, [2.0])],
+    }
+    save(path, machine(), old)
+    new = [fit_entry(LINEAR, [0.5])]
+    monkeypatch.setitem(
+        PARTS, "fit", type(PARTS["fit"])(lambda group, repeats, skip_slow: new, (400,))
+    )
+    run(Options(("fit",), None, 1, (1, 2), 150, False), path)
+    _, merged = load(path)
+    assert merged == {
+        Group("fit", 400, 1, "linear", 150): new,  # as a whole: no entry of the earlier run
+        Group("fit", 5_000, 1, "linear", 150): [fit_entry(LINEAR, [2.0])],
+        Group("fit", 400, 2, "linear", 150): new,
+    }
+
+
+def test_every_group_is_on_disk_before_the_next(tmp_path, monkeypatch):
+    def measure(group, repeats, skip_slow):
+        if group.rows == 5_000:
+            raise KeyboardInterrupt
+        return [fit_entry(LINEAR, [1.0])]
+
+    monkeypatch.setitem(PARTS, "fit", type(PARTS["fit"])(measure, (400, 5_000)))
+    with pytest.raises(KeyboardInterrupt):
+        run(Options(("fit",), None, 1, (1,), 150, False), tmp_path / "speed.json")
+    assert [group.rows for group in load(tmp_path / "speed.json")[1]] == [400]
+
+
+def test_results_of_another_machine_are_not_mixed(tmp_path):
+    path = tmp_path / "speed.json"
+    save(path, {**machine(), "CPUs": 1000}, {})
+    before = path.read_bytes()
+    with pytest.raises(SystemExit, match="measured on another machine or with other versions"):
+        main(["--only", "pass", "--rows", "9", "--out", str(tmp_path)])
+    main(["--report-only", "--out", str(tmp_path)])
+    assert "1000 CPUs" in (tmp_path / "speed.md").read_text()
+    assert path.read_bytes() == before
+
+
+def test_the_machine_is_told_in_general_terms():
+    where = json.dumps(machine())
+    assert os.uname().nodename not in where
+    assert "/" not in where
+
+
+def test_rows_are_float32_with_a_fifth_of_the_labels_flipped():
+    for truth in data.TRUTHS:
+        X, observed = data.training_rows(5_000, truth, 0)
+        same, true = data.draw(5_000, truth, seed=0)
+        assert X.dtype == np.float32
+        np.testing.assert_array_equal(X, same)
+        assert abs(np.mean(observed != true) - data.FLIPPED) < 0.02
+        assert 0.4 < true.mean() < 0.6
+        again, _ = data.training_rows(5_000, truth, 1)
+        assert not np.array_equal(X, again)
+
+
+def test_only_the_linear_truth_is_linear():
+    errors = {}
+    for truth in data.TRUTHS:
+        model = LogisticRegression().fit(*data.draw(5_000, truth, seed=0))
+        X, y = data.draw(5_000, truth, seed=1)
+        errors[truth] = np.mean(model.predict(X) != y)
+    assert errors["linear"] < 0.1
+    assert errors["curved"] > 0.15
+
+
+def test_forced_adaboost_is_adaboost_that_goes_on():
+    X, y = data.training_rows(400, "linear", 0)
+    natural = AdaBoostClassifier(LogisticRegression(), n_estimators=30).fit(X, y)
+    n_kept = len(natural.estimators_)
+    assert 1 < n_kept < 30
+    forced = ForcedAdaBoost(30).fit(X, y)
+    assert len(forced.estimators_) == 30
+    assert_allclose(forced.steps_[:n_kept], natural.estimator_weights_[:n_kept], rtol=1e-4)
+    np.testing.assert_array_equal(ForcedAdaBoost(n_kept).fit(X, y).predict(X), natural.predict(X))
+
+
+def test_methods_are_built_with_rounds_and_threads():
+    for name, method in METHODS.items():
+        model = method.build(7, 2)
+        rounds = "max_iter" if name == HISTOGRAM else "n_estimators"
+        assert getattr(model, rounds) == 7
+        if name in (*OURS, LIGHTGBM, XGBOOST):
+            assert model.n_jobs == 2
+    assert METHODS[LINEAR].build(7, 1).estimator.n_init == 1
+    assert METHODS[PAPER].build(7, 1).noise_estimator == "paper"
+    assert METHODS[POOL].build(7, 1).estimator is None
+
+
+def test_slow_methods_are_skipped_or_sampled():
+    names = (LINEAR, ADABOOST)
+    assert list(chosen(names, 5_000, skip_slow=True)) == [LINEAR, ADABOOST]
+    assert list(chosen(names, 100_000, skip_slow=True)) == [LINEAR]
+    assert list(chosen(names, 100_000, skip_slow=False)) == [LINEAR, ADABOOST]
+    assert METHODS[ADABOOST].rounds_run(100_000, 150) == 150
+    assert METHODS[ADABOOST].rounds_run(1_000_000, 150) == 15
+    assert METHODS[LINEAR].rounds_run(1_000_000, 150) == 150
+
+
+def test_fewer_rounds_are_scaled_up_but_a_natural_stop_is_not():
+    entries = [
+        fit_entry(LINEAR, [2.0, 1.0]),
+        fit_entry(ADABOOST, [4.0, 3.0], rounds=15),
+        fit_entry(ADABOOST_NATURAL, [0.5], rounds=4, asked=150),
+    ]
+    assert at_equal_rounds(entries, LINEAR, 150) == 1.0
+    assert at_equal_rounds(entries, ADABOOST, 150) == 30.0
+    assert at_equal_rounds(entries, ADABOOST_NATURAL, 150) == 0.5
+    assert at_equal_rounds(entries, XGBOOST, 150) is None
+
+
+def test_equal_accuracy_takes_the_fewest_rounds_that_reach_it():
+    entries = [
+        *(
+            fit_entry(LINEAR, [seconds], rounds, error=error)
+            for rounds, seconds, error in ((10, 0.2, 12.0), (5, 0.1, 20.0), (20, 0.4, 9.0))
+        ),
+        fit_entry(LIGHTGBM, [2.0, 3.0], error=12.0),
+        fit_entry(XGBOOST, [4.0], error=8.0),
+    ]
+    assert cheapest_as_accurate(entries, LINEAR, LIGHTGBM)["asked"] == 10
+    assert until_as_accurate(entries, LINEAR, LIGHTGBM) == "10 rounds, 0.200 s, 10.0×"
+    assert cheapest_as_accurate(entries, LINEAR, XGBOOST) is None
+    assert until_as_accurate(entries, LINEAR, XGBOOST) == "not reached (9.00 % at best)"
+
+
+@pytest.mark.parametrize("power", [0.5, 1.0, 1.3])
+def test_slope_of_a_power_law(power):
+    points = [(rows, 3e-6 * rows**power) for rows in (100_000, 250_000, 4_000_000)]
+    assert_allclose(slope(points), power)
+    assert slope(points[:1]) is None
+
+
+def test_bounds_of_a_target():
+    at_least = Target("", lambda results: None, at_least=2)
+    at_most = Target("", lambda results: None, at_most=50, unit=" µs")
+    between = Target("", lambda results: None, 0.9, 1.1, "")
+    assert [t.asked() for t in (at_least, at_most, between)] == ["≥ 2×", "≤ 50 µs", "0.9–1.1"]
+    assert [at_least.met(v) for v in (1.9, 2, 3)] == [False, True, True]
+    assert [at_most.met(v) for v in (49, 50, 51)] == [True, True, False]
+    assert [between.met(v) for v in (0.8, 1.0, 1.2)] == [False, True, False]
+
+
+def whole_results(ours):
+    """Every group that a target reads; our time at n rows is ``ours`` × n nanoseconds."""
+    results = {}
+
+    def put(part, rows, entries, threads=1, truth="linear"):
+        results[Group(part, rows, threads, truth, 150)] = entries
+
+    def timed(method, seconds):
+        return {"method": method, "seconds": [seconds]}
+
+    for rows in FIT_TARGETS:
+        put(
+            "fit",
+            rows,
+            [fit_entry(LINEAR, [ours * rows * 1e-9, 9.0])]
+            + [fit_entry(peer, [100e-9 * rows, 9.0]) for peer in (ADABOOST, *TREE_PEERS)],
+        )
+    for threads in (1, 2):
+        for rows in (100_000, 1_000_000, 4_000_000):
+            put("scaling", rows, [fit_entry(LINEAR, [ours * rows * 1e-9 / threads])], threads)
+    speeds = (("streaming read", 1e10), ("fused pass", 8e9))
+    put(
+        "pass",
+        1_000_000,
+        [{"method": m, "bytes_per_second": s, "source": "NumPy"} for m, s in speeds],
+    )
+    put("memory", 1_000_000, [{"method": LINEAR, "bytes": 88_000_000, "copy": 80_000_000}])
+    put("predict", 1_000_000, [timed(LINEAR, 0.1), timed(LIGHTGBM, 3.0)])
+    put("predict", 1, [timed(LINEAR, 5e-4), timed(prediction.KERNEL, 2e-5)])
+    put("trees", 100_000, [fit_entry(POOL, [5.0]), fit_entry(LIGHTGBM, [2.0])], truth="curved")
+    return results
+
+
+def test_targets_are_read_from_minima():
+    values = {target.what: target.read(whole_results(ours=1)) for target in TARGETS}
+    assert None not in values.values()
+    fitted = [value for what, value in values.items() if f"/ {LINEAR}" in what and "fit" in what]
+    assert_allclose(fitted, [100] * 12)
+    rest = [value for what, value in values.items() if f"/ {LINEAR}" not in what]
+    assert_allclose(rest, [2, 80, 1.1, 20, 0.5, 1, 2.5])
+    assert_allclose(values[f"predict 1,000,000 rows: LightGBM / {LINEAR}"], 30)
+    fast, slow = (target_table(whole_results(ours)) for ours in (1, 50))
+    assert "**no**" not in fast
+    assert slow.count("**no**") == 12
+    assert target_table({}).count("not measured") == len(TARGETS)
+
+
+def test_the_page_of_numbers_made_by_hand(tmp_path):
+    results = whole_results(ours=1)
+    paths = write_report(machine(), results, tmp_path, 150)
+    assert [path.name for path in paths] == ["speed.md", "speed.png"]
+    text = paths[0].read_text()
+    assert f"| **{LINEAR}** | 4.00e-07 | 5.00e-06 | 0.000100 | 0.00100 |" in text
+    assert "| LightGBM | 100 | 100 | 100 | 100 |" in text
+    assert "| 1,000,000 rows | 10.0 (NumPy) | 8.00 | 0.800 |" in text
+    assert f"Slope of log time over log rows: 1.00 ({LINEAR})" in text
+    assert text.count("Not measured.") == 1  # accuracy
+    assert "Fewer rounds" not in text
+
+
+def test_the_page_says_what_was_not_measured(tmp_path):
+    text = page(machine(), {}, 150)
+    assert text.count("Not measured.") == len(PARTS)
+    write_report(machine(), {}, tmp_path, 150)
+    results = {
+        Group("fit", 400, 1, "linear", 150): [
+            fit_entry(LINEAR, [1.0]),
+            fit_entry(ADABOOST, [1.0], rounds=15),
+            fit_entry(ADABOOST_NATURAL, [1.0], rounds=1, asked=150),
+        ],
+        Group("memory", 400, 1, "linear", 150): [{"method": LINEAR, "bytes": None, "copy": 1}],
+    }
+    text = page(machine(), results, 150)
+    assert f"- {ADABOOST}, 400 rows: 15 rounds of 150; scaled up." in text
+    assert f"- {ADABOOST_NATURAL}, 400 rows: 1 round of 150; the time is that of these." in text
+    assert "nan" not in text
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(None, "–"), (0.01234, "0.0123"), (1.0, "1.00"), (99.95, "100"), (1234.5, "1,234")],
+)
+def test_numbers_have_three_figures(value, shown):
+    assert figure(value) == shown
+
+
+def test_native_functions_are_used_where_there_are_any(monkeypatch):
+    X, _ = data.draw(100, "linear", seed=0)
+    offered = {}
+    monkeypatch.setattr(native, "_offered", offered.get)
+    bandwidth, source = native.stream_bandwidth(X, 3)
+    assert (bandwidth > 0, source) == (True, "NumPy")
+    assert native.fused_pass(X) is None
+    assert native.row_kernel(None) is None
+    offered["stream_bandwidth"] = lambda array, repeats: array.nbytes * repeats
+    offered["fused_pass"] = lambda array: array.shape
+    assert native.stream_bandwidth(X, 3) == (X.nbytes * 3, "rboost.core")
+    assert native.fused_pass(X)() == X.shape
+
+
+@pytest.mark.skipif(not memory.RESET.exists(), reason="needs Linux")
+def test_peak_memory_is_that_of_the_fit(monkeypatch):
+    class Hungry:
+        def fit(self, X, y):
+            block = np.ones(64 * 2**20, dtype=np.uint8)  # gone before the fit ends
+            return len(block)
+
+    monkeypatch.setattr(memory, "warm_up", lambda name, threads: None)
+    method = type(METHODS[LINEAR])(lambda rounds, threads: Hungry())
+    monkeypatch.setitem(METHODS, LINEAR, method)
+    peak = memory.peak_above_input(LINEAR, 100, 1, 1, "linear")
+    if peak is None:
+        pytest.skip("the peak cannot be started anew here")
+    assert math.isclose(peak, 64 * 2**20, rel_tol=0.1)
