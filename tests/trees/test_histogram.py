@@ -19,6 +19,7 @@ SHAPES = [
     {"max_leaf_nodes": 4, "min_samples_leaf": 3},
     {"max_features": "sqrt"},
     {"max_cuts": 2},
+    {"max_rows": 20},
 ]
 shapes = st.sampled_from(SHAPES)
 
@@ -38,6 +39,7 @@ def impurity(leaf, y, weight):
 @given(tables(), shapes)
 def test_a_leaf_says_the_weighted_share_of_each_class(table, shape):
     X, y, weight = table
+    shape = {**shape, "max_rows": None}
     model = HistogramTreeClassifier(random_state=0, **shape).fit(X, y, weight)
     probability = model.predict_proba(X)[:, 1]
     assert_allclose(model.predict_proba(X).sum(axis=1), 1)
@@ -89,7 +91,7 @@ def test_the_tree_is_that_of_scikit_learn_where_splits_are_unique(seed, max_dept
 def test_a_weight_of_two_is_a_row_that_stands_there_twice(table, shape):
     X, y, _ = table
     # A leaf of one row draws no columns and is small, one of two rows is not.
-    shape = {**shape, "min_samples_leaf": 1, "max_features": None}
+    shape = {**shape, "min_samples_leaf": 1, "max_features": None, "max_rows": None}
     count = 1 + np.arange(len(y)) % 2
     model = HistogramTreeClassifier(random_state=0, **shape)
     weighted = clone(model).fit(X, y, count)
@@ -108,6 +110,7 @@ def test_the_scale_of_the_weights_does_not_matter(table, shape, exponent):
 @given(tables(), shapes, st.integers(0, 99))
 def test_the_order_of_the_rows_does_not_matter(table, shape, seed):
     X, y, weight = table
+    shape = {**shape, "max_rows": None}
     order = np.random.RandomState(seed).permutation(len(y))
     model = HistogramTreeClassifier(random_state=0, **shape)
     moved = clone(model).fit(X[order], y[order], weight[order])
@@ -199,6 +202,20 @@ def test_the_number_of_columns_drawn(max_features, n_drawn, many_rows):
     assert np.ceil(model._column_fraction() * 10) == n_drawn
 
 
+def test_a_large_table_is_represented_by_some_of_its_rows(many_rows):
+    X, y = many_rows
+    few = HistogramTreeClassifier(max_depth=3, max_rows=500, random_state=0).fit(X, y)
+    assert few._tree.nodes["count"][0] == 500
+    assert few.score(X, y) > 0.65
+    every = HistogramTreeClassifier(max_depth=3, max_rows=3000).fit(X, y)
+    assert_array_equal(
+        every.predict_proba(X), HistogramTreeClassifier(max_depth=3).fit(X, y).predict_proba(X)
+    )
+    # A class too rare to be drawn is a class all the same.
+    lone = HistogramTreeClassifier(max_rows=2, random_state=0).fit(X, np.arange(len(y)) == 0)
+    assert_array_equal(lone.predict_proba(X[:2]), [[1, 0], [1, 0]])
+
+
 def test_seeds_decide_where_something_is_drawn_and_nowhere_else(many_rows):
     X, y = many_rows
     for drawn in [{"max_features": 0.3}, {"max_cuts": 3}]:
@@ -249,6 +266,7 @@ def test_a_tree_that_was_not_fitted_says_so(many_rows):
         ({"max_features": "log"}, "max_features of .* must be 'sqrt', or a finite number above 0"),
         ({"max_features": 1.5}, "max_features of .* above 0 and at most 1, or None, not 1.5"),
         ({"max_bins": 256}, "max_bins of .* an integer of at least 2 and at most 255, not 256"),
+        ({"max_rows": 1}, "max_rows of .* must be an integer of at least 2, or None"),
         ({"max_cuts": 0}, "max_cuts of .* must be an integer of at least 1, or None"),
     ],
 )

@@ -8,6 +8,7 @@ what a split gains is the decrease of the Gini impurity.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -59,8 +60,10 @@ class HistogramTreeClassifier(ClassifierMixin, BaseEstimator):
         How many thresholds of each column, drawn at random for the tree, its splits may choose
         from; None means those between all bins. Trees that have few differ more from each other,
         as scikit-learn's ``ExtraTreeClassifier`` do, and grow faster.
+    max_rows : int, default=None
+        A larger table is represented by this many rows, drawn at random; None sets no limit.
     random_state : int, RandomState instance or None, default=None
-        Seed of the columns and thresholds drawn.
+        Seed of the columns, thresholds and rows drawn.
     n_jobs : int, default=None
         Number of threads, -1 for one per core. Results do not depend on it.
 
@@ -104,6 +107,7 @@ class HistogramTreeClassifier(ClassifierMixin, BaseEstimator):
         "max_features": Either((OneOf(("sqrt",)), Number(0, high=1, optional=True))),
         "max_bins": Number(2, integer=True, closed=True, high=255),
         "max_cuts": Number(1, integer=True, closed=True, optional=True),
+        "max_rows": Number(2, integer=True, closed=True, optional=True),
     }
 
     def __init__(
@@ -115,6 +119,7 @@ class HistogramTreeClassifier(ClassifierMixin, BaseEstimator):
         max_features: float | str | None = None,
         max_bins: int = 255,
         max_cuts: int | None = None,
+        max_rows: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -124,6 +129,7 @@ class HistogramTreeClassifier(ClassifierMixin, BaseEstimator):
         self.max_features = max_features
         self.max_bins = max_bins
         self.max_cuts = max_cuts
+        self.max_rows = max_rows
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -153,14 +159,18 @@ class HistogramTreeClassifier(ClassifierMixin, BaseEstimator):
         with all_or_nothing(self):
             check_parameters(self, self._requirements)
             table, self.classes_ = training_table(self._check_X(X, reset=True), y, sample_weight)
-            is_binned = isinstance(table.X, BinnedRows)
-            self._grow(table, table.X if is_binned else self.prepare(table.X))
+            if not isinstance(table.X, BinnedRows):
+                table = replace(table, X=self.prepare(table.X))
+            seed = check_random_state(self.random_state).randint(2**31 - 1)
+            random = np.random.default_rng(seed)
+            if self.max_rows is not None and len(table.labels) > self.max_rows:
+                table = _some_rows(table, self.max_rows, random)
+            self._grow(table, random)
         return self
 
-    def _grow(self, table: Table, rows: BinnedRows) -> None:
+    def _grow(self, table: Table, random: np.random.Generator) -> None:
         """Find the splits, the values of the leaves and what each column gained."""
-        random = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        last_bins = None
+        rows, last_bins = table.X, None
         if self.max_cuts is not None:
             rows, last_bins = rows.coarsened(self.max_cuts, random)
         _, exponent = np.frexp(table.sample_weight.max())
@@ -238,6 +248,11 @@ class HistogramTreeClassifier(ClassifierMixin, BaseEstimator):
         tags.classifier_tags.multi_class = False
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _some_rows(table: Table, n_drawn: int, random: np.random.Generator) -> Table:
+    rows = random.choice(len(table.labels), n_drawn, replace=False, shuffle=False)
+    return Table(table.X[rows], table.labels[rows], table.sample_weight[rows], table.trusted[rows])
 
 
 def _set_leaf_values(leaves: list[Any], table: Table) -> None:
