@@ -9,6 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from rboost import RBoostClassifier, RobustLogisticRegression
 from rboost.linear import RandomKernelClassifier
 from rboost.rivals import GentleBoostClassifier, ModestBoostClassifier
+from rboost.trees import HistogramTreeClassifier
 from tests.models import algorithm_1
 
 ESTIMATORS = [
@@ -16,6 +17,8 @@ ESTIMATORS = [
     RobustLogisticRegression(noise_matrix=[[0.8, 0.2], [0.1, 0.9]]),
     RobustLogisticRegression(solver="alternating", n_init=1),
     RandomKernelClassifier(),
+    HistogramTreeClassifier(),
+    HistogramTreeClassifier(max_depth=6, max_features="sqrt", max_cuts=4),
     RBoostClassifier(n_estimators=20),
     RBoostClassifier(
         [DecisionTreeClassifier(max_depth=2), LogisticRegression()],

@@ -7,6 +7,7 @@ from sklearn.tree import DecisionTreeClassifier
 from rboost import RBoostClassifier, RobustLogisticRegression
 from rboost._validation import all_or_nothing
 from rboost.linear import RandomKernelClassifier
+from rboost.trees import HistogramTreeClassifier
 from tests.models import algorithm_1
 
 X = np.random.RandomState(0).standard_normal((20, 3))
@@ -45,10 +46,17 @@ BAD_DATA = {
     [
         RobustLogisticRegression(),
         RandomKernelClassifier(),
+        HistogramTreeClassifier(),
         RBoostClassifier(),
         algorithm_1(),
     ],
-    ids=["RobustLogisticRegression", "RandomKernelClassifier", "RBoostClassifier", "algorithm 1"],
+    ids=[
+        "RobustLogisticRegression",
+        "RandomKernelClassifier",
+        "HistogramTreeClassifier",
+        "RBoostClassifier",
+        "algorithm 1",
+    ],
 )
 @pytest.mark.parametrize("case", BAD_DATA)
 def test_bad_data_is_named_and_leaves_the_estimator_unfitted(model, case):

@@ -32,18 +32,23 @@ class OneOf:
         return isinstance(value, (str, bool, np.bool_)) and value in self.choices
 
     def __str__(self) -> str:
-        return "one of " + ", ".join(repr(choice) for choice in self.choices)
+        names = ", ".join(repr(choice) for choice in self.choices)
+        return names if len(self.choices) == 1 else f"one of {names}"
 
 
 @dataclass(frozen=True)
 class Number:
-    """The value is a finite number above ``low``, or at least ``low`` when ``closed``."""
+    """The value is a finite number above ``low``, or at least ``low`` when ``closed``.
+
+    It may be ``high``, but not more.
+    """
 
     low: float
     integer: bool = False
     closed: bool = False
     finite: bool = True
     optional: bool = False
+    high: float = np.inf
 
     def accepts(self, value: Any) -> bool:
         """Whether the value satisfies the requirement."""
@@ -54,11 +59,12 @@ class Number:
             return False
         number = float(value)
         above = self.low <= number if self.closed else self.low < number
-        return above and (np.isfinite(number) or not self.finite)
+        return above and number <= self.high and (np.isfinite(number) or not self.finite)
 
     def __str__(self) -> str:
         kind = "an integer" if self.integer else "a finite number" if self.finite else "a number"
         bound = f"of at least {self.low}" if self.closed else f"above {self.low}"
+        bound += f" and at most {self.high}" if np.isfinite(self.high) else ""
         return f"{kind} {bound}" + (", or None" if self.optional else "")
 
 
@@ -74,7 +80,21 @@ class Switch:
         return "True, False or a whole number"
 
 
-Requirements = Mapping[str, OneOf | Number | Switch]
+@dataclass(frozen=True)
+class Either:
+    """The value satisfies one of several requirements."""
+
+    requirements: tuple[OneOf | Number | Switch, ...]
+
+    def accepts(self, value: Any) -> bool:
+        """Whether the value satisfies the requirement."""
+        return any(requirement.accepts(value) for requirement in self.requirements)
+
+    def __str__(self) -> str:
+        return ", or ".join(str(requirement) for requirement in self.requirements)
+
+
+Requirements = Mapping[str, OneOf | Number | Switch | Either]
 
 
 def check_parameters(estimator: BaseEstimator, requirements: Requirements) -> None:
@@ -99,7 +119,7 @@ def check_classifier(estimator: Any, example: str) -> None:
 def check_binary_labels(y: Any, name: str = "y") -> tuple[NDArray[Any], Integers]:
     """Return the two classes, sorted, and the position of each label among them."""
     y = check_labels(y, name)
-    classes, encoded = np.unique(y, return_inverse=True)
+    classes = np.unique(y)
     if len(classes) == 1:
         raise ValueError(
             f"{name} holds only one class, {classes.tolist()[0]!r}; a classifier needs rows of two "
@@ -111,7 +131,7 @@ def check_binary_labels(y: Any, name: str = "y") -> tuple[NDArray[Any], Integers
             f"{type_of_target(y)}: {name} holds {len(classes)} classes; wrap the estimator in "
             "sklearn.multiclass.OneVsRestClassifier or keep two classes."
         )
-    return classes, encoded.astype(np.intp)
+    return classes, (y == classes[1]).astype(np.intp)
 
 
 def check_labels(y: Any, name: str = "y") -> NDArray[Any]:
@@ -177,7 +197,8 @@ def check_sample_weight(sample_weight: ArrayLike | None, encoded_labels: Integer
         total = weight.sum()
     if not np.isfinite(total):
         raise ValueError("sample_weight has an infinite sum; divide it by its mean.")
-    if len(np.unique(encoded_labels[weight > 0])) < 2:
+    weighed = encoded_labels[weight > 0]
+    if len(weighed) == 0 or np.ptp(weighed) == 0:
         raise ValueError(
             "sample_weight is zero on all rows but those of one class or none; give some rows of "
             "each class a positive weight."

@@ -108,16 +108,15 @@ def loss_terms(
     Only ratios matter to boosting, so the largest term is scaled to 1 before the sample weights
     come in. Scores of any size are safe: what is negligible becomes 0, nothing overflows.
     """
-    is_positive = (labels > 0).astype(np.intp)
+    is_positive = labels > 0
     margin = labels * scores
     with np.errstate(divide="ignore"):  # log 0 = −inf is the right answer for a coefficient of 0
         log_coefficients = np.log(coefficients)
-    log_right = log_coefficients[is_positive, is_positive] - margin
-    log_wrong = log_coefficients[is_positive, 1 - is_positive] + margin
-    if trusted is not None:
-        log_right, log_wrong = np.where(
-            trusted, [-margin, np.full_like(margin, -np.inf)], [log_right, log_wrong]
-        )
+    log_right = np.where(is_positive, log_coefficients[1, 1], log_coefficients[0, 0]) - margin
+    log_wrong = np.where(is_positive, log_coefficients[1, 0], log_coefficients[0, 1]) + margin
+    if trusted is not None and trusted.any():
+        log_right = np.where(trusted, -margin, log_right)
+        log_wrong = np.where(trusted, -np.inf, log_wrong)
     log_scale = float(max(log_right.max(), log_wrong.max()))
     weight = 1.0 if sample_weight is None else sample_weight
     return LossTerms(

@@ -13,9 +13,11 @@ from rboost.boosting.learners import (
     check_learner,
     check_sampling,
     fit_learner,
+    prepare_pool,
     seeded_parameters,
 )
 from rboost.tables import Table
+from rboost.trees import HistogramTreeClassifier
 
 
 class Recorder(DecisionTreeClassifier):
@@ -32,7 +34,7 @@ def learn(pool, targets, weights, sample_weight=None, sampling="none", max_sampl
     trusted = np.zeros(n_rows, dtype=bool)
     table = Table(np.arange(float(n_rows))[:, None], np.ones(n_rows), sample_weight, trusted)
     return fit_learner(
-        pool,
+        prepare_pool(pool, table.X),
         table,
         np.asarray(targets, float),
         np.asarray(weights, float),
@@ -162,3 +164,50 @@ def test_seeds_are_found_in_every_part():
     pipeline = make_pipeline(StandardScaler(), DecisionTreeClassifier())
     assert seeded_parameters(pipeline) == ["decisiontreeclassifier__random_state"]
     assert seeded_parameters(KNeighborsClassifier()) == []
+
+
+class Halves(DecisionTreeClassifier):
+    """A tree that takes values divided by two, counts how often it divides, and wants few rows."""
+
+    calls = 0
+    max_rows = 8
+
+    def prepare(self, X):
+        type(self).calls += 1
+        return X / 2
+
+    def fit(self, X, y, sample_weight=None):
+        self.n_rows = len(X)
+        return super().fit(X, y, sample_weight)
+
+
+def test_rows_are_prepared_for_those_who_ask_for_it(rng):
+    X = rng.standard_normal((20, 2))
+    tree, other = HistogramTreeClassifier(), HistogramTreeClassifier(max_depth=2)
+    coarse, plain = HistogramTreeClassifier(max_bins=3), DecisionTreeClassifier()
+    pool = prepare_pool([tree, plain, other, coarse], X)
+    assert [learner for learner, _ in pool] == [tree, plain, other, coarse]
+    assert pool[0][1] is pool[2][1]
+    assert pool[1][1] is X
+    assert pool[3][1].bins.max() <= 2
+    Halves.calls = 0
+    ((_, halves),) = prepare_pool([Halves()], X)
+    np.testing.assert_array_equal(halves, X / 2)
+    assert Halves.calls == 1
+
+
+def test_a_learner_is_fitted_to_prepared_rows_and_no_more_than_it_wants():
+    found = learn([Halves()], [1, -1] * 20, np.ones(40), sampling="uniform", max_samples=0.5)
+    assert found.learner.n_rows == found.seen.sum() == 8
+    np.testing.assert_array_equal(found.X[:, 0], np.arange(40) / 2)
+    found = learn([Halves()], [1, -1] * 20, np.ones(40), sampling="uniform", max_samples=0.1)
+    assert found.learner.n_rows == 4
+    found = learn([Halves()], [1, -1] * 20, np.ones(40), sampling="weights")
+    assert found.learner.n_rows == 8
+    assert learn([Halves()], [1, -1] * 20, np.ones(40)).learner.n_rows == 40
+
+
+def test_the_constant_vote_takes_prepared_rows():
+    found = learn([HistogramTreeClassifier()], [1, 1, 1, -1], [1, 1, 1, 0])
+    assert isinstance(found.learner, DummyClassifier)
+    np.testing.assert_array_equal(found.learner.predict(found.X), np.ones(4))

@@ -32,7 +32,8 @@ def vote(learner, X):
 
 
 def learned(votes, seen=None):
-    return Learned(Votes(votes), np.ones(len(votes), dtype=bool) if seen is None else seen)
+    seen = np.ones(len(votes), dtype=bool) if seen is None else seen
+    return Learned(Votes(votes), seen, np.arange(len(seen)))
 
 
 def choices(fit_learner, mixing="posterior", learning_rate=1.0, update_noise=None):

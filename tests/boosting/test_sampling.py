@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 
 from rboost.boosting.sampling import SAMPLINGS
@@ -31,3 +32,38 @@ def test_weights_draws_in_proportion(rng):
 def test_at_least_one_row_is_drawn(rng):
     for name in ["uniform", "weights"]:
         assert len(SAMPLINGS[name](WEIGHTS, 1e-9, rng)[0]) == 1
+
+
+@pytest.mark.parametrize("max_rows", [None, 600, 1000])
+def test_a_learner_that_wants_more_rows_than_there_are_changes_nothing(max_rows):
+    weights = np.random.RandomState(1).gamma(1.0, size=1000)
+    old = np.sort(np.random.RandomState(0).permutation(1000)[:600])  # the stream of seeds so far
+    rows, drawn = SAMPLINGS["uniform"](weights, 0.6, np.random.RandomState(0), max_rows)
+    np.testing.assert_array_equal(rows, old)
+    np.testing.assert_array_equal(drawn, weights[old])
+    old = np.random.RandomState(0).choice(1000, size=600, p=weights / weights.sum())
+    rows, _ = SAMPLINGS["weights"](weights, 0.6, np.random.RandomState(0), max_rows)
+    np.testing.assert_array_equal(rows, old)
+
+
+def test_no_more_rows_are_drawn_than_the_learner_wants(rng):
+    weights = rng.gamma(1.0, size=1000)
+    counts = np.zeros(1000)
+    for _ in range(2000):
+        rows, drawn = SAMPLINGS["uniform"](weights, 0.6, rng, 100)
+        assert len(rows) == 100
+        assert np.all(np.diff(rows) > 0)
+        np.testing.assert_array_equal(drawn, weights[rows])
+        counts[rows] += 1
+    assert_allclose(counts / 2000, 0.1, atol=0.04)
+    assert len(SAMPLINGS["weights"](weights, 0.6, rng, 100)[0]) == 100
+    assert SAMPLINGS["none"](weights, 0.6, rng, 100)[0] == slice(None)
+
+
+def test_capped_draws_follow_the_seed():
+    draws = [
+        SAMPLINGS["uniform"](np.ones(1000), 0.5, np.random.RandomState(seed), 50)[0]
+        for seed in (0, 0, 1)
+    ]
+    np.testing.assert_array_equal(draws[0], draws[1])
+    assert np.any(draws[0] != draws[2])

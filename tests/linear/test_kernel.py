@@ -106,7 +106,7 @@ def test_sparse_features(container, circles, more_circles):
     model.fit(container(X), y)
     assert model.score(container(more_circles[0]), more_circles[1]) > 0.9
     dense = model.predict_proba(more_circles[0])
-    assert_allclose(model.predict_proba(container(more_circles[0])), dense, atol=1e-9)
+    assert_allclose(model.predict_proba(container(more_circles[0])), dense, atol=1e-6)
 
 
 def test_sparse_features_with_missing_values(circles):

@@ -28,7 +28,7 @@ from rboost._validation import (
 )
 from rboost.boosting.additive import AdditiveClassifier
 from rboost.boosting.decisions import decide_by_sign, decide_by_votes
-from rboost.boosting.learners import check_learner, check_sampling, fit_learner
+from rboost.boosting.learners import check_learner, check_sampling, fit_learner, prepare_pool
 from rboost.boosting.noise_updates import NOISE_UPDATES, keep_noise
 from rboost.boosting.pool import default_pool
 from rboost.boosting.rounds import NEGATIVE_WEIGHTS, Choices, State, boost, initial_state
@@ -81,7 +81,8 @@ class RBoostClassifier(AdditiveClassifier):
         The base learners, taken in turn, cloned and fitted once a round on an array and classes 0
         and 1. Any classifier with ``predict_proba`` that takes ``sample_weight``; with
         ``votes="class"`` the former, with ``sampling="weights"`` the latter is not needed. None
-        means a pool of trees, trees with random cuts and kernel machines.
+        means a pool of trees, trees with random cuts and kernel machines; on large tables, of
+        trees on binned columns and kernel machines.
     n_estimators : int, default=300
         Number of rounds.
     learning_rate : float, default=0.015
@@ -233,9 +234,9 @@ class RBoostClassifier(AdditiveClassifier):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    def _base_learners(self) -> list[Any]:
+    def _base_learners(self, X: Any = None) -> list[Any]:
         if self.estimator is None:
-            return default_pool()
+            return default_pool(X)
         return list(self.estimator) if isinstance(self.estimator, list) else [self.estimator]
 
     def fit(
@@ -410,7 +411,7 @@ class RBoostClassifier(AdditiveClassifier):
         return Choices(
             fit_learner=partial(
                 fit_learner,
-                self._base_learners(),
+                prepare_pool(self._base_learners(train.X), train.X),
                 train,
                 sampling=self.sampling,
                 max_samples=self.max_samples,

@@ -1,4 +1,12 @@
-"""Base learners: which classifiers can be boosted, and fitting one to weighted targets."""
+"""Base learners: which classifiers can be boosted, and fitting one to weighted targets.
+
+Any classifier can be a base learner. Two things that it may have make it a fast one:
+
+    prepare(X)      returns something that stands for the rows of X, has a ``shape``, is indexed by
+                    rows, and is taken by ``fit`` and the predictions in the place of X; called once
+                    before the first round, and once for all learners whose ``prepare`` is equal
+    max_rows        the number of rows beyond which more are of no use to it; None sets no limit
+"""
 
 from __future__ import annotations
 
@@ -22,10 +30,11 @@ Vote = Callable[[Any, Any], Floats]
 
 @dataclass(frozen=True)
 class Learned:
-    """A fitted base learner and the rows it has seen."""
+    """A fitted base learner, the rows it has seen, and all training rows as it takes them."""
 
     learner: Any
     seen: NDArray[np.bool_]
+    X: Any
 
 
 def check_sampling(
@@ -66,8 +75,15 @@ def check_learner(estimator: Any, sampling: str, votes: str) -> None:
         )
 
 
+def prepare_pool(pool: Sequence[Any], X: Any) -> list[tuple[Any, Any]]:
+    """Pair each base learner with the rows as it takes them."""
+    ways = [getattr(learner, "prepare", None) for learner in pool]
+    prepared = {way: X if way is None else way(X) for way in set(ways)}
+    return [(learner, prepared[way]) for learner, way in zip(pool, ways, strict=True)]
+
+
 def fit_learner(
-    pool: Sequence[Any],
+    pool: Sequence[tuple[Any, Any]],
     train: Table,
     targets: Floats,
     weights: Floats,
@@ -79,11 +95,13 @@ def fit_learner(
 ) -> Learned:
     """Fit a fresh copy of an estimator of the pool, in turn, to rows drawn by ``sampling``.
 
-    Targets become classes 0 and 1. Weights are scaled to the total that the rows had before
-    boosting, so that a penalty such as ``C`` means the same as in a fit of the estimator alone.
+    ``pool`` comes from :func:`prepare_pool`. Targets become classes 0 and 1. Weights are scaled to
+    the total that the rows had before boosting, so that a penalty such as ``C`` means the same as
+    in a fit of the estimator alone.
     """
-    estimator = pool[number % len(pool)]
-    rows, row_weights = SAMPLINGS[sampling](weights, max_samples, random_state)
+    estimator, X = pool[number % len(pool)]
+    max_rows = getattr(estimator, "max_rows", None)
+    rows, row_weights = SAMPLINGS[sampling](weights, max_samples, random_state, max_rows)
     classes = (targets[rows] > 0).astype(np.intp)
     learner = clone(estimator)
     seeds = {
@@ -93,12 +111,12 @@ def fit_learner(
         learner.set_params(**seeds)
     seen = np.zeros(len(targets), dtype=bool)
     seen[rows] = True
-    X = train.X if isinstance(rows, slice) else train.X[rows]  # a slice would copy a sparse X
+    X_seen = X if isinstance(rows, slice) else X[rows]  # a slice would copy a sparse X
     if row_weights is None:
-        return Learned(_choice(learner, classes).fit(X, classes), seen)
+        return Learned(_choice(learner, classes).fit(X_seen, classes), seen, X)
     row_weights = scaled_weights(row_weights, train.sample_weight[rows])
     learner = _choice(learner, classes[row_weights > 0])
-    return Learned(learner.fit(X, classes, sample_weight=row_weights), seen)
+    return Learned(learner.fit(X_seen, classes, sample_weight=row_weights), seen, X)
 
 
 def scaled_weights(weights: Floats, sample_weight: Floats) -> Floats:
@@ -119,7 +137,7 @@ def scaled_weights(weights: Floats, sample_weight: Floats) -> Floats:
 
 def _choice(learner: Any, classes: NDArray[np.intp]) -> Any:
     """The learner, or the constant vote where a single class leaves nothing else to learn."""
-    return learner if len(np.unique(classes)) > 1 else DummyClassifier(strategy="prior")
+    return learner if np.ptp(classes) > 0 else DummyClassifier(strategy="prior")
 
 
 def seeded_parameters(estimator: Any) -> list[str]:

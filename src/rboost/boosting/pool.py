@@ -2,22 +2,34 @@
 
 Learners that err in different ways, taken in turn: trees that look for the best cut among a few
 columns, trees with cuts at random, and smooth kernel machines. Small leaves and penalties keep each
-of them from following single labels.
+of them from following single labels. On a large table, where sorting every column takes long, the
+trees are grown on bins; the larger ones are random by the columns they may cut.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from scipy import sparse
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from rboost.linear import RandomKernelClassifier
+from rboost.trees import HistogramTreeClassifier
+
+# Tables with more rows than this are large.
+SMALL_TABLE = 10_000
 
 
-def default_pool() -> list[Any]:
-    """New base learners of three kinds."""
+def default_pool(X: Any = None) -> list[Any]:
+    """New base learners of three kinds that suit the rows of X."""
+    if X is None or X.shape[0] <= SMALL_TABLE or sparse.issparse(X):
+        return [
+            DecisionTreeClassifier(max_depth=6, max_features="sqrt"),
+            ExtraTreeClassifier(min_samples_leaf=5, max_features=None),
+            RandomKernelClassifier(),
+        ]
     return [
-        DecisionTreeClassifier(max_depth=6, max_features="sqrt"),
-        ExtraTreeClassifier(min_samples_leaf=5, max_features=None),
+        HistogramTreeClassifier(max_depth=6, max_features="sqrt"),
+        HistogramTreeClassifier(max_leaf_nodes=511, min_samples_leaf=10, max_cuts=4),
         RandomKernelClassifier(),
     ]

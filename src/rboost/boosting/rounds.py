@@ -20,6 +20,8 @@ from rboost.tables import Table
 
 # Base learners may be random, so one that fails says little; this many in a row end the boosting.
 USELESS_LEARNERS = 10
+# Above this share of the rows a vote on all of them is faster than taking them out.
+MOST = 0.8
 
 
 def flip_negative(labels: Floats, weights: Floats) -> tuple[Floats, Floats]:
@@ -142,7 +144,7 @@ def boost_round(
     learned = choices.fit_learner(targets, weights, state.n_rounds)  # (1), on eq. (12)
     state = replace(state, n_rounds=state.n_rounds + 1)
 
-    votes = choices.vote(learned.learner, train.X)
+    votes = _votes(learned, choices.vote, unseen_only=state.out_of_bag is not None)
     agreement = (1 + train.labels * votes) / 2
     if state.out_of_bag is None:
         falling, rising = terms.split(agreement)
@@ -167,6 +169,19 @@ def boost_round(
         replace(moved, noise_matrix=noise_matrix),
         Round(learned.learner, step, error, noise_matrix, perfect),
     )
+
+
+def _votes(learned: Learned, vote: Vote, unseen_only: bool) -> Floats:
+    """What the learner says of the training rows; 0 of those that are of no interest."""
+    if not unseen_only:
+        return vote(learned.learner, learned.X)
+    unseen = np.flatnonzero(~learned.seen)
+    if len(unseen) > MOST * len(learned.seen):
+        return vote(learned.learner, learned.X)
+    votes = np.zeros(len(learned.seen))
+    if len(unseen):
+        votes[unseen] = vote(learned.learner, learned.X[unseen])
+    return votes
 
 
 def _move(

@@ -12,12 +12,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.impute import SimpleImputer
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags, check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rboost._typing import Floats
@@ -26,6 +27,9 @@ from rboost.tables import training_table
 
 # Standardised values beyond this are outliers, to a kernel nearly orthogonal to everything else.
 FARTHEST = 4.0
+# Rows predicted at a time. All blocks are of this size, the last one filled up, so that rounding
+# does not depend on which other rows there are.
+BLOCK_ROWS = 1024
 
 
 class RandomKernelClassifier(ClassifierMixin, BaseEstimator):
@@ -135,6 +139,7 @@ class RandomKernelClassifier(ClassifierMixin, BaseEstimator):
             self._features.fit(X)  # looks at the number of columns only
             self._model = LogisticRegression(C=self.C, solver="newton-cholesky", tol=1e-3)
             self._model.fit(self._transform(table.X[rows]), table.labels[rows] > 0, weight)
+            self._missing = self._impute.transform(np.full((1, X.shape[1]), np.nan))[0]
         return self
 
     def _check_X(self, X: Any, reset: bool = False) -> Any:
@@ -151,7 +156,39 @@ class RandomKernelClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> Floats:
         """Log-odds of ``classes_[1]``."""
         check_is_fitted(self)
-        return self._model.decision_function(self._transform(self._check_X(X)))
+        X = self._check_X(X)
+        if sparse.issparse(X):
+            return self._model.decision_function(self._transform(X))
+        return self._dense_decisions(X)
+
+    def _dense_decisions(self, X: Floats) -> Floats:
+        """The same for rows that are not sparse, in blocks of float32: far faster on many rows."""
+        X = X if X.dtype.kind == "f" else X.astype(np.float64)
+        # In the precision of X, which may need all of it to tell its values apart.
+        center = self._scale.mean_ * self._scale.with_mean
+        center, scale, filled = (
+            each.astype(X.dtype) for each in (center, self._scale.scale_, self._missing)
+        )
+        # The last column of the rows is 1, so that one product adds the phases as well.
+        directions = np.vstack([self._features.random_weights_, self._features.random_offset_])
+        directions = directions.astype(np.float32)
+        coefficients = self._model.coef_[0] * np.sqrt(2 / self.n_components)
+        coefficients = coefficients.astype(np.float32)
+        decisions = np.empty(len(X))
+        scaled = np.ones((BLOCK_ROWS, X.shape[1] + 1), dtype=np.float32)
+        features = np.empty((BLOCK_ROWS, self.n_components), dtype=np.float32)
+        for block in gen_batches(len(X), BLOCK_ROWS):
+            rows = X[block]
+            missing = np.isnan(rows)
+            if missing.any():
+                rows = np.where(missing, filled, rows)
+            with np.errstate(over="ignore"):  # what is too large for float32 is an outlier
+                rows = (rows - center) / scale
+            np.clip(rows, -FARTHEST, FARTHEST, out=scaled[: len(rows), :-1])
+            np.dot(scaled, directions, out=features)
+            np.cos(features, out=features)
+            decisions[block] = (features @ coefficients)[: len(rows)]
+        return decisions + self._model.intercept_[0]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class."""
@@ -160,8 +197,8 @@ class RandomKernelClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> Floats:
         """Probability of each class, shape (n_samples, 2)."""
-        check_is_fitted(self)
-        return self._model.predict_proba(self._transform(self._check_X(X)))
+        positive = expit(self.decision_function(X))
+        return np.column_stack([1 - positive, positive])
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")
