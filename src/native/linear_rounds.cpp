@@ -37,11 +37,11 @@ class Rounds : public LinearRounds {
           state_(state),
           options_(options),
           out_of_bag_(state.missed != nullptr),
-          columns_(table.values, table.n_rows, table.n_features, table.center, table.scale),
+          columns_(table.values, table.n_rows, table.n_features, options.learner.fit_intercept),
           coef_(padded(table.n_features), 0.0f),
           flags_(table.n_rows) {
         for (size_t f = 0; f < table.n_features; ++f) {
-            is_far_ |= std::abs(table.center[f]) > FAR_FROM_ZERO * table.scale[f];
+            is_far_ |= std::abs(columns_.center[f]) > FAR_FROM_ZERO * columns_.scale[f];
         }
         for (size_t i = 0; i < table.n_rows; ++i)
             flags_[i] = uint8_t((table.labels[i] > 0 ? POSITIVE : 0) |
@@ -79,6 +79,7 @@ class Rounds : public LinearRounds {
         return double(table_.n_rows) * (double(table_.n_features * sizeof(T)) + side);
     }
     void pass_only() override { judge(); }
+    const std::vector<double>& center() const override { return columns_.center; }
 
    private:
     void one_round(const double* starts, size_t n_starts, Found& found) {

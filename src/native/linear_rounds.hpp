@@ -41,8 +41,6 @@ struct Table {
     const double* labels;         // -1 or +1
     const double* sample_weight;  // null when all are 1
     const bool* trusted;          // null when none is
-    const double* center;
-    const double* scale;
 };
 
 // What changes from round to round, one entry a row; as in rboost.boosting.rounds.State. The arrays
@@ -65,6 +63,7 @@ class LinearRounds {
     // For benchmarks: the pass over all rows alone, and the bytes that it reads and writes.
     virtual void pass_only() = 0;
     virtual double bytes_per_pass() const = 0;
+    virtual const std::vector<double>& center() const = 0;
 
     double total_step = 0;
     double noise[2][2] = {{1, 0}, {0, 1}};

@@ -37,22 +37,56 @@ bool cholesky(std::vector<double>& a, size_t n) {
 }  // namespace
 
 template <class T>
+Columns::Columns(const T* rows, size_t n_rows, size_t n_features, bool centred)
+    : n_features(n_features),
+      center(n_features, 0.0),
+      scale(n_features, 1.0),
+      is_constant(n_features, false) {
+    const size_t m = n_features, stride = std::max<size_t>(1, n_rows / CORRELATION_ROWS);
+    std::vector<double> mean(m, 0.0), square(m, 0.0);
+    double n = 0;
+    for (size_t i = 0; i < n_rows; i += stride, ++n)
+        for (size_t f = 0; f < m; ++f) mean[f] += double(rows[i * m + f]);
+    for (size_t f = 0; f < m; ++f) mean[f] /= n;
+    for (size_t i = 0; i < n_rows; i += stride)
+        for (size_t f = 0; f < m; ++f) {
+            const double deviation = double(rows[i * m + f]) - mean[f];
+            square[f] += deviation * deviation;
+        }
+    for (size_t f = 0; f < m; ++f) {
+        const double variance = square[f] / n;
+        if (centred) center[f] = mean[f];
+        const bool varies = variance > 1e-12 * mean[f] * mean[f] && std::isfinite(variance);
+        scale[f] = varies ? std::sqrt(variance) : 1;
+        is_constant[f] = square[f] == 0;
+        // Numbers that float32 cannot divide by, or hold when divided.
+        if (!(scale[f] > 1e-30 && scale[f] < 1e30)) scale[f] = 1;
+    }
+    correlate(rows, n_rows);
+}
+
+template <class T>
 Columns::Columns(const T* rows, size_t n_rows, size_t n_features, const double* center_,
                  const double* scale_)
     : n_features(n_features),
       center(center_, center_ + n_features),
       scale(scale_, scale_ + n_features),
-      inverse_scale(n_features) {
+      is_constant(n_features, false) {
+    correlate(rows, n_rows);
+}
+
+template <class T>
+void Columns::correlate(const T* rows, size_t n_rows) {
     const size_t m = n_features;
+    inverse_scale.resize(m);
     float_center_.assign(padded(m), 0.0f);
     double_center_.assign(padded(m), 0.0);
     float_inverse_scale_.assign(padded(m), 0.0f);
     for (size_t f = 0; f < m; ++f) {
         center[f] = double(T(center[f]));
-        inverse_scale[f] = 1 / scale[f];
         float_center_[f] = float(center[f]);
         double_center_[f] = center[f];
-        float_inverse_scale_[f] = float(inverse_scale[f]);
+        float_inverse_scale_[f] = float(1 / scale[f]);
         inverse_scale[f] = float_inverse_scale_[f];
     }
     if (m > MAX_CORRELATED) return;
@@ -68,12 +102,14 @@ Columns::Columns(const T* rows, size_t n_rows, size_t n_features, const double* 
             for (size_t g = 0; g <= f; ++g) row[g] += z[f] * z[g];
         }
     }
-    for (double& value : correlation_) value /= std::max<size_t>(1, n);
+    for (double& value : correlation_) value /= double(n);
 }
 template <>
 const float* Columns::padded_center<float>() const { return float_center_.data(); }
 template <>
 const double* Columns::padded_center<double>() const { return double_center_.data(); }
+template Columns::Columns(const float*, size_t, size_t, bool);
+template Columns::Columns(const double*, size_t, size_t, bool);
 template Columns::Columns(const float*, size_t, size_t, const double*, const double*);
 template Columns::Columns(const double*, size_t, size_t, const double*, const double*);
 
@@ -255,6 +291,8 @@ LogisticFit fit_logistic(const SampleRows<R>& rows, Columns& columns, const Logi
     LogisticFit fit;
     std::vector<double>& x = fit.parameters;
     x.assign(start, start + n);
+    for (size_t f = 0; f < m; ++f)
+        if (columns.is_constant[f]) x[f] = 0;  // it would stay where it starts
     std::vector<double> gradient(n), direction(n), moved(n), new_gradient(n), step(n), change(n);
     Memory memory(n);
     double value = objective(x.data(), gradient.data());

@@ -26,6 +26,9 @@ struct LogisticOptions {
 // Where the columns lie and how they vary together.
 class Columns {
    public:
+    // Centre (unless there is no intercept to move along) and scale by some of the rows.
+    template <class T>
+    Columns(const T* rows, size_t n_rows, size_t n_features, bool centred);
     template <class T>
     Columns(const T* rows, size_t n_rows, size_t n_features, const double* center,
             const double* scale);
@@ -36,11 +39,15 @@ class Columns {
     size_t n_features;
     std::vector<double> center, scale, inverse_scale;  // center as numbers of the type of X
 
+    std::vector<bool> is_constant;
+
     template <class T>
     const T* padded_center() const;
     const float* padded_inverse_scale() const { return float_inverse_scale_.data(); }
 
    private:
+    template <class T>
+    void correlate(const T* rows, size_t n_rows);
     std::vector<float> float_center_, float_inverse_scale_;
     std::vector<double> double_center_;
     std::vector<double> correlation_, factor_;

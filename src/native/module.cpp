@@ -35,7 +35,6 @@ struct HeldRounds {
     Vector<double> labels;
     std::optional<Vector<double>> sample_weight;
     std::optional<Vector<bool>> trusted;
-    Vector<double> center, scale;
     State<double> votes;
     std::optional<State<double>> missed;
     State<float> last_vote;
@@ -66,10 +65,10 @@ nb::tuple run(HeldRounds<T>& held, int n_rounds, std::optional<Matrix<int64_t>> 
                           to_numpy<OutVector>(std::move(found.intercepts), {n}),
                           to_numpy<OutVector>(std::move(found.steps), {n}),
                           to_numpy<OutVector>(std::move(found.errors), {n}),
-                          to_numpy<OutMatrix>(std::move(found.noise), {n, 4}),
                           to_numpy<OutMatrix>(std::move(found.rates), {n, 2}),
                           to_numpy<OutVector>(std::move(found.losses), {n}),
                           to_numpy<OutVector>(std::move(found.iterations), {n}),
+                          to_numpy<OutMatrix>(std::move(found.noise), {n, 4}),
                           int(found.ending));
 }
 
@@ -81,9 +80,8 @@ void bind_rounds(nb::module_& m, const char* name) {
             "__init__",
             [](Held* self, Matrix<T> X, Vector<double> labels,
                std::optional<Vector<double>> sample_weight, std::optional<Vector<bool>> trusted,
-               Vector<double> center, Vector<double> scale, State<double> votes,
-               std::optional<State<double>> missed, State<float> last_vote, std::optional<double> C,
-               bool fit_intercept, bool estimate_noise, double into_1, double into_0, int max_iter,
+               State<double> votes, std::optional<State<double>> missed, State<float> last_vote,
+               std::optional<double> C, bool fit_intercept, bool estimate_noise, double into_1, double into_0, int max_iter,
                double tol, bool probability, bool flip_negative, bool update_noise,
                bool paper_mixing, double learning_rate, double max_step, double min_step,
                int useless_learners, int n_threads) {
@@ -92,15 +90,13 @@ void bind_rounds(nb::module_& m, const char* name) {
                 require(labels.shape(0) == n && (!sample_weight || sample_weight->shape(0) == n) &&
                             (!trusted || trusted->shape(0) == n),
                         "labels, sample_weight and trusted must have one entry a row.");
-                require(center.shape(0) == width && scale.shape(0) == width,
-                        "center and scale must have one entry a column.");
                 require(votes.shape(0) == n && last_vote.shape(0) == n &&
                             (!missed || missed->shape(0) == n),
                         "votes, missed and last_vote must have one entry a row.");
                 require(!(update_noise && missed),
                         "The noise is updated every round without out-of-bag scores only.");
                 const Table<T> table{X.data(),      n, width, labels.data(), or_null(sample_weight),
-                                     or_null(trusted), center.data(), scale.data()};
+                                     or_null(trusted)};
                 const RoundOptions options{
                     logistic_options(C, fit_intercept, estimate_noise, into_1, into_0, max_iter, tol),
                     probability,
@@ -114,11 +110,11 @@ void bind_rounds(nb::module_& m, const char* name) {
                     std::max(1, n_threads)};
                 const RowState state{votes.data(), missed ? missed->data() : nullptr,
                                      last_vote.data()};
-                new (self) Held{X,     labels, sample_weight, trusted,   center,
-                                scale, votes,  missed,        last_vote, linear_rounds<T>(table, state, options)};
+                new (self) Held{X,      labels,    sample_weight, trusted, votes, missed,
+                                last_vote, linear_rounds<T>(table, state, options)};
             },
-            "X"_a, "labels"_a, "sample_weight"_a.none(), "trusted"_a.none(), "center"_a, "scale"_a,
-            "votes"_a, "missed"_a.none(), "last_vote"_a, nb::kw_only(), "C"_a.none(),
+            "X"_a, "labels"_a, "sample_weight"_a.none(), "trusted"_a.none(), "votes"_a,
+             "missed"_a.none(), "last_vote"_a, nb::kw_only(), "C"_a.none(),
             "fit_intercept"_a, "estimate_noise"_a, "into_1"_a, "into_0"_a, "max_iter"_a, "tol"_a,
             "probability"_a, "flip_negative"_a,
             "update_noise"_a, "paper_mixing"_a, "learning_rate"_a, "max_step"_a, "min_step"_a,
@@ -138,6 +134,13 @@ void bind_rounds(nb::module_& m, const char* name) {
         .def("settle", [](Held& self) { self.rounds->settle(); })
         .def_prop_ro("total_step", [](Held& self) { return self.rounds->total_step; })
         .def_prop_ro("useless", [](Held& self) { return self.rounds->useless; })
+        .def_prop_ro("center",
+                     [](Held& self) {
+                         std::vector<double> center = self.rounds->center();
+                         const size_t m = center.size();
+                         return to_numpy<OutVector>(std::move(center), {m});
+                     },
+                     nb::rv_policy::move)
         .def_prop_ro("bytes_per_pass", [](Held& self) { return self.rounds->bytes_per_pass(); })
         .def("pass_only", [](Held& self) {
             nb::gil_scoped_release unlocked;

@@ -16,6 +16,7 @@ from rboost.boosting.learners import (
     prepare_pool,
     seeded_parameters,
 )
+from rboost.boosting.sampling import Randomness
 from rboost.tables import Table
 from rboost.trees import HistogramTreeClassifier
 
@@ -41,7 +42,7 @@ def learn(pool, targets, weights, sample_weight=None, sampling="none", max_sampl
         number,
         sampling=sampling,
         max_samples=max_samples,
-        random_state=np.random.RandomState(0),
+        random=Randomness(np.random.RandomState(0)),
     )
 
 

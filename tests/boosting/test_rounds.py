@@ -126,7 +126,7 @@ def run(learners, n_rounds=30, noise=None):
 
 def test_a_perfect_learner_ends_it():
     result = run([learned(np.array([1.0, -1.0]))] * 30)
-    assert len(result.rounds) == 1
+    assert len(result.ensemble) == 1
     assert "without errors" in result.stop_reason
     assert np.all(np.isfinite(result.state.scores))
 
@@ -134,7 +134,7 @@ def test_a_perfect_learner_ends_it():
 def test_useless_learners_are_skipped_and_end_it_when_they_go_on():
     useless, wrong = learned(np.array([1.0, 1.0])), learned(np.array([-1.0, 1.0]))
     result = run([useless, wrong] * 30)
-    assert result.rounds == []
+    assert len(result.ensemble) == 0
     assert result.n_rounds == USELESS_LEARNERS
     assert f"{USELESS_LEARNERS} base learners in a row no better than chance" in result.stop_reason
     np.testing.assert_array_equal(result.state.scores, 0)
@@ -153,7 +153,7 @@ def test_rows_at_their_minimum_end_it():
     rate = 0.1
     noise = np.array([[1 - rate, rate], [rate, 1 - rate]])
     result = run([learned(np.array([1.0, -1.0]))] * 30, noise=noise)
-    assert len(result.rounds) == 1
+    assert len(result.ensemble) == 1
     assert result.finished
     assert "minimum of its loss" in result.stop_reason or "chance" in result.stop_reason
 
@@ -162,14 +162,14 @@ def test_one_good_learner_among_useless_ones_counts():
     noise = np.array([[0.9, 0.1], [0.1, 0.9]])
     useless, good = learned(np.array([1.0, 1.0])), learned(np.array([1.0, -1.0]))
     result = run([useless] * 5 + [good] + [useless] * 30, noise=noise)
-    assert len(result.rounds) == 1
+    assert len(result.ensemble) == 1
     assert result.n_rounds == 7  # after the good one every row is where its loss is smallest
 
 
 def test_with_noise_even_a_perfect_learner_gets_a_finite_step():
     noise = np.array([[0.9, 0.1], [0.1, 0.9]])
     result = run([learned(np.array([1.0, -1.0]))] * 30, noise=noise)
-    assert_allclose(result.rounds[0].step, 0.5 * np.log(9))
+    assert_allclose(result.ensemble.steps[0], 0.5 * np.log(9))
     assert_allclose(np.abs(result.state.scores), 0.5 * np.log(9))  # each row is at its minimum
 
 
@@ -183,7 +183,7 @@ def test_rounds_are_counted_whether_a_learner_is_kept_or_not():
 
     start = State(np.zeros(2), np.array([[0.9, 0.1], [0.1, 0.9]]))
     result = boost(start, two_rows(), None, choices(fit_learner), range(1, 6))
-    assert len(result.rounds) == 1
+    assert len(result.ensemble) == 1
     assert numbers == [0, 1, 2, 3, 4]
     assert result.state.n_rounds == 5
 
@@ -234,7 +234,8 @@ def test_out_of_bag_scores_are_those_of_the_learners_that_did_not_see_the_row(le
         choices(lambda targets, weights, number: fitted[number]),
         range(1, len(fitted) + 1),
     )
-    step_of = {id(found.learner): found.step for found in result.rounds}
+    ensemble = result.ensemble
+    step_of = {id(f): step for f, step in zip(ensemble.learners, ensemble.steps, strict=True)}
     steps = [step_of.get(id(one.learner), 0.0) for one in fitted]
     out_of_bag = result.state.out_of_bag
     for row in range(len(labels)):  # the slow way: every learner, every row
@@ -307,7 +308,7 @@ def test_out_of_bag_a_perfect_learner_has_a_finite_step_and_ends_nothing(everyth
     result = boost(
         start, table_of(labels), None, choices(lambda *_: learned(labels, seen)), range(1, 4)
     )
-    assert len(result.rounds) == (0 if everything else 3)
+    assert len(result.ensemble) == (0 if everything else 3)
     assert np.all(np.isfinite(result.state.scores))
     assert not result.finished
 
@@ -324,5 +325,5 @@ def test_out_of_bag_useless_learners_end_nothing():
         range(1, n_rounds + 1),
     )
     assert result.n_rounds == n_rounds
-    assert len(result.rounds) == 1
+    assert len(result.ensemble) == 1
     assert f"{n_rounds - 1} of them without a learner" in result.stop_reason

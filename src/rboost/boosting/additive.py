@@ -84,7 +84,10 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
         blocks = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(self._scores)(X[block]) for block in gen_batches(X.shape[0], BLOCK_ROWS)
         )
-        return self._decision(np.concatenate(blocks), len(self.estimators_))
+        return self._decision(np.concatenate(blocks), self._n_learners())
+
+    def _n_learners(self) -> int:
+        return len(self.estimators_)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class: the sign of the decision function."""

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -28,11 +29,13 @@ from rboost._validation import (
 )
 from rboost.boosting.additive import AdditiveClassifier
 from rboost.boosting.decisions import decide_by_sign, decide_by_votes
+from rboost.boosting.ensemble import Ensemble
 from rboost.boosting.learners import check_learner, check_sampling, fit_learner, prepare_pool
-from rboost.boosting.noise_updates import NOISE_UPDATES, keep_noise
+from rboost.boosting.native_rounds import NativeLearner, boost_natively, native_options
+from rboost.boosting.noise_updates import NOISE_UPDATES
 from rboost.boosting.pool import default_pool
 from rboost.boosting.rounds import NEGATIVE_WEIGHTS, Choices, State, boost, initial_state
-from rboost.boosting.sampling import SAMPLINGS
+from rboost.boosting.sampling import SAMPLINGS, Randomness
 from rboost.boosting.votes import VOTES
 from rboost.calibration import CALIBRATIONS
 from rboost.losses import MIXINGS
@@ -173,10 +176,7 @@ class RBoostClassifier(AdditiveClassifier):
     True
     """
 
-    estimator_weights_: Floats
-    estimator_errors_: Floats
     noise_matrix_: Floats
-    noise_matrix_history_: Floats
     noise_interval_: Floats
     label_issue_probability_: Floats
     stop_reason_: str
@@ -189,7 +189,7 @@ class RBoostClassifier(AdditiveClassifier):
         "max_samples": Number(0),
         "out_of_bag": Switch(),
         "votes": OneOf(tuple(VOTES)),
-        "noise_estimator": OneOf(tuple(NOISE_UPDATES)),
+        "noise_estimator": OneOf(("noise-aware", "paper")),
         "mixing": OneOf(tuple(MIXINGS)),
         "negative_weights": OneOf(tuple(NEGATIVE_WEIGHTS)),
         "calibration": OneOf(tuple(CALIBRATIONS)),
@@ -274,8 +274,9 @@ class RBoostClassifier(AdditiveClassifier):
         with all_or_nothing(self):
             check_parameters(self, self._requirements)
             fixed_noise = check_noise_parameter(self.noise_matrix)
-            estimated = "none" if fixed_noise is not None else self.noise_estimator
-            check_sampling(self.sampling, self.max_samples, bool(self.out_of_bag), estimated)
+            check_sampling(
+                self.sampling, self.max_samples, bool(self.out_of_bag), self._noise_estimator()
+            )
             if not self._base_learners():
                 raise ValueError("estimator must hold at least one classifier, not an empty list.")
             for learner in self._base_learners():
@@ -337,7 +338,7 @@ class RBoostClassifier(AdditiveClassifier):
     def _warn_of_one_class(self) -> None:
         """Say so when nothing was learnt, or only which class is the more frequent."""
         remedy = "try other base learners or features."
-        if not self.estimators_:
+        if not len(self._ensemble):
             warnings.warn(
                 f"No base learner was kept ({self.stop_reason_}), so every row is predicted as "
                 f"{self.classes_.tolist()[0]!r}; {remedy}",
@@ -367,20 +368,17 @@ class RBoostClassifier(AdditiveClassifier):
                 delattr(self, name)
         self._votes = self.votes
         self.classes_ = classes
-        self.estimators_ = []
-        self.estimator_weights_ = np.zeros(0)
-        self.estimator_errors_ = np.zeros(0)
+        self._ensemble = Ensemble()
         start = symmetric(INITIAL_RATES[self.noise_estimator])
         self.noise_matrix_ = start if fixed_noise is None else fixed_noise
-        self.noise_matrix_history_ = np.zeros((0, 2, 2))
         self.n_iter_ = 0
         self._finished = False
-        self._random_state = check_random_state(self.random_state)
+        self._random = Randomness(check_random_state(self.random_state))
 
     def _resumed_state(self, trusted: Table | None) -> State:
         """The state after the rounds there already are."""
         # A copy, so that a fit that fails or is interrupted leaves the generator where it was.
-        self._random_state = copy.deepcopy(self._random_state)
+        self._random = copy.deepcopy(self._random)
         trusted_scores = None if trusted is None else self._scores(trusted.X)
         return replace(self._state, trusted_scores=trusted_scores)
 
@@ -390,14 +388,13 @@ class RBoostClassifier(AdditiveClassifier):
         if self._finished or not numbers:
             return state
         bar = track(numbers, len(numbers), "Boosting", enabled=bool(self.verbose))
-        boosted = boost(state, train, trusted, self._choices(train, trusted), bar)
-        rounds = boosted.rounds
-        self.estimators_ = self.estimators_ + [new.learner for new in rounds]
-        self.estimator_weights_ = np.append(self.estimator_weights_, [new.step for new in rounds])
-        self.estimator_errors_ = np.append(self.estimator_errors_, [new.error for new in rounds])
-        self.noise_matrix_history_ = np.concatenate(
-            [self.noise_matrix_history_, *(new.noise_matrix[np.newaxis] for new in rounds)]
-        )
+        choices = self._choices(train, trusted)
+        native = self._native_learner(train, trusted)
+        if native is None:
+            boosted = boost(state, train, trusted, choices, bar)
+        else:
+            boosted = boost_natively(state, train, choices, native, bar)
+        self._ensemble += boosted.ensemble
         self.noise_matrix_ = boosted.state.noise_matrix
         self.stop_reason_ = boosted.stop_reason
         self.n_iter_ = boosted.n_rounds
@@ -406,8 +403,7 @@ class RBoostClassifier(AdditiveClassifier):
 
     def _choices(self, train: Table, trusted: Table | None) -> Choices:
         """The parts of Algorithm 1 that the parameters name."""
-        is_estimated = isinstance(self.noise_matrix, str)
-        update = NOISE_UPDATES[self.noise_estimator] if is_estimated else keep_noise
+        update = NOISE_UPDATES[self._noise_estimator()]
         return Choices(
             fit_learner=partial(
                 fit_learner,
@@ -415,7 +411,7 @@ class RBoostClassifier(AdditiveClassifier):
                 train,
                 sampling=self.sampling,
                 max_samples=self.max_samples,
-                random_state=self._random_state,
+                random=self._random,
             ),
             vote=VOTES[self._votes],
             update_noise=partial(
@@ -425,6 +421,55 @@ class RBoostClassifier(AdditiveClassifier):
             learning_rate=self.learning_rate,
             negative_weights=self.negative_weights,
         )
+
+    def _native_learner(self, train: Table, trusted: Table | None) -> NativeLearner | None:
+        """How the native core is to run the rounds; None when they are not for it."""
+        noise_estimator = self._noise_estimator()
+        by_the_paper = not self.out_of_bag and trusted is None and self.calibration == "platt"
+        pool = self._base_learners(train.X)
+        options = native_options(pool, train.X, self.sampling)
+        if options is None or (noise_estimator == "paper" and not by_the_paper):
+            return None
+        return NativeLearner(
+            estimator=pool[0],
+            options=options,
+            votes=self._votes,
+            noise_estimator=noise_estimator,
+            sampling=self.sampling,
+            max_samples=self.max_samples,
+            random=self._random,
+            n_threads=effective_n_jobs(self.n_jobs),
+        )
+
+    def _noise_estimator(self) -> str:
+        """The name of what finds the noise matrix, "none" when it is given."""
+        return self.noise_estimator if isinstance(self.noise_matrix, str) else "none"
+
+    @property
+    def estimators_(self) -> list[Any]:  # type: ignore[override]
+        """The base learners that were kept, fitted on classes 0 and 1."""
+        return self._ensemble.listed
+
+    @property
+    def estimator_weights_(self) -> Floats:
+        """Their step sizes α, with the learning rate applied."""
+        return self._ensemble.steps
+
+    @property
+    def estimator_errors_(self) -> Floats:
+        """The share of the loss that grows with the step; AdaBoost's weighted error without noise."""
+        return self._ensemble.errors
+
+    @property
+    def noise_matrix_history_(self) -> Floats:
+        """The noise matrix after each kept round."""
+        return self._ensemble.noise_matrices
+
+    def _scores(self, X: Any) -> Floats:
+        scores_of = getattr(self._ensemble.learners, "scores", None)
+        if scores_of is None:
+            return super()._scores(X)
+        return scores_of(X, self._ensemble.steps, self._votes == "probability", 1)
 
     def _contributions(self, X: Any) -> Iterator[Floats]:
         for step, learner in zip(self.estimator_weights_, self.estimators_, strict=True):

@@ -22,7 +22,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from rboost._typing import Floats
 from rboost._validation import check_classifier
-from rboost.boosting.sampling import SAMPLINGS
+from rboost.boosting.sampling import SAMPLINGS, Randomness
 from rboost.tables import Table
 
 Vote = Callable[[Any, Any], Floats]
@@ -91,7 +91,7 @@ def fit_learner(
     *,
     sampling: str,
     max_samples: float,
-    random_state: np.random.RandomState,
+    random: Randomness,
 ) -> Learned:
     """Fit a fresh copy of an estimator of the pool, in turn, to rows drawn by ``sampling``.
 
@@ -101,12 +101,10 @@ def fit_learner(
     """
     estimator, X = pool[number % len(pool)]
     max_rows = getattr(estimator, "max_rows", None)
-    rows, row_weights = SAMPLINGS[sampling](weights, max_samples, random_state, max_rows)
+    rows, row_weights = SAMPLINGS[sampling](weights, max_samples, random, max_rows)
     classes = (targets[rows] > 0).astype(np.intp)
     learner = clone(estimator)
-    seeds = {
-        name: random_state.randint(np.iinfo(np.int32).max) for name in seeded_parameters(estimator)
-    }
+    seeds = {name: random.seed() for name in seeded_parameters(estimator)}
     if seeds:
         learner.set_params(**seeds)
     seen = np.zeros(len(targets), dtype=bool)

@@ -76,10 +76,16 @@ def noise_aware_update(
 
     Out-of-bag votes hardly explain a row's wrong label, which leaves it to the noise matrix.
     """
-    doublings = np.log2(state.n_rounds / FIRST_UPDATE)
-    if doublings < 0 or doublings != round(doublings):
-        return state.noise_matrix
-    return infer_noise(state, train).noise_matrix
+    is_due = state.n_rounds > 0 and rounds_to_update(state.n_rounds - 1) == 1
+    return infer_noise(state, train).noise_matrix if is_due else state.noise_matrix
+
+
+def rounds_to_update(n_rounds: int) -> int:
+    """After how many more rounds the noise is inferred next."""
+    next_update = FIRST_UPDATE
+    while next_update <= n_rounds:
+        next_update *= 2
+    return next_update - n_rounds
 
 
 def paper_update(state: State, train: Table, trusted: Table | None, calibration: str) -> Floats:
@@ -100,4 +106,4 @@ def paper_update(state: State, train: Table, trusted: Table | None, calibration:
     return keep_informative(updated)
 
 
-NOISE_UPDATES = {"noise-aware": noise_aware_update, "paper": paper_update}
+NOISE_UPDATES = {"none": keep_noise, "noise-aware": noise_aware_update, "paper": paper_update}

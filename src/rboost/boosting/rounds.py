@@ -14,12 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rboost._typing import Floats
+from rboost.boosting.ensemble import Ensemble
 from rboost.boosting.learners import Learned, Vote
 from rboost.losses import loss_terms, mixing_coefficients, step_size
 from rboost.tables import Table
 
 # Base learners may be random, so one that fails says little; this many in a row end the boosting.
 USELESS_LEARNERS = 10
+
+# Why boosting may end before its last round.
+AT_MINIMUM = "round {}: every row is at the minimum of its loss"
+USELESS = "round {}: {} base learners in a row no better than chance"
+PERFECT = "round {}: a base learner without errors leaves nothing to boost"
 # Above this share of the rows a vote on all of them is faster than taking them out.
 MOST = 0.8
 
@@ -206,7 +212,7 @@ def _move(
 class Boosted:
     """Where boosting ended and why. ``finished`` says that further rounds could add nothing."""
 
-    rounds: list[Round]
+    ensemble: Ensemble
     state: State
     n_rounds: int
     stop_reason: str
@@ -225,22 +231,36 @@ def boost(
     skipped = number = 0
 
     def ended(because: str, finished: bool = True) -> Boosted:
-        return Boosted(rounds, state, number, because, finished)
+        return Boosted(_ensemble_of(rounds), state, number, because, finished)
 
     for number in round_numbers:
         state, new = boost_round(state, train, trusted, choices)
         if new.learner is None:
-            return ended(f"round {number}: every row is at the minimum of its loss")
+            return ended(AT_MINIMUM.format(number))
         if new.step == 0:
             skipped += 1
             # Learners judged on rows they have not seen come and go; averaging them is the point.
             if state.useless == USELESS_LEARNERS and state.out_of_bag is None:
-                return ended(
-                    f"round {number}: {state.useless} base learners in a row no better than chance"
-                )
+                return ended(USELESS.format(number, state.useless))
             continue
         rounds.append(new)
         if new.perfect:
-            return ended(f"round {number}: a base learner without errors leaves nothing to boost")
-    without = f", {skipped} of them without a learner better than chance" if skipped else ""
-    return ended(f"all {number} rounds done{without}", finished=False)
+            return ended(PERFECT.format(number))
+    return ended(all_done(number, skipped), finished=False)
+
+
+def all_done(n_rounds: int, n_skipped: int) -> str:
+    """The reason of an end after all rounds."""
+    without = f", {n_skipped} of them without a learner better than chance" if n_skipped else ""
+    return f"all {n_rounds} rounds done{without}"
+
+
+def _ensemble_of(rounds: list[Round]) -> Ensemble:
+    if not rounds:
+        return Ensemble()
+    return Ensemble(
+        [new.learner for new in rounds],
+        np.array([new.step for new in rounds]),
+        np.array([new.error for new in rounds]),
+        np.stack([new.noise_matrix for new in rounds]),
+    )

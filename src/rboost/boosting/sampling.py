@@ -1,6 +1,6 @@
 """Which rows a base learner sees, and with what weights.
 
-Each way takes the weights of all rows, the fraction ``max_samples``, a random state and the largest
+Each way takes the weights of all rows, the fraction ``max_samples``, randomness and the largest
 number of rows that the learner has use for, if there is one. It returns the chosen rows and their
 weights; None stands for rows that count equally.
 """
@@ -8,6 +8,8 @@ weights; None stands for rows that count equally.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +19,26 @@ from rboost._typing import Floats
 Rows = NDArray[np.intp] | slice
 
 
+@dataclass
+class Randomness:
+    """Where random numbers come from."""
+
+    state: np.random.RandomState
+
+    @cached_property
+    def generator(self) -> np.random.Generator:
+        """Draws a few rows of many, where the random state would permute all of them."""
+        return np.random.default_rng(self.state.randint(2**31 - 1))
+
+    def seed(self) -> int:
+        """A number for the ``random_state`` of a base learner."""
+        return int(self.state.randint(2**31 - 1))
+
+
 def all_rows(
     weights: Floats,
     max_samples: float,
-    random_state: np.random.RandomState,
+    random: Randomness,
     max_rows: int | None = None,
 ) -> tuple[Rows, Floats | None]:
     """Every row, weighted."""
@@ -30,41 +48,44 @@ def all_rows(
 def uniform_rows(
     weights: Floats,
     max_samples: float,
-    random_state: np.random.RandomState,
+    random: Randomness,
     max_rows: int | None = None,
 ) -> tuple[Rows, Floats | None]:
     """A fraction of the rows without replacement, weighted."""
-    n_rows, n_drawn = len(weights), _n_drawn(weights, max_samples)
-    if max_rows is not None and max_rows < n_drawn:
-        # The generator of old permutes all rows to draw a few.
-        generator = np.random.default_rng(random_state.randint(2**31 - 1))
-        rows = np.sort(generator.choice(n_rows, max_rows, replace=False, shuffle=False))
-    else:
-        drawn = np.zeros(n_rows, dtype=bool)
-        drawn[random_state.permutation(n_rows)[:n_drawn]] = True
-        rows = np.flatnonzero(drawn)
+    rows = np.sort(draw_uniformly(len(weights), max_samples, random, max_rows))
     return rows, weights[rows]
+
+
+def draw_uniformly(
+    n_rows: int, max_samples: float, random: Randomness, max_rows: int | None = None
+) -> NDArray[np.intp]:
+    """A fraction of the rows without replacement, but no more than a learner has use for."""
+    n_drawn = n_uniform(n_rows, max_samples)
+    if max_rows is not None and max_rows < n_drawn:
+        return random.generator.choice(n_rows, max_rows, replace=False, shuffle=False)
+    return random.state.permutation(n_rows)[:n_drawn]
 
 
 def rows_by_weight(
     weights: Floats,
     max_samples: float,
-    random_state: np.random.RandomState,
+    random: Randomness,
     max_rows: int | None = None,
 ) -> tuple[Rows, Floats | None]:
     """Rows drawn with replacement in proportion to their weights, then counted equally."""
     probability = weights / weights.sum()
-    n_drawn = _n_drawn(weights, max_samples)
+    n_drawn = n_uniform(len(weights), max_samples)
     if max_rows is not None:
         n_drawn = min(n_drawn, max_rows)
-    return random_state.choice(len(weights), size=n_drawn, p=probability), None
+    return random.state.choice(len(weights), size=n_drawn, p=probability), None
 
 
-def _n_drawn(weights: Floats, max_samples: float) -> int:
-    return max(1, round(max_samples * len(weights)))
+def n_uniform(n_rows: int, max_samples: float) -> int:
+    """The number of rows that a fraction comes to, at least one."""
+    return max(1, round(max_samples * n_rows))
 
 
 SAMPLINGS: dict[
     str,
-    Callable[[Floats, float, np.random.RandomState, int | None], tuple[Rows, Floats | None]],
+    Callable[[Floats, float, Randomness, int | None], tuple[Rows, Floats | None]],
 ] = {"none": all_rows, "uniform": uniform_rows, "weights": rows_by_weight}

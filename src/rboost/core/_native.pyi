@@ -15,8 +15,6 @@ class _Rounds:
         labels: Floats,
         sample_weight: Floats | None,
         trusted: NDArray[np.bool_] | None,
-        center: Floats,
-        scale: Floats,
         votes: Floats,
         missed: Floats | None,
         last_vote: NDArray[np.float32],
@@ -49,6 +47,8 @@ class _Rounds:
     def total_step(self) -> float: ...
     @property
     def useless(self) -> int: ...
+    @property
+    def center(self) -> Floats: ...
     @property
     def bytes_per_pass(self) -> float: ...
 

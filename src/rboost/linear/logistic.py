@@ -23,8 +23,13 @@ from rboost._validation import (
 )
 from rboost.linear.objective import NoisyLogisticObjective
 from rboost.linear.solver import SOLVERS, Solution
-from rboost.noise.matrix import check_noise_parameter
+from rboost.noise.matrix import check_noise_parameter, rates_of, with_rates
 from rboost.tables import training_table
+
+# Where the first start has both flip rates.
+FIRST_RATE = 0.1
+# The classes that base learners see.
+CLASSES = np.arange(2)
 
 
 class RobustLogisticRegression(ClassifierMixin, BaseEstimator):
@@ -52,6 +57,9 @@ class RobustLogisticRegression(ClassifierMixin, BaseEstimator):
         random, which is what makes rLR a diverse base learner.
     max_iter : int, default=500
         Largest number of iterations of each start.
+    max_rows : int or None, default=None
+        As a base learner of :class:`rboost.RBoostClassifier`: the number of rows beyond which more
+        are of no use to it, so that no more are drawn. A fit by itself uses all rows.
     tol : float, default=1e-7
         Stop when no component of the gradient of the mean loss exceeds this.
     random_state : int, RandomState instance or None, default=None
@@ -95,6 +103,7 @@ class RobustLogisticRegression(ClassifierMixin, BaseEstimator):
         "solver": OneOf(tuple(SOLVERS)),
         "n_init": Number(1, integer=True, closed=True),
         "max_iter": Number(1, integer=True, closed=True),
+        "max_rows": Number(2, integer=True, closed=True, optional=True),
         "tol": Number(0),
     }
 
@@ -107,6 +116,7 @@ class RobustLogisticRegression(ClassifierMixin, BaseEstimator):
         solver: str = "lbfgs",
         n_init: int = 5,
         max_iter: int = 500,
+        max_rows: int | None = None,
         tol: float = 1e-7,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
@@ -116,6 +126,7 @@ class RobustLogisticRegression(ClassifierMixin, BaseEstimator):
         self.solver = solver
         self.n_init = n_init
         self.max_iter = max_iter
+        self.max_rows = max_rows
         self.tol = tol
         self.random_state = random_state
 
@@ -156,10 +167,58 @@ class RobustLogisticRegression(ClassifierMixin, BaseEstimator):
             )
             solution = self._solve(objective)
             coef, intercept = objective.linear_model(solution.parameters[: objective.n_linear])
-            self.noise_matrix_ = objective.noise_matrix(solution.parameters)
-            self.coef_, self.intercept_ = coef[np.newaxis], np.array([intercept])
-            self.n_iter_, self.loss_ = solution.n_iter, solution.loss
+            rates = rates_of(objective.noise_matrix(solution.parameters))
+            self._set_fit(coef, intercept, rates, solution.loss, solution.n_iter)
         return self
+
+    def _set_fit(
+        self, coef: Floats, intercept: float, rates: Floats, loss: float, n_iter: int
+    ) -> None:
+        self.noise_matrix_ = with_rates(*rates)
+        self.coef_, self.intercept_ = coef[np.newaxis], np.array([intercept])
+        self.loss_, self.n_iter_ = loss, n_iter
+
+    def set_fitted(
+        self, coef: Floats, intercept: float, rates: Floats, loss: float, n_iter: int
+    ) -> None:
+        """Become what a fit on classes 0 and 1 has found, as a base learner."""
+        self.classes_, self.n_features_in_ = CLASSES, len(coef)
+        self._set_fit(coef, intercept, rates, loss, n_iter)
+
+    def native_options(self) -> dict[str, Any] | None:
+        """How the native core is to fit this estimator; None when it cannot."""
+        check_parameters(self, self._requirements)
+        fixed = check_noise_parameter(self.noise_matrix)
+        if self.solver != "lbfgs" or type(self).fit is not RobustLogisticRegression.fit:
+            return None
+        into_1, into_0 = (FIRST_RATE, FIRST_RATE) if fixed is None else rates_of(fixed)
+        return {
+            "C": self.C,
+            "fit_intercept": bool(self.fit_intercept),
+            "estimate_noise": fixed is None,
+            "into_1": into_1,
+            "into_0": into_0,
+            "max_iter": self.max_iter,
+            "tol": self.tol,
+        }
+
+    def starts(self, n_features: int, random_states: list[Any]) -> Floats:
+        """Where the fits with these random states start: (n_fits, n_starts, n_parameters)."""
+        n_linear = n_features + bool(self.fit_intercept)
+        fixed = check_noise_parameter(self.noise_matrix)
+        # Ordinary logistic regression has one minimum, whatever the start.
+        n_starts = 1 if fixed is not None and np.array_equal(fixed, np.eye(2)) else self.n_init
+        linear = np.zeros((len(random_states), n_starts, n_linear))
+        rates = np.full((len(random_states), n_starts, 2), FIRST_RATE)
+        drawn = slice(int(self.solver == "lbfgs"), n_starts)
+        if linear[:, drawn].size:
+            for fit, random_state in enumerate(map(check_random_state, random_states)):
+                linear[fit, drawn] = random_state.standard_normal(linear[fit, drawn].shape)
+                rates[fit, drawn] = random_state.uniform(0.05, 0.4, rates[fit, drawn].shape)
+        if fixed is not None:
+            return linear
+        logits = np.log(rates) - np.log(1 - rates.sum(axis=2, keepdims=True))
+        return np.concatenate([linear, logits], axis=2)
 
     def _check_X(self, X: Any, reset: bool = False) -> Any:
         return validate_data(
@@ -168,14 +227,11 @@ class RobustLogisticRegression(ClassifierMixin, BaseEstimator):
 
     def _solve(self, objective: NoisyLogisticObjective) -> Solution:
         """Keep the best of several starts."""
-        random_state = check_random_state(self.random_state)
-        fixed = objective.fixed_noise
-        convex = fixed is not None and np.array_equal(fixed, np.eye(2))
+        starts = self.starts(objective.X.shape[1], [self.random_state])[0]
+        # A coefficient of a constant column would stay where it starts.
+        starts[:, np.flatnonzero(objective.columns.constant)] = 0
         solutions = [
-            SOLVERS[self.solver](
-                objective, self._start(objective, random_state, trial), self.max_iter, self.tol
-            )
-            for trial in range(1 if convex else self.n_init)
+            SOLVERS[self.solver](objective, start, self.max_iter, self.tol) for start in starts
         ]
         best = min(solutions, key=lambda solution: np.nan_to_num(solution.loss, nan=np.inf))
         if not best.converged:
@@ -186,19 +242,6 @@ class RobustLogisticRegression(ClassifierMixin, BaseEstimator):
                 stacklevel=3,
             )
         return best
-
-    def _start(
-        self, objective: NoisyLogisticObjective, random_state: np.random.RandomState, trial: int
-    ) -> Floats:
-        """Packed parameters to start from: β ~ N(0, 1), flip rates of a few tenths."""
-        linear = random_state.standard_normal(objective.n_linear)
-        linear[np.flatnonzero(objective.columns.constant)] = 0  # nothing would move it from there
-        rates = random_state.uniform(0.05, 0.4, size=2)
-        if trial == 0 and self.solver == "lbfgs":
-            linear, rates = np.zeros(objective.n_linear), np.array([0.1, 0.1])
-        if objective.fixed_noise is not None:
-            return linear
-        return np.concatenate([linear, np.log(rates) - np.log(1 - rates.sum())])
 
     def decision_function(self, X: Any) -> Floats:
         """Log-odds that the true class is ``classes_[1]``."""
