@@ -131,7 +131,7 @@ def check_binary_labels(y: Any, name: str = "y") -> tuple[NDArray[Any], Integers
             f"{type_of_target(y)}: {name} holds {len(classes)} classes; wrap the estimator in "
             "sklearn.multiclass.OneVsRestClassifier or keep two classes."
         )
-    return classes, (y == classes[1]).astype(np.intp)
+    return classes, np.searchsorted(classes, y)
 
 
 def check_labels(y: Any, name: str = "y") -> NDArray[Any]:

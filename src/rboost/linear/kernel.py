@@ -127,8 +127,8 @@ class RandomKernelClassifier(ClassifierMixin, BaseEstimator):
                 # One row of each class at least, however rare it is.
                 rows = np.unique(np.append(order[: self.max_rows], rare[:1]))
             X, weight = table.X[rows], table.sample_weight[rows]
-            self._impute = SimpleImputer(strategy="median", keep_empty_features=True).fit(X)
-            X = self._impute.transform(X)
+            self._medians = _medians(X)
+            X = self._filled(X)
             # Sparse columns are scaled without moving their zeros.
             self._scale = StandardScaler(with_mean=not sparse.issparse(X)).fit(X, None, weight)
             self._features = RBFSampler(
@@ -138,8 +138,7 @@ class RandomKernelClassifier(ClassifierMixin, BaseEstimator):
             )
             self._features.fit(X)  # looks at the number of columns only
             self._model = LogisticRegression(C=self.C, solver="newton-cholesky", tol=1e-3)
-            self._model.fit(self._transform(table.X[rows]), table.labels[rows] > 0, weight)
-            self._missing = self._impute.transform(np.full((1, X.shape[1]), np.nan))[0]
+            self._model.fit(self._transform(X), table.labels[rows] > 0, weight)
         return self
 
     def _check_X(self, X: Any, reset: bool = False) -> Any:
@@ -147,8 +146,19 @@ class RandomKernelClassifier(ClassifierMixin, BaseEstimator):
             self, X, accept_sparse="csr", ensure_all_finite="allow-nan", reset=reset
         )
 
+    def _filled(self, X: Any) -> Any:
+        """Put the median of the column where a value is missing."""
+        if not sparse.issparse(X):
+            missing = np.isnan(X)
+            return np.where(missing, self._medians.astype(X.dtype), X) if missing.any() else X
+        missing = np.isnan(X.data)
+        if missing.any():
+            X = X.copy()
+            X.data[missing] = self._medians[X.indices[missing]]
+        return X
+
     def _transform(self, X: Any) -> Floats:
-        scaled = self._scale.transform(self._impute.transform(X))
+        scaled = self._scale.transform(X)
         values = scaled.data if sparse.issparse(scaled) else scaled
         np.clip(values, -FARTHEST, FARTHEST, out=values)
         return self._features.transform(scaled)
@@ -158,7 +168,7 @@ class RandomKernelClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = self._check_X(X)
         if sparse.issparse(X):
-            return self._model.decision_function(self._transform(X))
+            return self._model.decision_function(self._transform(self._filled(X)))
         return self._dense_decisions(X)
 
     def _dense_decisions(self, X: Floats) -> Floats:
@@ -166,9 +176,7 @@ class RandomKernelClassifier(ClassifierMixin, BaseEstimator):
         X = X if X.dtype.kind == "f" else X.astype(np.float64)
         # In the precision of X, which may need all of it to tell its values apart.
         center = self._scale.mean_ * self._scale.with_mean
-        center, scale, filled = (
-            each.astype(X.dtype) for each in (center, self._scale.scale_, self._missing)
-        )
+        center, scale = center.astype(X.dtype), self._scale.scale_.astype(X.dtype)
         # The last column of the rows is 1, so that one product adds the phases as well.
         directions = np.vstack([self._features.random_weights_, self._features.random_offset_])
         directions = directions.astype(np.float32)
@@ -178,10 +186,7 @@ class RandomKernelClassifier(ClassifierMixin, BaseEstimator):
         scaled = np.ones((BLOCK_ROWS, X.shape[1] + 1), dtype=np.float32)
         features = np.empty((BLOCK_ROWS, self.n_components), dtype=np.float32)
         for block in gen_batches(len(X), BLOCK_ROWS):
-            rows = X[block]
-            missing = np.isnan(rows)
-            if missing.any():
-                rows = np.where(missing, filled, rows)
+            rows = self._filled(X[block])
             with np.errstate(over="ignore"):  # what is too large for float32 is an outlier
                 rows = (rows - center) / scale
             np.clip(rows, -FARTHEST, FARTHEST, out=scaled[: len(rows), :-1])
@@ -208,3 +213,11 @@ class RandomKernelClassifier(ClassifierMixin, BaseEstimator):
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = tags.input_tags.allow_nan = True
         return tags
+
+
+def _medians(X: Any) -> Floats:
+    """The median of each column without its missing values; 0 where nothing else is there."""
+    if not sparse.issparse(X) and not np.isnan(X).any():
+        return np.median(X, axis=0)
+    imputer = SimpleImputer(strategy="median", keep_empty_features=True).fit(X)
+    return imputer.transform(np.full((1, X.shape[1]), np.nan))[0]

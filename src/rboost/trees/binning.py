@@ -12,7 +12,7 @@ from rboost._typing import Floats, Integers
 from rboost.trees._grower import BinMapper
 
 # Quantiles of more rows than this, drawn with a fixed seed, would hardly differ.
-MAX_QUANTILE_ROWS = 50_000
+MAX_QUANTILE_ROWS = 20_000
 
 
 @dataclass(frozen=True, eq=False)
