@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils import gen_batches
 
 from rboost._typing import Floats, Integers
 from rboost._validation import check_binary_labels, check_labels, check_sample_weight
@@ -127,6 +128,8 @@ def join(first: Table, second: Table | None) -> Table:
 
 # Repeated rows are worth a warning from this many, and from this share of the table.
 MANY_COPIES, LARGE_SHARE = 20, 0.05
+# Its multiples have no pattern.
+GOLDEN = (5**0.5 - 1) / 2
 
 
 def warn_of_copies(X: Any, labels: Any) -> None:
@@ -137,25 +140,39 @@ def warn_of_copies(X: Any, labels: Any) -> None:
     if sparse.issparse(X):
         return
     try:
-        values = np.nan_to_num(np.asarray(X, dtype=np.float64), posinf=0, neginf=0)
-    except (TypeError, ValueError):
-        return  # text and categories are the estimator's business
-    if values.ndim != 2:
-        return
-    # Equal rows have equal sums of their values times numbers of no pattern.
-    with np.errstate(over="ignore", invalid="ignore"):
-        keys = (values * np.random.RandomState(0).uniform(0.5, 1, values.shape[1])).sum(axis=1)
+        values = np.asarray(X)
+        # Rows that differ in their first columns are no copies, which is soon found out.
+        for columns in (values[:, :3], values):
+            keys = _row_keys(columns)
+            in_order = np.sort(keys)
+            n_copies = int(np.count_nonzero(in_order[1:] == in_order[:-1]))
+            if n_copies < max(MANY_COPIES, LARGE_SHARE * len(keys)):
+                return
+    except (IndexError, TypeError, ValueError):
+        return  # text, categories and other shapes are the estimator's business
     _, group, size = np.unique(keys, return_inverse=True, return_counts=True)
     ones = np.bincount(group, np.asarray(labels) > 0)
-    n_copies = int((size - 1).sum())
-    is_pure = np.all((ones == 0) | (ones == size))
-    if n_copies >= max(MANY_COPIES, LARGE_SHARE * len(keys)) and is_pure:
+    if np.all((ones == 0) | (ones == size)):
         warnings.warn(
             f"{n_copies} rows of X repeat others, always with the same label. If they are copies, "
             "a wrong label confirms itself and the noise is underestimated: pass each row once, "
             "with sample_weight.",
             stacklevel=3,
         )
+
+
+def _row_keys(values: NDArray[Any]) -> Floats:
+    """A number for each row; equal for equal rows, and for hardly any others."""
+    factors = 0.5 + np.arange(1, values.shape[1] + 1) * GOLDEN % 1
+    keys = np.empty(len(values))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for block in gen_batches(len(values), 4096):
+            rows = values[block].astype(np.float64)
+            keys[block] = np.einsum("ij,j", rows, factors)
+            if not np.isfinite(keys[block]).all():
+                rows = np.nan_to_num(rows, posinf=0, neginf=0)
+                keys[block] = np.nan_to_num(np.einsum("ij,j", rows, factors))
+    return keys
 
 
 def stack_rows(first: Any, second: Any) -> Any:
