@@ -23,7 +23,11 @@ double stream_sum(const float* values, size_t n) {
 #define TABLE_OF(name) kernels_##name
 #define TABLE(name) TABLE_OF(name)
 
+#define NOISE_PLATT_OF(name) noise_platt_##name
+#define NOISE_PLATT(name) NOISE_PLATT_OF(name)
+
 namespace rboost {
+extern const NoisePlattKernels NOISE_PLATT(RBOOST_ISA);
 extern const Kernels TABLE(RBOOST_ISA);
-const Kernels TABLE(RBOOST_ISA) = {TEXT(RBOOST_ISA), stream_sum};
+const Kernels TABLE(RBOOST_ISA) = {TEXT(RBOOST_ISA), stream_sum, &NOISE_PLATT(RBOOST_ISA)};
 }  // namespace rboost

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "kernels.hpp"
+#include "noise_platt_bindings.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -14,9 +15,10 @@ NB_MODULE(_native, m) {
     m.def("instruction_set", [] { return rboost::kernels().name; });
     m.def(
         "choose_instruction_set",
-        [](const std::string& name) {
-            if (!rboost::choose_instruction_set(name.c_str()))
-                throw std::invalid_argument("This processor cannot run the kernels for " + name + ".");
+        [](const char* name) {
+            if (!rboost::choose_instruction_set(name))
+                throw std::invalid_argument("This processor cannot run the kernels for " +
+                                            std::string(name) + ".");
         },
         "name"_a);
     m.def(
@@ -26,4 +28,5 @@ NB_MODULE(_native, m) {
             return rboost::kernels().stream_sum(values.data(), values.shape(0));
         },
         "values"_a);
+    rboost::bind_noise_platt(m);
 }
