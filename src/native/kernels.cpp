@@ -581,11 +581,16 @@ void predict_double(const LinearEnsemble<double>& ensemble, const double* rows, 
 #define TABLE_OF(name) kernels_##name
 #define TABLE(name) TABLE_OF(name)
 
+#define NOISE_PLATT_OF(name) noise_platt_##name
+#define NOISE_PLATT(name) NOISE_PLATT_OF(name)
+
 namespace rboost {
+extern const NoisePlattKernels NOISE_PLATT(RBOOST_ISA);
 extern const Kernels TABLE(RBOOST_ISA);
 const Kernels TABLE(RBOOST_ISA) = {
     TEXT(RBOOST_ISA), stream_sum,      judge_rows<float>, judge_rows<double>, platt_sums,
     exponentials, gather<float, float>, gather<float, double>, gather<double, float>, gather<double, double>,
     logistic_float,   logistic_double, predict_float, predict_double,
+    &NOISE_PLATT(RBOOST_ISA),
 };
 }  // namespace rboost

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "noise_platt.hpp"
+
 namespace rboost {
 
 // Arrays that belong to columns are padded with zeros to a multiple of this, the widest vector.
@@ -133,6 +135,7 @@ struct Kernels {
                           double* scores);
     void (*predict_double)(const LinearEnsemble<double>&, const double* rows, size_t n_rows,
                            double* scores);
+    const NoisePlattKernels* noise_platt;
 
     void judge(const Rows<float>& rows, const Pass& pass, size_t b, size_t e, PassSums& s) const {
         judge_float(rows, pass, b, e, s);

@@ -12,6 +12,7 @@
 #include "linear_rounds.hpp"
 #include "logistic.hpp"
 #include "parallel.hpp"
+#include "noise_platt_bindings.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -258,4 +259,5 @@ NB_MODULE(_native, m) {
     bind_rounds<double>(m, "DoubleRounds");
     bind_table_functions<float>(m);
     bind_table_functions<double>(m);
+    bind_noise_platt(m);
 }

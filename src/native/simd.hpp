@@ -89,6 +89,7 @@ template <class V>
 INLINE V larger(V a, V b) { return a > b ? a : b; }
 INLINE Ints widened(const uint8_t* bytes) { return Ints{bytes[0], bytes[1], bytes[2], bytes[3]}; }
 #endif
+INLINE Doubles magnitude(Doubles v) { return v < Doubles{} ? -v : v; }
 INLINE Floats magnitude(Floats v) {
     Ints bits;
     std::memcpy(&bits, &v, sizeof bits);
@@ -181,21 +182,26 @@ INLINE Doubles logarithm(Doubles x) {
     return e * 6.93147180369123816490e-01 + (log_m + e * 1.90821492927058770002e-10);
 }
 
+// The same in float32, with the polynomial of Cephes.
 INLINE Floats logarithm(Floats x) {
     Ints bits;
     std::memcpy(&bits, &x, sizeof bits);
-    const Ints exponent = (bits - 0x3f3504f3) >> 23;
+    const Ints exponent = (bits - 0x3f3504f3) >> 23;  // x = m * 2^e with m in [sqrt(1/2), sqrt(2))
     const Ints mantissa = bits - (exponent << 23);
     Floats m;
     std::memcpy(&m, &mantissa, sizeof m);
     const Floats e = __builtin_convertvector(exponent, Floats);
-    const Floats s = (m - 1.0f) / (m + 1.0f);
-    const Floats z = s * s;
-    Floats p = floats(1.0f / 9);
-    p = p * z + 1.0f / 7;
-    p = p * z + 1.0f / 5;
-    p = p * z + 1.0f / 3;
-    return e * 0.693359375f + (2.0f * s + 2.0f * s * z * p + e * -2.12194440e-4f);
+    const Floats r = m - 1.0f, z = r * r;
+    Floats p = floats(7.0376836292e-2f);
+    p = p * r - 1.1514610310e-1f;
+    p = p * r + 1.1676998740e-1f;
+    p = p * r - 1.2420140846e-1f;
+    p = p * r + 1.4249322787e-1f;
+    p = p * r - 1.6668057665e-1f;
+    p = p * r + 2.0000714765e-1f;
+    p = p * r - 2.4999993993e-1f;
+    p = p * r + 3.3333331174e-1f;
+    return e * 0.693359375f + (r + (r * z * p - 0.5f * z - e * 2.12194440e-4f));
 }
 
 // Vectors of both kinds by the type of their numbers.

@@ -1,3 +1,5 @@
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -6,6 +8,8 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from scipy.special import expit, logsumexp
 
+from rboost import core
+from rboost.noise import sigmoid
 from rboost.noise.likelihood import NoisyLogisticLoss
 from rboost.noise.matrix import rates_of, with_rates
 from rboost.noise.sigmoid import (
@@ -19,6 +23,18 @@ from rboost.noise.sigmoid import (
 from tests.strategies import noise_matrices
 
 SCALES = np.array([SLOPE_SCALE, OFFSET_SCALE])
+
+
+@pytest.fixture(autouse=True, scope="module", params=["compiled", "specification"])
+def which_twin(request):
+    """Both twins have to pass."""
+    if request.param == "specification":
+        with patch.object(core, "native", lambda: None):
+            yield
+    elif core.native() is None:
+        pytest.skip("the native module was not built")
+    else:
+        yield
 
 
 def draw(n_rows, rates, seed, slope=3.0, offset=0.5, trusted=0.0, n_distinct=None):

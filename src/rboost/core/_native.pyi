@@ -1,8 +1,13 @@
-"""What src/native/module.cpp binds. Arrays are C-contiguous; those that are not are copied."""
+"""What the files in src/native bind. Arrays are C-contiguous; those that are not are copied."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from rboost._typing import Floats
-from numpy.typing import NDArray
-import numpy as np
+
+_LinePrior = tuple[float, float, float, int]
 
 def instruction_set() -> str: ...
 def choose_instruction_set(name: str) -> None: ...
@@ -80,3 +85,53 @@ def linear_scores(
     probability: bool,
     n_threads: int,
 ) -> Floats: ...
+# Noise-aware Platt scaling: the compiled twins of rboost.noise.{sigmoid,structures,platt}.
+def fit_lines(
+    scores: Floats,
+    observed: Floats,
+    trusted: Floats,
+    rates: Floats,
+    start: Floats,
+    prior: _LinePrior,
+) -> tuple[Floats, Floats]: ...
+def explore_noise(
+    scores: Floats,
+    observed: Floats,
+    trusted: Floats,
+    masses: Floats,
+    kinds: NDArray[np.int64],
+    largest_sum: float,
+    rare: float,
+    negligible: float,
+    prior: _LinePrior,
+) -> tuple[Floats, Floats, Floats, Floats, Floats]: ...
+def count_rows(
+    scores: NDArray[Any],
+    labels: NDArray[Any],
+    weights: NDArray[Any] | None,
+    trusted: NDArray[Any] | None,
+    edges: Floats,
+    middle: float,
+    half_range: float,
+    far: float,
+) -> tuple[int, Floats, Floats]: ...
+def mixture_probability(
+    scores: Floats, slopes: Floats, offsets: Floats, weights: Floats
+) -> Floats: ...
+def mixture_log_odds(
+    scores: Floats, slopes: Floats, offsets: Floats, weights: Floats
+) -> Floats: ...
+def issue_probability(
+    scores: Floats,
+    labels: NDArray[np.bool_],
+    rates: Floats,
+    slopes: Floats,
+    offsets: Floats,
+    weights: Floats,
+) -> Floats: ...
+def mixture_threshold(
+    slopes: Floats, offsets: Floats, weights: Floats, lowest: float, highest: float
+) -> float: ...
+def shortest_interval(
+    low: Floats, high: Floats, weights: Floats, level: float
+) -> tuple[float, float]: ...

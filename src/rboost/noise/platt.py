@@ -16,19 +16,23 @@ slope and offset. Labels are 0 or 1.
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, log_expit, logsumexp
 from sklearn.utils import gen_batches
 
+from rboost import core
 from rboost._typing import Floats
 from rboost.noise.matrix import check_noise_matrix, rates_of, with_rates
-from rboost.noise.sigmoid import count_labels, fit_lines
-from rboost.noise.structures import NEGLIGIBLE, STRUCTURES, Grid, explore
+from rboost.noise.sigmoid import Counts, bin_edges, fit_lines, sorted_sample
+from rboost.noise.structures import STRUCTURES, Grid, explore
 
 # Scores farther from the median than this many times their 5 % to 95 % range are moved there.
 FAR = 10.0
@@ -77,6 +81,9 @@ class NoiseAwarePlatt:
 
     def log_odds(self, scores: Floats) -> Floats:
         """log p(y = 1) − log p(y = 0) for each score."""
+        compiled = core.native()
+        if compiled is not None:
+            return compiled.mixture_log_odds(_floats(scores), *self._mixture)
 
         def of_block(block: slice) -> Floats:
             margins = self._margins(scores[block])
@@ -86,6 +93,9 @@ class NoiseAwarePlatt:
 
     def __call__(self, scores: Floats) -> Floats:
         """Return p(y = 1) for each score."""
+        compiled = core.native()
+        if compiled is not None:
+            return compiled.mixture_probability(_floats(scores), *self._mixture)
         found = _blockwise(
             lambda block: self.weights @ expit(self._margins(scores[block])), len(scores)
         )
@@ -94,6 +104,11 @@ class NoiseAwarePlatt:
     def issue_probability(self, scores: Floats, labels: ArrayLike) -> Floats:
         """p(y ≠ ỹ | score, ỹ): how likely each label is to be wrong."""
         is_positive = np.asarray(labels) > 0
+        compiled = core.native()
+        if compiled is not None:
+            return compiled.issue_probability(
+                _floats(scores), is_positive, self.rates, *self._mixture
+            )
         into_1, into_0 = self.rates[:, :1], self.rates[:, 1:]
 
         def of_block(block: slice) -> Floats:
@@ -107,12 +122,20 @@ class NoiseAwarePlatt:
 
     def threshold(self, lowest: float, highest: float) -> float:
         """The score between two others where both classes are equally likely, else the nearer."""
+        compiled = core.native()
+        if compiled is not None:
+            return compiled.mixture_threshold(*self._mixture, lowest, highest)
         ends = self.log_odds(np.array([lowest, highest]))
         if ends[0] >= 0:
             return lowest
         if ends[1] <= 0:
             return highest
         return float(brentq(lambda score: self.log_odds(np.array([score]))[0], lowest, highest))
+
+    @property
+    def _mixture(self) -> tuple[Floats, Floats, Floats]:
+        """What the compiled twin has to know of p(y = 1 | score)."""
+        return self.slopes, self.offsets, self.weights
 
     def _log_mean(self, margins: Floats) -> Floats:
         """log Σ w·σ(margin) over the noise matrices."""
@@ -126,6 +149,10 @@ class NoiseAwarePlatt:
 
     def _margins(self, scores: Floats) -> Floats:
         return np.multiply.outer(self.slopes, scores) + self.offsets[:, np.newaxis]
+
+
+def _floats(scores: ArrayLike) -> Floats:
+    return np.ascontiguousarray(scores, dtype=np.float64)
 
 
 def _blockwise(of_block: Callable[[slice], Floats], n_rows: int) -> Floats:
@@ -196,54 +223,131 @@ def fit_noise_aware_platt(
     array([[0.7, 0.3],
            [0. , 1. ]])
     """
-    score, label, weight, trust = _check_rows(scores, labels, sample_weight, trusted)
-    low, middle, high = np.quantile(score, [0.05, 0.5, 0.95])
-    if high > low:  # a score far beyond all others says no more than one that is just beyond
-        score = np.clip(score, middle - FAR * (high - low), middle + FAR * (high - low))
-    center = weight @ score / weight.sum()
-    spread = float(np.sqrt(weight @ (score - center) ** 2 / weight.sum()))
-    if spread <= 1e-12 * max(1.0, abs(center)):  # constant scores: only the offset means anything
-        spread = 1.0
-    counts = count_labels((score - center) / spread, label, weight, trust)
+    counts, center, spread = _count_rows(scores, labels, sample_weight, trusted)
     if noise_matrix is None:
-        grids = [explore(structure, counts) for structure in STRUCTURES]
-        grid = Grid(*(np.concatenate(parts) for parts in zip(*grids, strict=True)))
+        grid = explore(STRUCTURES, counts)
     else:
         rates = rates_of(check_noise_matrix(noise_matrix, n_classes=2))[np.newaxis]
         lines, _ = fit_lines(counts, rates)
         grid = Grid(rates, rates, rates, lines, np.zeros(1))
-    kept = grid.log_weights > grid.log_weights.max() - NEGLIGIBLE
-    weights = np.exp(grid.log_weights[kept] - logsumexp(grid.log_weights[kept]))
-    slopes = grid.lines[kept, 0] / spread
-    offsets = grid.lines[kept, 1] - slopes * center
-    return NoiseAwarePlatt(
-        grid.rates[kept], grid.lowest[kept], grid.highest[kept], slopes, offsets, weights
-    )
+    weights = np.exp(grid.log_weights - grid.log_weights.max())
+    weights /= weights.sum()
+    slopes = grid.lines[:, 0] / spread
+    offsets = grid.lines[:, 1] - slopes * center
+    return NoiseAwarePlatt(grid.rates, grid.lowest, grid.highest, slopes, offsets, weights)
 
 
-def _check_rows(
+def _count_rows(
     scores: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None, trusted: ArrayLike | None
-) -> tuple[Floats, Floats, Floats, Floats]:
-    score = np.asarray(scores, dtype=np.float64)
-    label = np.asarray(labels, dtype=np.float64)
-    n_rows = len(score)
-    weight = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, np.float64)
-    trust = np.zeros(n_rows) if trusted is None else np.asarray(trusted, np.float64)
-    if not score.shape == label.shape == weight.shape == trust.shape == (n_rows,):
+) -> tuple[Counts, float, float]:
+    """Count labels of equal scores, shifted and scaled to mean 0 and variance 1; shift, scale."""
+    score, label = np.asarray(scores), np.asarray(labels)
+    others = [None if c is None else np.asarray(c) for c in (sample_weight, trusted)]
+    if any(c is not None and c.shape != (len(score),) for c in [score, label, *others]):
         raise ValueError("scores, labels, sample_weight and trusted must have one entry a row.")
-    if n_rows == 0 or not np.isfinite(score).all():
-        raise ValueError("scores must be finite numbers, of at least one row.")
-    if not np.isin(label, (0, 1)).all():
-        raise ValueError("labels must be 0 or 1.")
-    if not np.isin(trust, (0, 1)).all():
-        raise ValueError("trusted must be True or False for every row.")
-    if np.any(weight < 0) or not 0 < weight.sum() < np.inf:
-        raise ValueError("sample_weight must not be negative and must not be 0 for every row.")
-    return score, label, weight, trust
+    if not len(score):
+        raise ValueError(REFUSALS[1])
+    score, label = _as_numbers(score), _as_numbers(label)
+    weight, trust = (None if c is None else _as_numbers(c) for c in others)
+    ordered = sorted_sample(score)
+    last = len(ordered) - 1
+    places = [0, last // 20, last // 2, last - last // 2, last - last // 20, last]
+    least, low, *both, high, most = (float(ordered[place]) / 2 for place in places)
+    if not (math.isfinite(least) and math.isfinite(most)):
+        raise ValueError(REFUSALS[1])
+    middle = both[0] + both[1]
+    # A score far beyond all others says no more than one that is just beyond. Halves, because the
+    # difference of two huge numbers may be infinite.
+    half, far = high - low, FAR
+    if half == 0:
+        half, far = most - least, math.inf
+    if half == 0:
+        half = 1.0
+    compiled = core.native()
+    count = _count_slowly if compiled is None else compiled.count_rows
+    refusal, totals, moments = count(
+        score, label, weight, trust, bin_edges(ordered), middle, half, far
+    )
+    if refusal:
+        raise ValueError(REFUSALS[refusal])
+    mass, first, second = moments.tolist()
+    mean = first / mass
+    deviation = math.sqrt(max(second / mass - mean**2, 0.0))
+    center, spread = middle + half * mean + half * mean, 2 * (half * deviation)
+    scale = 1 / deviation if deviation > 0 else 1.0
+    if spread <= 1e-12 * max(1.0, abs(center)):  # constant scores: only the offset means anything
+        spread, scale = 1.0, 2 * half
+    per_bin = totals[:, :4].sum(axis=1)
+    used = per_bin > 0
+    totals, per_bin = totals[used], per_bin[used]
+    counted = np.ascontiguousarray(totals[:, :4].T)
+    counts = Counts((totals[:, 4] / per_bin - mean) * scale, counted[:2], counted[2:])
+    return counts, center, min(spread, sys.float_info.max)
+
+
+# Why rows are refused, in the order of the enumeration in noise_rows.hpp.
+REFUSALS = (
+    "",
+    "scores must be finite numbers, of at least one row.",
+    "labels must be 0 or 1.",
+    "trusted must be True or False for every row.",
+    "sample_weight must not be negative and must not be 0 for every row.",
+)
+
+
+def _as_numbers(column: NDArray[Any]) -> NDArray[Any]:
+    """A column of a type that can be read without a copy, or a copy."""
+    plain = column.dtype.char in "?bBilqfd" and column.dtype.isnative
+    if plain and column.strides[0] % column.itemsize == 0:
+        return column
+    return np.array(column, dtype=np.float64)
+
+
+def _count_slowly(
+    scores: NDArray[Any],
+    labels: NDArray[Any],
+    weights: NDArray[Any] | None,
+    trusted: NDArray[Any] | None,
+    edges: Floats,
+    middle: float,
+    half_range: float,
+    far: float,
+) -> tuple[int, Floats, Floats]:
+    """How much of each label lies between the edges; scores count as shares of their range.
+
+    Returns why the rows are refused, if so; then for each bin the weight of observed labels 0 and
+    1, that of trusted ones, and weight times score; then weight, weight times score, and times its
+    square.
+    """
+    ones, zeros = np.ones(len(scores)), np.zeros(len(scores))
+    label = labels.astype(np.float64)
+    weight = ones if weights is None else weights.astype(np.float64)
+    trust = zeros if trusted is None else trusted.astype(np.float64)
+    accepted = (
+        np.isfinite(scores).all(),
+        np.isin(label, (0, 1)).all(),
+        np.isin(trust, (0, 1)).all(),
+        not np.any(weight < 0) and 0 < weight.sum() < np.inf,
+    )
+    if not all(accepted):
+        return 1 + accepted.index(False), zeros, np.zeros(3)
+    score = np.clip((scores / 2 - middle / 2) / half_range, -far, far)
+    bins = np.searchsorted(edges, scores, side="right")
+
+    def total(values: Floats) -> Floats:
+        found = np.bincount(bins, weight * values, len(edges) + 1)
+        return found.astype(np.float64, copy=False)
+
+    parts = [(label == k) & (trust == t) for t in (0, 1) for k in (0, 1)]
+    totals = np.column_stack([total(part) for part in [*parts, score]])
+    return 0, totals, np.array([weight @ score**power for power in (0, 1, 2)])
 
 
 def _shortest(low: Floats, high: Floats, weights: Floats, level: float) -> tuple[float, float]:
     """Shortest interval of probability ``level`` when each weight is spread over its cell."""
+    compiled = core.native()
+    if compiled is not None:
+        return compiled.shortest_interval(low, high, weights, level)
     ends = np.unique(np.concatenate([low, high]))
     width = np.maximum(high - low, 1e-12)
     # A cell without width is an atom: it lies inside an interval that begins or ends at it.

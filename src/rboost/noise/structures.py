@@ -6,13 +6,15 @@ Shapes: ``free`` (n_points, n_free) holds numbers in [0, 1] that a kind has to c
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from rboost import core
 from rboost._typing import Floats
-from rboost.noise.sigmoid import Counts, fit_lines
+from rboost.noise import sigmoid
+from rboost.noise.sigmoid import Counts, fit_lines_slowly
 
 # γ01 + γ10 stays below this; at 1 the labels would say nothing.
 LARGEST_SUM = 0.98
@@ -26,12 +28,18 @@ NEGLIGIBLE = 8.0
 class Structure(NamedTuple):
     """A family of noise matrices: its prior probability, and its rates from numbers in [0, 1].
 
-    ``n_points`` is how many points the grid has in each of these numbers.
+    ``n_points`` is how many points the grid has in each of these numbers, ``kind`` the place in
+    ``KINDS`` by which the compiled twin knows the rates.
     """
 
+    kind: str
     mass: float
     n_points: tuple[int, ...]
     rates: Callable[[Floats], Floats]
+
+
+# The order of the enumeration in noise_grid.hpp.
+KINDS = ("hardly any", "alike", "into 1", "into 0", "any")
 
 
 def _any_rates(free: Floats) -> Floats:
@@ -54,11 +62,11 @@ def _mostly_one(free: Floats) -> Floats:
 # Noise is mostly of one kind: errors of both classes alike, of one class, or hardly any. Each of
 # these gets as much belief as data can overrule, any pair of rates gets the rest.
 STRUCTURES = (
-    Structure(0.1, (4, 4), _hardly_any),
-    Structure(0.6, (32,), lambda free: free * [0.5, 0.5]),
-    Structure(0.1, (32, 4), _mostly_one),
-    Structure(0.1, (32, 4), lambda free: _mostly_one(free)[:, ::-1]),
-    Structure(0.1, (16, 16), _any_rates),
+    Structure("hardly any", 0.1, (4, 4), _hardly_any),
+    Structure("alike", 0.6, (32,), lambda free: free * [0.5, 0.5]),
+    Structure("into 1", 0.1, (32, 4), _mostly_one),
+    Structure("into 0", 0.1, (32, 4), lambda free: _mostly_one(free)[:, ::-1]),
+    Structure("any", 0.1, (16, 16), _any_rates),
 )
 
 
@@ -72,7 +80,25 @@ class Grid(NamedTuple):
     log_weights: Floats
 
 
-def explore(structure: Structure, counts: Counts) -> Grid:
+def explore(structures: Sequence[Structure], counts: Counts) -> Grid:
+    """Grid the noise matrices of all structures, without those that are negligible."""
+    compiled = core.native()
+    if compiled is None:
+        grids = [explore_slowly(structure, counts) for structure in structures]
+        grid = Grid(*(np.concatenate(parts) for parts in zip(*grids, strict=True)))
+        kept = grid.log_weights > grid.log_weights.max() - NEGLIGIBLE
+        return Grid(*(part[kept] for part in grid))
+    masses = np.array([structure.mass for structure in structures])
+    kinds = np.array([[KINDS.index(s.kind), *s.n_points, 1][:3] for s in structures], np.int64)
+    return Grid(
+        *compiled.explore_noise(
+            counts.scores, counts.observed, counts.trusted, masses, kinds,
+            LARGEST_SUM, RARE, NEGLIGIBLE, sigmoid.line_prior(),
+        )
+    )  # fmt: skip
+
+
+def explore_slowly(structure: Structure, counts: Counts) -> Grid:
     """Grid the noise matrices of a structure, finer and finer where they are likely."""
     n_points = np.array(structure.n_points)
     low, high = np.zeros(len(n_points)), np.ones(len(n_points))
@@ -81,7 +107,7 @@ def explore(structure: Structure, counts: Counts) -> Grid:
         axes = [a + h * np.arange(1, 2 * n, 2) for a, h, n in zip(low, half, n_points, strict=True)]
         free = np.column_stack([axis.ravel() for axis in np.meshgrid(*axes)])
         rates = LARGEST_SUM * structure.rates(free)
-        lines, evidence = fit_lines(counts, rates)
+        lines, evidence = fit_lines_slowly(counts, rates)
         volume = np.prod(high - low) / len(free)
         likely = free[evidence > evidence.max() - NEGLIGIBLE]
         # Two cells more on each side: a peak between two points must not be left out.

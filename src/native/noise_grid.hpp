@@ -1,0 +1,38 @@
+// A grid of noise matrices, finer and finer where they are likely: rboost/noise/structures.py.
+#pragma once
+#include <vector>
+
+#include "noise_platt.hpp"
+
+namespace rboost {
+
+// The order is that of KINDS in structures.py.
+enum class Kind { hardly_any, alike, into_1, into_0, any };
+
+struct Structure {
+    Kind kind;
+    double mass;
+    int n_points[2];  // the second is 1 where a structure has only one number to choose
+};
+
+struct NoisePrior {
+    double largest_sum, rare, negligible;
+    LinePrior line;
+};
+
+// The rates that two numbers in [0, 1] stand for.
+struct Rates {
+    double into_1, into_0;
+};
+Rates rates_of(Kind kind, double first, double second, const NoisePrior& prior);
+
+struct GridPoint {
+    Rates rates, lowest, highest;
+    double slope, offset, log_weight;
+};
+
+// The points of all structures, as far as they are not negligible beside the best of all.
+std::vector<GridPoint> explore(const LabelCounts& counts, const std::vector<Structure>& structures,
+                               const NoisePrior& prior);
+
+}  // namespace rboost
