@@ -20,7 +20,7 @@ MAX_BINS = 64
 EDGE_ROWS = 16_384
 EDGE_QUANTILES = 512
 # What lies between two of these quantiles is no wider than this part of their 5 % to 95 % range.
-WIDEST = 16
+WIDEST = 4
 # The prior of a line, for scores of unit variance: a slope of any order of magnitude, its logarithm
 # being uniform, but hardly above this; a Gaussian offset of this size. They decide only where the
 # likelihood does not: separable, constant or few scores.
