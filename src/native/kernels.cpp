@@ -242,6 +242,13 @@ void judge_last(const Rows<T>& rows, const Pass& pass, const Common& common, siz
     }
 }
 
+// Ask for rows well before their turn, evenly: the processor's own guesses end with each page.
+constexpr size_t AHEAD = 32768;
+INLINE void prefetch(const void* here, size_t begin, size_t end) {
+    for (size_t b = begin / 64 * 64; b < end; b += 64)
+        __builtin_prefetch(static_cast<const char*>(here) + AHEAD + b, 0, 2);
+}
+
 template <bool OUT_OF_BAG, class T>
 INLINE void judge(const Rows<T>& rows, const Pass& pass, size_t begin, size_t end,
                   PassSums& result) {
@@ -251,6 +258,7 @@ INLINE void judge(const Rows<T>& rows, const Pass& pass, size_t begin, size_t en
     if (rows.n_rows * m >= n_read) n_safe = (rows.n_rows * m - n_read) / m + 1;
     if (n_safe > end) n_safe = end;
     const Common common(pass);
+    const size_t vector_bytes = LANES * m * sizeof(T);
     const T* const values = rows.values;
     const T* const center = rows.center;
     const float* const coef = pass.coef;
@@ -262,15 +270,14 @@ INLINE void judge(const Rows<T>& rows, const Pass& pass, size_t begin, size_t en
         const size_t n = (n_safe - i < TILE ? n_safe - i : TILE) / LANES * LANES;
         for (size_t r = 0; r < n; r += LANES) {
             const T* here = values + (i + r) * m;
+            prefetch(here, 0, vector_bytes / 2);
             store(margins + r, center == nullptr
                                    ? margins_of<T>(here, m, nullptr, coef, n_read)
                                    : margins_of<T>(here, m, center, coef, n_read));
         }
         for (size_t r = 0; r < n; r += LANES) {
             const size_t at = i + r;
-            // Ask for the rows of the next tile meanwhile, or memory would idle.
-            const char* next = reinterpret_cast<const char*>(values + (at + TILE) * m);
-            for (size_t b = 0; b < LANES * m * sizeof(T); b += 64) __builtin_prefetch(next + b, 0, 2);
+            prefetch(values + at * m, vector_bytes / 2, vector_bytes);
             judge_vector<OUT_OF_BAG>(
                 common, load<Floats>(margins + r),
                 {pass.votes + at, OUT_OF_BAG ? pass.missed + at : nullptr, pass.last_vote + at,
@@ -302,6 +309,32 @@ void judge_rows(const Rows<T>& rows, const Pass& pass, size_t begin, size_t end,
         judge<true>(rows, pass, begin, end, sums);
     else
         judge<false>(rows, pass, begin, end, sums);
+}
+
+// The bytes of a pass, read and written in the same turns, with nothing computed: what memory allows.
+template <class T>
+void stream_rows(const Rows<T>& rows, const Pass& pass, size_t begin, size_t end, PassSums& result) {
+    const size_t m = rows.n_features;
+    Floats sums[4] = {};
+    Doubles missed{};
+    Ints flags{};
+    for (size_t i = begin; i + TILE <= end; i += TILE) {
+        const char* bytes = reinterpret_cast<const char*>(rows.values + i * m);
+        for (size_t b = 0; b + 4 * BYTES <= TILE * m * sizeof(T); b += 4 * BYTES)
+            for (int k = 0; k < 4; ++k) sums[k] += load<Floats>(bytes + b + k * BYTES);
+        for (size_t r = i; r < i + TILE; r += LANES) {
+            prefetch(rows.values + r * m, 0, LANES * m * sizeof(T));
+            store(pass.votes + r, load<Doubles>(pass.votes + r) + 0.0);
+            store(pass.votes + r + HALF, load<Doubles>(pass.votes + r + HALF) + 0.0);
+            store(pass.last_vote + r, load<Floats>(pass.last_vote + r) + 0.0f);
+            if (pass.missed != nullptr)
+                missed += load<Doubles>(pass.missed + r) + load<Doubles>(pass.missed + r + HALF);
+            flags |= widened(pass.flags + r);
+        }
+    }
+    // The sums must not be found to be useless.
+    const Floats total = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    result.all = sum(low_doubles(total)) + sum(missed) + flags[0];
 }
 
 // ---- Platt scaling and the multiplicative update ----------------------------------------------
@@ -464,12 +497,12 @@ INLINE void logistic(const Sample<R>& sample, const double* direction, double le
                 const Vector against = -sign * margin[k];
                 const Vector e = exponential(smaller(against, far));
                 const Vector d = rate * (one + e) + informative;
-                const Vector inverse = share / d;
-                const Vector ratio = larger(d, zero + R(1e-30)) / (one + e);
+                const Vector inverse = share / d, q = one / (one + e);
+                const Vector ratio = larger(d * q, zero + R(1e-37));
                 // A label that cannot be wrong costs on beyond the farthest margin.
                 const Vector beyond = rate > zero ? zero : larger(against - far, zero);
                 block_value += share * (beyond - logarithm(ratio));
-                const Vector residual = -sign * informative * e / (one + e) * inverse;
+                const Vector residual = -sign * informative * e * q * inverse;
                 store(residuals + (i - begin) + k * lanes, residual);
                 block_level += residual;
                 // By the rate of flips into this label and out of it.
@@ -588,7 +621,7 @@ namespace rboost {
 extern const NoisePlattKernels NOISE_PLATT(RBOOST_ISA);
 extern const Kernels TABLE(RBOOST_ISA);
 const Kernels TABLE(RBOOST_ISA) = {
-    TEXT(RBOOST_ISA), stream_sum,      judge_rows<float>, judge_rows<double>, platt_sums,
+    TEXT(RBOOST_ISA), stream_sum,      judge_rows<float>, judge_rows<double>, stream_rows<float>, stream_rows<double>, platt_sums,
     exponentials, gather<float, float>, gather<float, double>, gather<double, float>, gather<double, double>,
     logistic_float,   logistic_double, predict_float, predict_double,
     &NOISE_PLATT(RBOOST_ISA),

@@ -120,6 +120,8 @@ struct Kernels {
     double (*stream_sum)(const float* values, size_t n);
     void (*judge_float)(const Rows<float>&, const Pass&, size_t begin, size_t end, PassSums&);
     void (*judge_double)(const Rows<double>&, const Pass&, size_t begin, size_t end, PassSums&);
+    void (*stream_float)(const Rows<float>&, const Pass&, size_t begin, size_t end, PassSums&);
+    void (*stream_double)(const Rows<double>&, const Pass&, size_t begin, size_t end, PassSums&);
     void (*platt_sums)(const PlattRows&, const PlattPoint&, size_t begin, size_t end, PlattSums&);
     void (*exponentials)(double* values, size_t n);  // in place
     void (*gather_ff)(const Gather<float, float>&);
@@ -137,11 +139,15 @@ struct Kernels {
                            double* scores);
     const NoisePlattKernels* noise_platt;
 
-    void judge(const Rows<float>& rows, const Pass& pass, size_t b, size_t e, PassSums& s) const {
-        judge_float(rows, pass, b, e, s);
+    template <class T>
+    void judge(const Rows<T>& rows, const Pass& pass, size_t b, size_t e, PassSums& s) const {
+        if constexpr (sizeof(T) == 4) judge_float(rows, pass, b, e, s);
+        else judge_double(rows, pass, b, e, s);
     }
-    void judge(const Rows<double>& rows, const Pass& pass, size_t b, size_t e, PassSums& s) const {
-        judge_double(rows, pass, b, e, s);
+    template <class T>
+    void stream(const Rows<T>& rows, const Pass& pass, size_t b, size_t e, PassSums& s) const {
+        if constexpr (sizeof(T) == 4) stream_float(rows, pass, b, e, s);
+        else stream_double(rows, pass, b, e, s);
     }
     void gather(const Gather<float, float>& g) const { gather_ff(g); }
     void gather(const Gather<float, double>& g) const { gather_fd(g); }
@@ -162,6 +168,9 @@ struct Kernels {
         predict_double(e, x, n, s);
     }
 };
+
+template <class T>
+using JudgeRows = void (Kernels::*)(const Rows<T>&, const Pass&, size_t, size_t, PassSums&) const;
 
 // The table for the best instruction set of this processor, unless another was chosen.
 const Kernels& kernels();

@@ -78,7 +78,8 @@ class Rounds : public LinearRounds {
                             (table_.sample_weight != nullptr ? sizeof(double) : 0);
         return double(table_.n_rows) * (double(table_.n_features * sizeof(T)) + side);
     }
-    void pass_only() override { judge(); }
+    void pass_only() override { judge(&Kernels::judge<T>); }
+    double stream_only() override { return judge(&Kernels::stream<T>).all; }
     const std::vector<double>& center() const override { return columns_.center; }
 
    private:
@@ -247,7 +248,7 @@ class Rounds : public LinearRounds {
     }
 
     // Steps (2) and (4) over all rows.
-    PassSums judge() {
+    PassSums judge(JudgeRows<T> judge_rows = &Kernels::judge<T>) {
         const Rows<T> rows{table_.values, table_.n_rows, table_.n_features,
                            is_far_ ? columns_.template padded_center<T>() : nullptr};
         const Pass pass{coef_.data(),
@@ -266,7 +267,7 @@ class Rounds : public LinearRounds {
         chunks_.assign(n_chunks(table_.n_rows), PassSums{});
         for_each_chunk(table_.n_rows, size_t(options_.n_threads),
                        [&](size_t chunk, size_t begin, size_t end) {
-                           kernels().judge(rows, pass, begin, end, chunks_[chunk]);
+                           (kernels().*judge_rows)(rows, pass, begin, end, chunks_[chunk]);
                        });
         PassSums total;
         for (const PassSums& chunk : chunks_) {

@@ -60,8 +60,9 @@ class LinearRounds {
                       size_t n_starts) = 0;
     // Add the votes that are still to be added.
     virtual void settle() = 0;
-    // For benchmarks: the pass over all rows alone, and the bytes that it reads and writes.
+    // For benchmarks: the pass over all rows alone, the same without computing, and its bytes.
     virtual void pass_only() = 0;
+    virtual double stream_only() = 0;
     virtual double bytes_per_pass() const = 0;
     virtual const std::vector<double>& center() const = 0;
 

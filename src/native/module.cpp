@@ -143,6 +143,11 @@ void bind_rounds(nb::module_& m, const char* name) {
                      },
                      nb::rv_policy::move)
         .def_prop_ro("bytes_per_pass", [](Held& self) { return self.rounds->bytes_per_pass(); })
+        .def("stream_only",
+             [](Held& self) {
+                 nb::gil_scoped_release unlocked;
+                 return self.rounds->stream_only();
+             })
         .def("pass_only", [](Held& self) {
             nb::gil_scoped_release unlocked;
             self.rounds->pass_only();
