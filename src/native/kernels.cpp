@@ -77,12 +77,10 @@ INLINE Floats margins_of(const T* rows, size_t stride, const T* center, const fl
             sums[g] = sum_quads(products);
         }
         for (size_t c = full; c < n_read; c += 4) {
-            Quad values[QUADS], factors[QUADS];
-            for (int k = 0; k < QUADS; ++k) {
+            Quad values[QUADS];
+            for (int k = 0; k < QUADS; ++k)
                 values[k] = centred_quad(row[k] + c, center == nullptr ? center : center + c);
-                factors[k] = load<Quad>(coef + c);
-            }
-            sums[g] += quads(values) * quads(factors);
+            sums[g] += quads(values) * repeated(coef + c);
         }
     }
     return sum_within_quads(sums);

@@ -230,8 +230,8 @@ class Rounds : public LinearRounds {
         }
         std::vector<double> best;
         for (size_t s = 0; s < n_starts; ++s) {
-            LogisticFit fit = fit_logistic(rows, columns_, options_.learner, weight_sum,
-                                           starts + s * n_parameters);
+            LogisticFit fit = solver_.fit(rows, columns_, options_.learner, weight_sum,
+                                          starts + s * n_parameters);
             if (s > 0 && !(fit.loss < loss_)) continue;
             loss_ = fit.loss;
             n_iter_ = fit.n_iter;
@@ -300,6 +300,7 @@ class Rounds : public LinearRounds {
     std::vector<double> weights_, direction_;
     std::vector<uint8_t> targets_;
     std::vector<PassSums> chunks_;
+    LogisticSolver solver_;
     SampleRows<float> float_rows_;
     SampleRows<double> double_rows_;
     Mixing mixing_{};
@@ -334,7 +335,8 @@ Sums sum_chunks(size_t n_rows, int n_threads, const Work& work) {
 
 }  // namespace
 
-void update_noise(const PlattRows& rows, int n_threads, PlattState& state, double noise[2][2]) {
+PlattSums fit_platt(const PlattRows& rows, int n_threads, const double noise[2][2],
+                    PlattState& state) {
     const auto weight_of = [&](size_t i) { return rows.weight == nullptr ? 1 : rows.weight[i]; };
     const Moments moments =
         sum_chunks<Moments>(rows.n_rows, n_threads, [&](size_t begin, size_t end, Moments& sums) {
@@ -405,7 +407,11 @@ void update_noise(const PlattRows& rows, int n_threads, PlattState& state, doubl
         evaluate(slope, offset, gradient, hessian);
     }
     state = {slope / spread, offset - slope * center / spread, true};
+    return sums;
+}
 
+void update_noise(const PlattRows& rows, int n_threads, PlattState& state, double noise[2][2]) {
+    const PlattSums sums = fit_platt(rows, n_threads, noise, state);
     for (int j = 0; j < 2; ++j) {  // eq. (20)-(22)
         const double g[2] = {noise[j][0] * sums.responsibility[j][0],
                              noise[j][1] * sums.responsibility[j][1]};

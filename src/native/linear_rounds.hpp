@@ -75,11 +75,14 @@ template <class T>
 std::unique_ptr<LinearRounds> linear_rounds(const Table<T>& table, const RowState& state,
                                             const RoundOptions& options);
 
-// The weighted Platt scaling and one multiplicative update of the noise matrix, steps 5 and 6.
+// Platt scaling of scores by Newton's method, from where it last ended.
 struct PlattState {
     double slope = 1, offset = 0;
     bool fitted = false;
 };
+PlattSums fit_platt(const PlattRows& rows, int n_threads, const double noise[2][2],
+                    PlattState& state);
+// Steps 5 and 6: Platt scaling, then one multiplicative update of the noise matrix.
 void update_noise(const PlattRows& rows, int n_threads, PlattState& state, double noise[2][2]);
 
 }  // namespace rboost

@@ -118,28 +118,41 @@ void Columns::prepare(double curvature, double ridge) {
     curvature_ = curvature;
     ridge_ = ridge;
     const size_t m = n_features;
+    inverse_.clear();
     if (correlation_.empty()) return;
-    factor_ = correlation_;
-    for (double& value : factor_) value *= curvature;
+    std::vector<double> factor = correlation_;
+    for (double& value : factor) value *= curvature;
     for (size_t f = 0; f < m; ++f)
         // A little more, for columns that are constant or repeat others.
-        factor_[f * m + f] += ridge * inverse_scale[f] * inverse_scale[f] + 1e-3 * curvature;
-    if (!cholesky(factor_, m)) factor_.clear();
+        factor[f * m + f] += ridge * inverse_scale[f] * inverse_scale[f] + 1e-3 * curvature;
+    if (!cholesky(factor, m)) return;
+    // The inverse itself: many small products with it are faster than substitutions.
+    inverse_.assign(m * m, 0.0);
+    for (size_t k = 0; k < m; ++k) {
+        double* x = &inverse_[k * m];
+        x[k] = 1;
+        for (size_t i = k; i < m; ++i) x[i] = (x[i] - dot(&factor[i * m], x, i)) / factor[i * m + i];
+        for (size_t i = m; i-- > 0;) {
+            x[i] /= factor[i * m + i];
+            for (size_t j = 0; j < i; ++j) x[j] -= factor[i * m + j] * x[i];
+        }
+    }
 }
 
-void Columns::solve(double* b) const {
+void Columns::solve(double* b, double* scratch) const {
     const size_t m = n_features;
-    if (factor_.empty()) {
+    if (inverse_.empty()) {
         for (size_t f = 0; f < m; ++f)
             b[f] /= curvature_ + ridge_ * inverse_scale[f] * inverse_scale[f];
         return;
     }
-    for (size_t i = 0; i < m; ++i)
-        b[i] = (b[i] - dot(&factor_[i * m], b, i)) / factor_[i * m + i];
-    for (size_t i = m; i-- > 0;) {
-        b[i] /= factor_[i * m + i];
-        for (size_t k = 0; k < i; ++k) b[k] -= factor_[i * m + k] * b[i];
+    std::fill(scratch, scratch + m, 0.0);
+    for (size_t f = 0; f < m; ++f) {
+        const double factor = b[f];
+        const double* row = &inverse_[f * m];
+        for (size_t g = 0; g < m; ++g) scratch[g] += factor * row[g];
     }
+    std::copy(scratch, scratch + m, b);
 }
 
 void flip_rates(const double* logits, double* rates) {
@@ -221,10 +234,25 @@ class Objective {
     alignas(64) R scratch_[SAMPLE_BLOCK];
 };
 
+double largest_of(const double* v, size_t n) {
+    double largest = 0;
+    for (size_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(v[i]));
+    return largest;
+}
+
+}  // namespace
+
 // What L-BFGS remembers of its last steps.
-class Memory {
+class LogisticSolver::Memory {
    public:
-    explicit Memory(size_t n) : n_(n), steps_(MEMORY * n), changes_(MEMORY * n) {}
+    void reset(size_t n) {
+        if (n != n_) {
+            n_ = n;
+            steps_.resize(MEMORY * n);
+            changes_.resize(MEMORY * n);
+        }
+        size_ = 0;
+    }
     void clear() { size_ = 0; }
     bool empty() const { return size_ == 0; }
     // Steps along which the gradient did not grow say nothing about a minimum.
@@ -256,29 +284,25 @@ class Memory {
     }
 
    private:
-    size_t n_, size_ = 0, next_ = 0;
+    size_t n_ = 0, size_ = 0, next_ = 0;
     std::vector<double> steps_, changes_;
     double products_[MEMORY] = {};
 };
 
-double largest_of(const double* v, size_t n) {
-    double largest = 0;
-    for (size_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(v[i]));
-    return largest;
-}
-
-}  // namespace
+LogisticSolver::LogisticSolver() : memory_(std::make_unique<Memory>()) {}
+LogisticSolver::~LogisticSolver() = default;
 
 template <class R>
-LogisticFit fit_logistic(const SampleRows<R>& rows, Columns& columns, const LogisticOptions& options,
-                         double weight_sum, const double* start) {
+LogisticFit LogisticSolver::fit(const SampleRows<R>& rows, Columns& columns,
+                                const LogisticOptions& options, double weight_sum,
+                                const double* start) {
     const size_t m = columns.n_features, n = options.n_parameters(m);
     const double penalty = 1 / (options.C * weight_sum);
     const double informative = 1 - options.rates[0] - options.rates[1];
     const double curvature = informative * informative / 4;  // at margin 0
     columns.prepare(curvature, penalty);
     const auto precondition = [&](double* v) {
-        columns.solve(v);
+        columns.solve(v, scratch_.data());
         size_t k = m;
         if (options.fit_intercept) v[k++] /= curvature;
         for (int r = 0; k < n; ++k, ++r) {
@@ -293,8 +317,13 @@ LogisticFit fit_logistic(const SampleRows<R>& rows, Columns& columns, const Logi
     x.assign(start, start + n);
     for (size_t f = 0; f < m; ++f)
         if (columns.is_constant[f]) x[f] = 0;  // it would stay where it starts
-    std::vector<double> gradient(n), direction(n), moved(n), new_gradient(n), step(n), change(n);
-    Memory memory(n);
+    for (auto* vector :
+         {&gradient_, &direction_, &moved_, &new_gradient_, &step_, &change_, &scratch_})
+        vector->resize(n);
+    auto &gradient = gradient_, &direction = direction_, &moved = moved_,
+         &new_gradient = new_gradient_, &step = step_, &change = change_;
+    Memory& memory = *memory_;
+    memory.reset(n);
     double value = objective(x.data(), gradient.data());
     const auto rounding = [](double v) {  // what it may add to the value
         return (sizeof(R) == 4 ? 1e-7 : 1e-15) * std::max(1.0, std::abs(v));
@@ -355,9 +384,9 @@ LogisticFit fit_logistic(const SampleRows<R>& rows, Columns& columns, const Logi
     fit.loss = value;
     return fit;
 }
-template LogisticFit fit_logistic(const SampleRows<float>&, Columns&, const LogisticOptions&, double,
-                                  const double*);
-template LogisticFit fit_logistic(const SampleRows<double>&, Columns&, const LogisticOptions&,
-                                  double, const double*);
+template LogisticFit LogisticSolver::fit(const SampleRows<float>&, Columns&, const LogisticOptions&,
+                                         double, const double*);
+template LogisticFit LogisticSolver::fit(const SampleRows<double>&, Columns&,
+                                         const LogisticOptions&, double, const double*);
 
 }  // namespace rboost

@@ -4,6 +4,7 @@
 // margin at their centre (with an intercept), then the logits of the flip rates (when estimated).
 #pragma once
 #include <cstddef>
+#include <memory>
 #include <vector>
 
 #include "kernels.hpp"
@@ -34,7 +35,7 @@ class Columns {
             const double* scale);
     // Solve (curvature * correlation + ridge / scale^2) x = b in place; the level goes by itself.
     void prepare(double curvature, double ridge);
-    void solve(double* b) const;
+    void solve(double* b, double* scratch) const;
 
     size_t n_features;
     std::vector<double> center, scale, inverse_scale;  // center as numbers of the type of X
@@ -50,7 +51,7 @@ class Columns {
     void correlate(const T* rows, size_t n_rows);
     std::vector<float> float_center_, float_inverse_scale_;
     std::vector<double> double_center_;
-    std::vector<double> correlation_, factor_;
+    std::vector<double> correlation_, inverse_;
     double curvature_ = 0, ridge_ = -1;
 };
 
@@ -82,11 +83,22 @@ struct LogisticFit {
     bool converged = false;
 };
 
-// Minimise by L-BFGS, preconditioned by the columns' correlation. `weight_sum` is the total weight
-// behind the shares, which the penalty is relative to.
-template <class R>
-LogisticFit fit_logistic(const SampleRows<R>& rows, Columns& columns, const LogisticOptions& options,
-                         double weight_sum, const double* start);
+// Minimises by L-BFGS, preconditioned by the columns' correlation. Kept from fit to fit, it saves
+// asking for memory each time.
+class LogisticSolver {
+   public:
+    LogisticSolver();
+    ~LogisticSolver();
+    // `weight_sum` is the total weight behind the shares, which the penalty is relative to.
+    template <class R>
+    LogisticFit fit(const SampleRows<R>& rows, Columns& columns, const LogisticOptions& options,
+                    double weight_sum, const double* start);
+
+   private:
+    class Memory;
+    std::unique_ptr<Memory> memory_;
+    std::vector<double> gradient_, direction_, moved_, new_gradient_, step_, change_, scratch_;
+};
 
 // The flip rates (u, v) of their logits: softmax(u, v, 0) without its last entry.
 void flip_rates(const double* logits, double* rates);

@@ -164,9 +164,10 @@ LogisticFit fit_table(const T* X, const double* observed, const double* weight, 
     rows.set_rows(X, nullptr, n, columns);
     for (size_t i = 0; i < n; ++i) rows.set_label(i, observed[i] > 0.5, weight[i] / total);
     LogisticFit best;
+    LogisticSolver solver;
     for (size_t s = 0; s < n_starts; ++s) {
-        LogisticFit fit = fit_logistic(rows, columns, options, total,
-                                       starts + s * options.n_parameters(columns.n_features));
+        LogisticFit fit = solver.fit(rows, columns, options, total,
+                                     starts + s * options.n_parameters(columns.n_features));
         if (s == 0 || fit.loss < best.loss) best = std::move(fit);
     }
     return best;
@@ -260,6 +261,23 @@ NB_MODULE(_native, m) {
             return kernels().stream_sum(values.data(), values.shape(0));
         },
         "values"_a);
+    m.def(
+        "fit_platt",
+        [](Vector<double> scores, Vector<bool> positive, Vector<double> weight) {
+            const size_t n = scores.shape(0);
+            require(n > 0 && positive.shape(0) == n && weight.shape(0) == n,
+                    "scores, positive and weight must have one entry a row.");
+            PlattState state;
+            {
+                nb::gil_scoped_release unlocked;
+                std::vector<uint8_t> flags(n);
+                for (size_t i = 0; i < n; ++i) flags[i] = positive.data()[i] ? POSITIVE : 0;
+                const double no_noise[2][2] = {{1, 0}, {0, 1}};
+                fit_platt({scores.data(), flags.data(), weight.data(), n}, 1, no_noise, state);
+            }
+            return nb::make_tuple(state.slope, state.offset);
+        },
+        "scores"_a, "positive"_a, "weight"_a);
     bind_rounds<float>(m, "FloatRounds");
     bind_rounds<double>(m, "DoubleRounds");
     bind_table_functions<float>(m);

@@ -231,6 +231,8 @@ INLINE Floats quads(const Quad* q) {
     const Two high = __builtin_shufflevector(q[2], q[3], 0, 1, 2, 3, 4, 5, 6, 7);
     return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 }
+// The same quad everywhere.
+INLINE Floats repeated(const float* quad) { return _mm512_broadcast_f32x4(_mm_loadu_ps(quad)); }
 // Quad k of the result is the sum of the quads of vector k.
 INLINE Floats sum_quads(const Floats* v) {
 #define LOW(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23)
@@ -249,12 +251,14 @@ INLINE Floats sum_quads(const Floats* v) {
 INLINE Floats quads(const Quad* q) {
     return __builtin_shufflevector(q[0], q[1], 0, 1, 2, 3, 4, 5, 6, 7);
 }
+INLINE Floats repeated(const float* quad) { return _mm256_broadcast_ps((const __m128*)quad); }
 INLINE Floats sum_quads(const Floats* v) {
     return __builtin_shufflevector(v[0], v[1], 0, 1, 2, 3, 8, 9, 10, 11) +
            __builtin_shufflevector(v[0], v[1], 4, 5, 6, 7, 12, 13, 14, 15);
 }
 #else
 INLINE Floats quads(const Quad* q) { return q[0]; }
+INLINE Floats repeated(const float* quad) { return load<Floats>(quad); }
 INLINE Floats sum_quads(const Floats* v) { return v[0]; }
 #endif
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from rboost.boosting.sampling import SAMPLINGS, Randomness
+from rboost.boosting.sampling import SAMPLINGS, Randomness, draw_uniformly
 
 WEIGHTS = np.array([0.0, 1.0, 2.0, 5.0, 1e-300])
 
@@ -62,8 +62,18 @@ def test_no_more_rows_are_drawn_than_the_learner_wants(rng):
 
 def test_capped_draws_follow_the_seed():
     draws = [
-        SAMPLINGS["uniform"](np.ones(1000), 0.5, np.random.RandomState(seed), 50)[0]
+        SAMPLINGS["uniform"](np.ones(1000), 0.5, Randomness(np.random.RandomState(seed)), 50)[0]
         for seed in (0, 0, 1)
     ]
     np.testing.assert_array_equal(draws[0], draws[1])
     assert np.any(draws[0] != draws[2])
+
+
+def test_rows_are_dealt_until_the_deck_is_used_up(rng):
+    random = Randomness(rng)
+    for n_rows in (10, 11):
+        first = draw_uniformly(n_rows, 0.5, random)
+        second = draw_uniformly(n_rows, 0.5, random)
+        assert not set(first) & set(second)
+        assert len(first) == len(second) == 5
+        random = Randomness(rng)

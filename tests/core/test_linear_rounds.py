@@ -192,7 +192,9 @@ def test_constant_columns_denormals_and_large_numbers_are_harmless():
     for version in ("default", "paper"):
         for dtype in (np.float64, np.float32):
             model = RBoostClassifier(
-                RobustLogisticRegression(), random_state=0, **{**VERSIONS[version], "n_estimators": 5}
+                RobustLogisticRegression(),
+                random_state=0,
+                **{**VERSIONS[version], "n_estimators": 5},
             ).fit(X.astype(dtype), y)
             assert np.isfinite(model.decision_function(X)).all()
             assert all(np.isfinite(learner.coef_).all() for learner in model.estimators_)

@@ -9,7 +9,6 @@ from scipy.optimize import minimize
 from scipy.special import expit, logsumexp
 
 from rboost import core
-from rboost.noise import sigmoid
 from rboost.noise.likelihood import NoisyLogisticLoss
 from rboost.noise.matrix import rates_of, with_rates
 from rboost.noise.sigmoid import (

@@ -23,7 +23,6 @@ from rboost._validation import (
     Switch,
     all_or_nothing,
     check_binary_labels,
-    check_labels,
     check_parameters,
     warn_of_one_class,
 )
@@ -282,7 +281,7 @@ class RBoostClassifier(AdditiveClassifier):
             for learner in self._base_learners():
                 check_learner(learner, self.sampling, self.votes)
             resumes = bool(self.warm_start and hasattr(self, "estimators_"))
-            X, y = self._check_X(X, reset=not resumes), check_labels(y)
+            X = self._check_X(X, reset=not resumes)
             train, classes = training_table(X, y, sample_weight)
             train = weights_as_counts(train)
             trusted = trusted_table(
@@ -303,7 +302,7 @@ class RBoostClassifier(AdditiveClassifier):
             self._state = self._run(state, train, trusted)
             self._decide(train, trusted)
             if self.out_of_bag:
-                self.label_issue_probability_ = self._issue_probability(X, y, sample_weight)
+                self.label_issue_probability_ = self._issue_probability(train, X, y, sample_weight)
         self._warn_of_one_class()
         return self
 
@@ -324,16 +323,18 @@ class RBoostClassifier(AdditiveClassifier):
         if is_inferred:
             self.noise_interval_ = self._vote_calibration.platt.interval()
 
-    def _issue_probability(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Floats:
+    def _issue_probability(
+        self, train: Table, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> Floats:
         """p(y ≠ ỹ) of every training row, by learners that have not seen it."""
-        _, labels = check_binary_labels(y)
-        weight = np.asarray(1 if sample_weight is None else sample_weight)
-        kept = np.broadcast_to(weight, len(labels)) != 0
-        scores = np.empty(len(labels))
-        scores[kept] = self._state.scores[: kept.sum()]  # trusted rows come last
-        if not kept.all():
-            scores[~kept] = self._scores(X[~kept])
-        return self._vote_calibration.issue_probability(scores, labels)
+        n_rows, scores = X.shape[0], self._state.scores
+        labels = train.labels[: np.count_nonzero(~train.trusted)]  # trusted rows come last
+        if len(labels) < n_rows:  # rows of weight 0 were left out
+            kept = np.asarray(sample_weight) != 0
+            _, labels = check_binary_labels(y)
+            found, scores = scores[: kept.sum()], np.empty(n_rows)
+            scores[kept], scores[~kept] = found, self._scores(X[~kept])
+        return self._vote_calibration.issue_probability(scores[:n_rows], labels)
 
     def _warn_of_one_class(self) -> None:
         """Say so when nothing was learnt, or only which class is the more frequent."""

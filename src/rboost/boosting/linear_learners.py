@@ -59,7 +59,9 @@ class LinearLearners(Sequence[Any]):
         arrays = ("coefs", "intercepts", "rates", "losses", "iterations")
         return replace(
             self,
-            **{name: np.concatenate([getattr(self, name), getattr(later, name)]) for name in arrays},
+            **{
+                name: np.concatenate([getattr(self, name), getattr(later, name)]) for name in arrays
+            },
         )
 
     def scores(self, X: NDArray[Any], steps: Floats, probability: bool, n_threads: int) -> Floats:

@@ -18,6 +18,7 @@ from rboost import core
 from rboost._typing import Floats
 from rboost.boosting.ensemble import Ensemble
 from rboost.boosting.linear_learners import LinearLearners
+from rboost.boosting.noise_updates import rounds_to_update
 from rboost.boosting.rounds import (
     AT_MINIMUM,
     PERFECT,
@@ -30,7 +31,6 @@ from rboost.boosting.rounds import (
     all_done,
 )
 from rboost.boosting.sampling import Randomness, draw_uniformly, n_uniform
-from rboost.boosting.noise_updates import rounds_to_update
 from rboost.losses import MAX_STEP, MIN_STEP
 from rboost.tables import Table
 
@@ -87,9 +87,7 @@ def boost_natively(
     state, ensemble = run.state(), run.ensemble()
     n_rounds = run.number
     finished = bool(reason)
-    return Boosted(
-        ensemble, state, n_rounds, reason or all_done(n_rounds, run.n_skipped), finished
-    )
+    return Boosted(ensemble, state, n_rounds, reason or all_done(n_rounds, run.n_skipped), finished)
 
 
 class _Run:
@@ -139,7 +137,7 @@ class _Run:
     def n_next(self) -> int:
         """How many rounds to run at once: no further than to the next update of the noise."""
         n_rows = STRETCH_ROWS // max(1, self._n_drawn)
-        return max(1, min(STRETCH, n_rows, rounds_to_update(self._last.n_rounds)))
+        return max(1, min(STRETCH, n_rows, rounds_to_update(self._last.n_rounds) or STRETCH))
 
     @property
     def _n_drawn(self) -> int:
@@ -159,7 +157,7 @@ class _Run:
         self._last = replace(self._last, n_rounds=self._last.n_rounds + n_run)
         if n_run and self._learner.noise_estimator == "paper":
             self._last = replace(self._last, noise_matrix=noise[-1])
-        elif n_run:
+        elif rounds_to_update(self._last.n_rounds) == 0:
             updated = self._choices.update_noise(self.state())
             self._last, noise[-1] = replace(self._last, noise_matrix=updated), updated
         kept = found[2] > 0
@@ -176,7 +174,9 @@ class _Run:
         seeds = []
         for k in range(n_rounds):
             if samples is not None:
-                samples[k] = draw_uniformly(n_rows, learner.max_samples, learner.random, self._max_rows)
+                samples[k] = draw_uniformly(
+                    n_rows, learner.max_samples, learner.random, self._max_rows
+                )
             seeds.append(learner.random.seed())
         return samples, learner.estimator.starts(n_features, seeds)
 
@@ -198,6 +198,12 @@ class _Run:
             np.concatenate(parts) for parts in zip(*self._found, strict=True)
         )
         learners = LinearLearners(
-            self._learner.estimator, coefs, intercepts, rates, losses, iterations, self._rounds.center
+            self._learner.estimator,
+            coefs,
+            intercepts,
+            rates,
+            losses,
+            iterations,
+            self._rounds.center,
         )
         return Ensemble(learners, steps, errors, noise)

@@ -76,14 +76,14 @@ def noise_aware_update(
 
     Out-of-bag votes hardly explain a row's wrong label, which leaves it to the noise matrix.
     """
-    is_due = state.n_rounds > 0 and rounds_to_update(state.n_rounds - 1) == 1
+    is_due = rounds_to_update(state.n_rounds) == 0
     return infer_noise(state, train).noise_matrix if is_due else state.noise_matrix
 
 
 def rounds_to_update(n_rounds: int) -> int:
-    """After how many more rounds the noise is inferred next."""
+    """After how many more rounds the noise is inferred next; 0 says now."""
     next_update = FIRST_UPDATE
-    while next_update <= n_rounds:
+    while next_update < n_rounds:
         next_update *= 2
     return next_update - n_rounds
 

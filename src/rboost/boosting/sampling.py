@@ -8,7 +8,7 @@ weights; None stands for rows that count equally.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -21,14 +21,26 @@ Rows = NDArray[np.intp] | slice
 
 @dataclass
 class Randomness:
-    """Where random numbers come from."""
+    """Where random numbers come from, and the rows that are shuffled but not dealt yet."""
 
     state: np.random.RandomState
+    deck: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
 
     @cached_property
     def generator(self) -> np.random.Generator:
         """Draws a few rows of many, where the random state would permute all of them."""
         return np.random.default_rng(self.state.randint(2**31 - 1))
+
+    def deal(self, n_rows: int, n_drawn: int) -> NDArray[np.intp]:
+        """Take rows from a shuffled deck of all, and shuffle anew when too few are left.
+
+        So the learners that are dealt halves come in pairs, and every row is left out by one of
+        each pair: all rows are judged by equally many learners.
+        """
+        if len(self.deck) < n_drawn:
+            self.deck = self.state.permutation(n_rows)
+        rows, self.deck = self.deck[:n_drawn], self.deck[n_drawn:]
+        return rows
 
     def seed(self) -> int:
         """A number for the ``random_state`` of a base learner."""
@@ -63,7 +75,7 @@ def draw_uniformly(
     n_drawn = n_uniform(n_rows, max_samples)
     if max_rows is not None and max_rows < n_drawn:
         return random.generator.choice(n_rows, max_rows, replace=False, shuffle=False)
-    return random.state.permutation(n_rows)[:n_drawn]
+    return random.deal(n_rows, n_drawn)
 
 
 def rows_by_weight(

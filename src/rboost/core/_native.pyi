@@ -61,6 +61,9 @@ class _Rounds:
 class FloatRounds(_Rounds): ...
 class DoubleRounds(_Rounds): ...
 
+def fit_platt(
+    scores: Floats, positive: NDArray[np.bool_], weight: Floats
+) -> tuple[float, float]: ...
 def fit_logistic(
     X: NDArray[np.floating],
     observed: Floats,
@@ -86,6 +89,7 @@ def linear_scores(
     probability: bool,
     n_threads: int,
 ) -> Floats: ...
+
 # Noise-aware Platt scaling: the compiled twins of rboost.noise.{sigmoid,structures,platt}.
 def fit_lines(
     scores: Floats,
