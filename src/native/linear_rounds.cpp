@@ -13,7 +13,7 @@ namespace {
 
 // Exponentials of larger scores are scaled down: with their weights they might overflow float32.
 constexpr double LARGE_SCORE = 60;
-// Nor need those of single rows be told apart beyond this.
+// The same for the weights of a sample, in float64.
 constexpr double LARGEST_EXPONENT = 300;
 // Columns whose mean is this many deviations from 0 are centred before they are multiplied.
 constexpr double FAR_FROM_ZERO = 30;
@@ -69,6 +69,7 @@ class Rounds : public LinearRounds {
                 if (!(out_of_bag_ && (flags_[i] & SEEN_BEFORE)))
                     state_.votes[i] += last_step_ * state_.last_vote[i];
         });
+        largest_score_ += last_step_;  // or less
         forget_last();
     }
 
@@ -168,20 +169,30 @@ class Rounds : public LinearRounds {
         const size_t n = sample_.size();
         weights_.resize(n);
         targets_.resize(n);
-        double largest = 0, weight_sum = 0;
+        double farthest = 0, largest = 0, weight_sum = 0;
         for (size_t r = 0; r < n; ++r) {
             const size_t i = size_t(sample_[r]);
             weights_[r] = (flags_[i] & POSITIVE) ? score_of(i) : -score_of(i);  // its margin
-            weights_[r] = std::max(-LARGEST_EXPONENT, std::min(weights_[r], LARGEST_EXPONENT));
+            farthest = std::max(farthest, std::abs(weights_[r]));
         }
-        kernels().exponentials(weights_.data(), n);
+        // e^-margin and e^margin, divided by e^beyond so that neither overflows.
+        const double beyond = std::max(0.0, farthest - LARGEST_EXPONENT);
+        inverses_.resize(n);
+        for (size_t r = 0; r < n; ++r) inverses_[r] = -weights_[r] - beyond;
+        kernels().exponentials(inverses_.data(), n);
+        if (beyond > 0) {
+            for (double& margin : weights_) margin -= beyond;
+            kernels().exponentials(weights_.data(), n);
+        } else {
+            for (size_t r = 0; r < n; ++r) weights_[r] = 1 / inverses_[r];
+        }
         for (size_t r = 0; r < n; ++r) {
             const size_t i = size_t(sample_[r]);
             const int k = (flags_[i] & POSITIVE) != 0;
             const bool trusted = flags_[i] & TRUSTED;
             const double sample_weight = weight_of(i);
             const double weight =
-                sample_weight * ((trusted ? 1 : mixing_.right[k]) / weights_[r] -
+                sample_weight * ((trusted ? 1 : mixing_.right[k]) * inverses_[r] -
                                  (trusted ? 0 : mixing_.wrong[k]) * weights_[r]);
             targets_[r] = (weight < 0 && options_.flip_negative) ? !k : k;
             weights_[r] = std::abs(weight);
@@ -297,7 +308,7 @@ class Rounds : public LinearRounds {
     std::vector<float> coef_;
     std::vector<uint8_t> flags_;
     std::vector<int64_t> sample_, last_sample_;
-    std::vector<double> weights_, direction_;
+    std::vector<double> weights_, inverses_, direction_;
     std::vector<uint8_t> targets_;
     std::vector<PassSums> chunks_;
     LogisticSolver solver_;

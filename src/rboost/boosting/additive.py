@@ -81,10 +81,16 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
         """Score H(x), eq. (8), less the threshold; positive for ``classes_[1]``."""
         check_is_fitted(self)
         X = self._check_X(X)
+        return self._decision(self._scores_in_blocks(X), self._n_learners())
+
+    def _scores_in_blocks(self, X: Any) -> Floats:
+        """H(x) of validated rows, on several threads where there are several blocks of them."""
+        if X.shape[0] <= BLOCK_ROWS:
+            return self._scores(X)
         blocks = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(self._scores)(X[block]) for block in gen_batches(X.shape[0], BLOCK_ROWS)
         )
-        return self._decision(np.concatenate(blocks), self._n_learners())
+        return np.concatenate(blocks)
 
     def _n_learners(self) -> int:
         return len(self.estimators_)

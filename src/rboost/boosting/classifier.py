@@ -333,7 +333,7 @@ class RBoostClassifier(AdditiveClassifier):
             kept = np.asarray(sample_weight) != 0
             _, labels = check_binary_labels(y)
             found, scores = scores[: kept.sum()], np.empty(n_rows)
-            scores[kept], scores[~kept] = found, self._scores(X[~kept])
+            scores[kept], scores[~kept] = found, self._scores_in_blocks(X[~kept])
         return self._vote_calibration.issue_probability(scores[:n_rows], labels)
 
     def _warn_of_one_class(self) -> None:
@@ -458,7 +458,7 @@ class RBoostClassifier(AdditiveClassifier):
 
     @property
     def estimator_errors_(self) -> Floats:
-        """The share of the loss that grows with the step; AdaBoost's weighted error without noise."""
+        """The share of the loss that grows with the step."""
         return self._ensemble.errors
 
     @property
@@ -466,11 +466,16 @@ class RBoostClassifier(AdditiveClassifier):
         """The noise matrix after each kept round."""
         return self._ensemble.noise_matrices
 
-    def _scores(self, X: Any) -> Floats:
-        scores_of = getattr(self._ensemble.learners, "scores", None)
-        if scores_of is None:
-            return super()._scores(X)
-        return scores_of(X, self._ensemble.steps, self._votes == "probability", 1)
+    def _scores_in_blocks(self, X: Any) -> Floats:
+        learners = self._ensemble.learners
+        if not isinstance(X, np.ndarray) or not hasattr(learners, "scores"):
+            return super()._scores_in_blocks(X)
+        n_threads = effective_n_jobs(self.n_jobs)
+        is_probability = self._votes == "probability"
+        return learners.scores(X, self._ensemble.steps, is_probability, n_threads)
+
+    def _n_learners(self) -> int:
+        return len(self._ensemble)
 
     def _contributions(self, X: Any) -> Iterator[Floats]:
         for step, learner in zip(self.estimator_weights_, self.estimators_, strict=True):
