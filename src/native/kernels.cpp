@@ -405,21 +405,30 @@ void exponentials(double* values, size_t n) {
     for (; i < n; ++i) values[i] = exponential(doubles(values[i]))[0];
 }
 
-INLINE Quad standardised(const float* x, const float* center, const float* inverse_scale) {
-    return (load<Quad>(x) - load<Quad>(center)) * load<Quad>(inverse_scale);
-}
-INLINE Quad standardised(const double* x, const double* center, const float* inverse_scale) {
-    return __builtin_convertvector(load<QuadDoubles>(x) - load<QuadDoubles>(center), Quad) *
-           load<Quad>(inverse_scale);
-}
-INLINE void store_quad(float* to, Quad quad) { store(to, quad); }
-INLINE void store_quad(double* to, Quad quad) {
-    store(to, __builtin_convertvector(quad, QuadDoubles));
+// Four values of a row, centred in their own type and scaled in that of the sample.
+template <class R>
+struct QuadOf;
+template <>
+struct QuadOf<float> {
+    typedef Quad type;
+};
+template <>
+struct QuadOf<double> {
+    typedef QuadDoubles type;
+};
+template <class R, class T>
+INLINE typename QuadOf<R>::type standardised(const T* x, const T* center,
+                                             const float* inverse_scale) {
+    typedef typename QuadOf<R>::type Result;
+    typedef typename QuadOf<T>::type Given;
+    return __builtin_convertvector(load<Given>(x) - load<Given>(center), Result) *
+           __builtin_convertvector(load<Quad>(inverse_scale), Result);
 }
 
 // Four rows and four columns at a time, transposed on the way.
 template <class T, class R>
 void gather(const Gather<T, R>& g) {
+    typedef typename QuadOf<R>::type Values;
     const size_t m = g.n_features, whole = m / 4 * 4;
     const auto row = [&](size_t r) {
         return g.values + (g.rows == nullptr ? r : size_t(g.rows[r])) * m;
@@ -428,26 +437,26 @@ void gather(const Gather<T, R>& g) {
     for (; r + 4 <= g.n_rows; r += 4) {
         const T* x[4] = {row(r), row(r + 1), row(r + 2), row(r + 3)};
         for (size_t f = 0; f < whole; f += 4) {
-            Quad q[4];
+            Values q[4];
             for (int k = 0; k < 4; ++k)
-                q[k] = standardised(x[k] + f, g.center + f, g.inverse_scale + f);
-            const Quad a = __builtin_shufflevector(q[0], q[1], 0, 4, 1, 5);
-            const Quad b = __builtin_shufflevector(q[2], q[3], 0, 4, 1, 5);
-            const Quad c = __builtin_shufflevector(q[0], q[1], 2, 6, 3, 7);
-            const Quad d = __builtin_shufflevector(q[2], q[3], 2, 6, 3, 7);
+                q[k] = standardised<R>(x[k] + f, g.center + f, g.inverse_scale + f);
+            const Values a = __builtin_shufflevector(q[0], q[1], 0, 4, 1, 5);
+            const Values b = __builtin_shufflevector(q[2], q[3], 0, 4, 1, 5);
+            const Values c = __builtin_shufflevector(q[0], q[1], 2, 6, 3, 7);
+            const Values d = __builtin_shufflevector(q[2], q[3], 2, 6, 3, 7);
             R* to = g.columns + f * g.stride + r;
-            store_quad(to, __builtin_shufflevector(a, b, 0, 1, 4, 5));
-            store_quad(to + g.stride, __builtin_shufflevector(a, b, 2, 3, 6, 7));
-            store_quad(to + 2 * g.stride, __builtin_shufflevector(c, d, 0, 1, 4, 5));
-            store_quad(to + 3 * g.stride, __builtin_shufflevector(c, d, 2, 3, 6, 7));
+            store(to, __builtin_shufflevector(a, b, 0, 1, 4, 5));
+            store(to + g.stride, __builtin_shufflevector(a, b, 2, 3, 6, 7));
+            store(to + 2 * g.stride, __builtin_shufflevector(c, d, 0, 1, 4, 5));
+            store(to + 3 * g.stride, __builtin_shufflevector(c, d, 2, 3, 6, 7));
         }
         for (size_t f = whole; f < m; ++f)
             for (int k = 0; k < 4; ++k)
-                g.columns[f * g.stride + r + k] = float(x[k][f] - g.center[f]) * g.inverse_scale[f];
+                g.columns[f * g.stride + r + k] = R(x[k][f] - g.center[f]) * R(g.inverse_scale[f]);
     }
     for (; r < g.n_rows; ++r)
         for (size_t f = 0; f < m; ++f)
-            g.columns[f * g.stride + r] = float(row(r)[f] - g.center[f]) * g.inverse_scale[f];
+            g.columns[f * g.stride + r] = R(row(r)[f] - g.center[f]) * R(g.inverse_scale[f]);
 }
 
 // A margin this far on the wrong side costs more only linearly; its exponential is still finite.

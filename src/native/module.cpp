@@ -3,6 +3,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -173,8 +174,23 @@ LogisticFit fit_table(const T* X, const double* observed, const double* weight, 
     return best;
 }
 
+// Whether float32 can hold all values and the squares of their differences.
+template <class T>
+bool is_moderate(const T* values, size_t n) {
+    T largest = 0;
+    for (size_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(values[i]));
+    return largest <= T(1e15);
+}
+
 template <class T>
 void bind_table_functions(nb::module_& m) {
+    m.def(
+        "is_moderate",
+        [](Matrix<T> X) {
+            nb::gil_scoped_release unlocked;
+            return is_moderate(X.data(), X.size());
+        },
+        "X"_a);
     m.def(
         "fit_logistic",
         [](Matrix<T> X, Vector<double> observed, Vector<double> weight, Vector<double> center,

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from rboost import core
 from rboost._typing import Floats
 from rboost._validation import (
     Number,
@@ -331,7 +332,7 @@ class RBoostClassifier(AdditiveClassifier):
         labels = train.labels[: np.count_nonzero(~train.trusted)]  # trusted rows come last
         if len(labels) < n_rows:  # rows of weight 0 were left out
             kept = np.asarray(sample_weight) != 0
-            _, labels = check_binary_labels(y)
+            labels = check_binary_labels(y)[1].astype(np.float64)
             found, scores = scores[: kept.sum()], np.empty(n_rows)
             scores[kept], scores[~kept] = found, self._scores_in_blocks(X[~kept])
         return self._vote_calibration.issue_probability(scores[:n_rows], labels)
@@ -427,13 +428,17 @@ class RBoostClassifier(AdditiveClassifier):
         """How the native core is to run the rounds; None when they are not for it."""
         noise_estimator = self._noise_estimator()
         by_the_paper = not self.out_of_bag and trusted is None and self.calibration == "platt"
+        if noise_estimator == "paper" and not by_the_paper:
+            return None
         pool = self._base_learners(train.X)
-        options = native_options(pool, train.X, self.sampling)
-        if options is None or (noise_estimator == "paper" and not by_the_paper):
+        options = native_options(pool, self.sampling)
+        rows = None if options is None else core.rows_for_native(train.X)
+        if options is None or rows is None:
             return None
         return NativeLearner(
             estimator=pool[0],
             options=options,
+            rows=rows,
             votes=self._votes,
             noise_estimator=noise_estimator,
             sampling=self.sampling,

@@ -66,11 +66,14 @@ class LinearLearners(Sequence[Any]):
 
     def scores(self, X: NDArray[Any], steps: Floats, probability: bool, n_threads: int) -> Floats:
         """Σ α·h of each row, all learners at once."""
-        module = core.native()
-        weighted = linear_scores if module is None else module.linear_scores
-        if X.dtype not in (np.float32, np.float64):
-            X = X.astype(np.float64)
-        rows = np.ascontiguousarray(X)
+        native, rows = core.native(), core.rows_for_native(X)
+        weighted = linear_scores if native is None or rows is None else native.linear_scores
         return weighted(
-            rows, self.coefs, self.intercepts, steps, self.center, probability, n_threads
+            X if rows is None else rows,
+            self.coefs,
+            self.intercepts,
+            steps,
+            self.center,
+            probability,
+            n_threads,
         )

@@ -46,12 +46,14 @@ STRETCH_ROWS = 2**19
 class NativeLearner:
     """A linear base learner and how the native core is to fit it; the rest as in ``fit_learner``.
 
-    ``votes`` is the parameter of the classifier. ``noise_estimator`` is "paper" where steps 5 and 6
-    of Algorithm 1 follow every round; the core does these too.
+    ``rows`` come from :func:`rboost.core.rows_for_native`, ``votes`` is the parameter of the
+    classifier. With "paper" as ``noise_estimator`` steps 5 and 6 of Algorithm 1 follow every round;
+    the core does these too.
     """
 
     estimator: Any
     options: dict[str, Any]
+    rows: NDArray[Any]
     votes: str
     noise_estimator: str
     sampling: str
@@ -60,16 +62,15 @@ class NativeLearner:
     n_threads: int
 
 
-def native_options(pool: list[Any], X: Any, sampling: str) -> dict[str, Any] | None:
+def native_options(pool: list[Any], sampling: str) -> dict[str, Any] | None:
     """How the native core would fit the base learner; None when the rounds are not for it.
 
-    It takes one linear learner and dense rows of numbers, and draws no rows by their weights.
+    It takes one linear learner, and draws no rows by their weights.
     """
     options_of = getattr(pool[0], "native_options", None)
-    is_dense = isinstance(X, np.ndarray) and X.dtype.kind in "fiub"
-    if options_of is None or len(pool) > 1 or not is_dense or sampling == "weights":
+    if options_of is None or len(pool) > 1 or sampling == "weights":
         return None
-    return options_of() if core.native() is not None else None
+    return options_of()
 
 
 def boost_natively(
@@ -100,7 +101,7 @@ class _Run:
         self._found: list[tuple[Floats, ...]] = []
         self._max_rows: int | None = learner.estimator.max_rows
         self.number = self.n_skipped = 0
-        X = train.X if train.X.dtype in (np.float32, np.float64) else train.X.astype(np.float64)
+        X = learner.rows
         self._shape = X.shape
         # They are changed in place.
         self._missed = None
@@ -113,7 +114,7 @@ class _Run:
         assert module is not None
         kind = module.FloatRounds if X.dtype == np.float32 else module.DoubleRounds
         self._rounds = kind(
-            np.ascontiguousarray(X),
+            X,
             train.labels,
             None if np.all(train.sample_weight == 1) else train.sample_weight,
             train.trusted if train.trusted.any() else None,

@@ -11,6 +11,23 @@ import os
 import warnings
 from functools import cache
 from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def rows_for_native(X: Any) -> NDArray[Any] | None:
+    """The rows as the native core takes them: dense, contiguous, float32 or float64.
+
+    They are copied at most once. None when the rows are sparse, no numbers, or so large that
+    float32 cannot compute with them.
+    """
+    module = native()
+    if module is None or not isinstance(X, np.ndarray) or X.dtype.kind not in "fiub":
+        return None
+    rows = np.ascontiguousarray(X if X.dtype in (np.float32, np.float64) else X.astype(np.float64))
+    return rows if module.is_moderate(rows) else None
 
 
 @cache

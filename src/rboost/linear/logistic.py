@@ -22,7 +22,7 @@ from rboost._validation import (
     check_parameters,
 )
 from rboost.linear.objective import NoisyLogisticObjective
-from rboost.linear.solver import SOLVERS, Solution
+from rboost.linear.solver import SOLVERS, Solution, solve_natively
 from rboost.noise.matrix import check_noise_parameter, rates_of, with_rates
 from rboost.tables import training_table
 
@@ -230,10 +230,12 @@ class RobustLogisticRegression(ClassifierMixin, BaseEstimator):
         starts = self.starts(objective.X.shape[1], [self.random_state])[0]
         # A coefficient of a constant column would stay where it starts.
         starts[:, np.flatnonzero(objective.columns.constant)] = 0
-        solutions = [
-            SOLVERS[self.solver](objective, start, self.max_iter, self.tol) for start in starts
-        ]
-        best = min(solutions, key=lambda solution: np.nan_to_num(solution.loss, nan=np.inf))
+        options = self.native_options()
+        best = None if options is None else solve_natively(objective, starts, options)
+        if best is None:
+            solve = SOLVERS[self.solver]
+            solutions = [solve(objective, start, self.max_iter, self.tol) for start in starts]
+            best = min(solutions, key=lambda solution: np.nan_to_num(solution.loss, nan=np.inf))
         if not best.converged:
             warnings.warn(
                 f"RobustLogisticRegression stopped at max_iter={self.max_iter} before it converged;"

@@ -6,16 +6,20 @@ Both solvers take an objective and a start and return a :class:`Solution`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 
+from rboost import core
 from rboost._typing import Floats
 from rboost.linear.objective import NoisyLogisticObjective, Point
 from rboost.noise import multiplicative_update
 from rboost.noise.matrix import keep_informative
 
+# Columns that vary less cannot be divided by that in float32.
+SMALLEST_SCALE = 1e-30
 # Conjugate-gradient steps between two updates of the noise matrix; the paper does not say how many.
 STEPS_BETWEEN_UPDATES = 5
 
@@ -48,6 +52,26 @@ def solve_jointly(
     )
     # Status 1 is the iteration limit; 2 is a line search that rounding stopped, near a minimum.
     return Solution(found.x, float(found.fun), int(found.nit), found.status != 1)
+
+
+def solve_natively(
+    objective: NoisyLogisticObjective, starts: Floats, options: dict[str, Any]
+) -> Solution | None:
+    """What ``solve_jointly`` finds, from the best of several starts; None without native core."""
+    native, rows = core.native(), core.rows_for_native(objective.X)
+    if native is None or rows is None or objective.columns.scale.min() < SMALLEST_SCALE:
+        return None
+    center = objective.columns.mean * objective.fit_intercept
+    parameters, loss, n_iter, converged = native.fit_logistic(
+        rows,
+        objective.observed,
+        objective.sample_weight,
+        center,
+        objective.columns.scale,
+        np.ascontiguousarray(starts),
+        **options,
+    )
+    return Solution(parameters, loss, n_iter, converged)
 
 
 def solve_alternating(
