@@ -1,52 +1,81 @@
-"""What ``rboost.core`` offers to be timed alone; the only use of anything but the public names.
-
-Each function returns None, or falls back to NumPy, where the package has no such thing.
-"""
+"""What the native core offers to be timed alone; the only use of anything but the public names."""
 
 from __future__ import annotations
 
-import importlib
 import time
 from collections.abc import Callable
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from benchmarks.speed.data import Rows
-
-
-def _offered(name: str) -> Any:
-    try:
-        return getattr(importlib.import_module("rboost.core"), name, None)
-    except ImportError:
-        return None
+from rboost import RobustLogisticRegression, core
+from rboost.losses import MAX_STEP, MIN_STEP
 
 
 def stream_bandwidth(X: Rows, repeats: int) -> tuple[float, str]:
     """Bytes per second of one thread that reads X once in order, and who read it.
 
-    The fallback is a dot product of X with itself, which reads it once; it comes nearer to the
-    limit than a sum does.
+    Without the native core it is a dot product of X with itself, which reads it once.
     """
-    native = _offered("stream_bandwidth")
-    if native is not None:
-        return float(native(X, repeats)), "rboost.core"
-    flat, seconds = X.reshape(-1), []
+    native, flat, seconds = core.native(), X.reshape(-1), []
+    read: Callable[[Any], Any] = (lambda x: x.dot(x)) if native is None else native.stream_sum
     for _ in range(repeats):
         start = time.perf_counter()
-        flat.dot(flat)
+        read(flat)
         seconds.append(time.perf_counter() - start)
-    return X.nbytes / min(seconds), "NumPy"
+    return X.nbytes / min(seconds), "NumPy" if native is None else "native"
 
 
-# STUB, to be connected: the arguments of the pass that rboost.core will offer.
-def fused_pass(X: Rows) -> Callable[[], Any] | None:
-    """One pass over the rows as each round makes it, ready to be timed; None: not available."""
-    native = _offered("fused_pass")
-    return None if native is None else partial(native, X)
+@dataclass(frozen=True)
+class FusedPass:
+    """One pass over the rows as each round makes it, ready to be timed.
+
+    ``move`` reads and writes the same bytes and computes nothing.
+    """
+
+    run: Callable[[], Any]
+    move: Callable[[], Any]
+    n_bytes: float
 
 
-# STUB, to be connected: how a fitted model is handed to the kernel that predicts one row.
+def fused_pass(X: Rows) -> FusedPass | None:
+    """The pass of an out-of-bag round, after a few rounds; None without the native core."""
+    native, learner = core.native(), RobustLogisticRegression(n_init=1, tol=1e-2)
+    options = learner.native_options()
+    if native is None or options is None:
+        return None
+    n_rows, n_features = X.shape
+    rounds = native.FloatRounds(
+        X,
+        np.where(X[:, 0] > 0, 1.0, -1.0),
+        None,
+        None,
+        np.zeros(n_rows),
+        np.zeros(n_rows),
+        np.zeros(n_rows, dtype=np.float32),
+        **options,
+        probability=True,
+        flip_negative=True,
+        update_noise=False,
+        paper_mixing=False,
+        learning_rate=0.015,
+        max_step=MAX_STEP,
+        min_step=MIN_STEP,
+        useless_learners=10,
+        n_threads=1,
+    )
+    samples = np.random.default_rng(0).integers(n_rows, size=(3, min(n_rows, 1000)))
+    rounds.run(3, samples, learner.starts(n_features, [0, 1, 2]))
+    return FusedPass(rounds.pass_only, rounds.stream_only, rounds.bytes_per_pass)
+
+
 def row_kernel(model: Any) -> Callable[[Any], Any] | None:
-    """Prediction of one row without the checks of ``predict``; None: not available."""
-    native = _offered("row_kernel")
-    return None if native is None else native(model)
+    """Prediction of one row without the checks of ``predict``; None without the native core."""
+    native, learners = core.native(), model._ensemble.learners
+    if native is None or not hasattr(learners, "coefs"):
+        return None
+    coefs, intercepts, center = learners.coefs, learners.intercepts, learners.center
+    steps = model._ensemble.steps
+    return lambda X: native.linear_scores(X, coefs, intercepts, steps, center, True, 1)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from benchmarks.speed.bandwidth import PASS, STREAM
+from benchmarks.speed.bandwidth import MOVE, PASS
 from benchmarks.speed.groups import Results
 from benchmarks.speed.methods import ADABOOST, LIGHTGBM, LINEAR, POOL, XGBOOST
 from benchmarks.speed.prediction import KERNEL
@@ -35,6 +35,8 @@ class Target:
     at_least: float = -math.inf
     at_most: float = math.inf
     unit: str = "×"
+    # What the default way of finding the noise may fall short by.
+    allowance: float = 1.0
 
     def asked(self) -> str:
         """The bounds in words."""
@@ -44,9 +46,13 @@ class Target:
             return f"≤ {self.at_most:g}{self.unit}"
         return f"{self.at_least:g}–{self.at_most:g}{self.unit}"
 
-    def met(self, value: float) -> bool:
+    def verdict(self, value: float) -> str:
         """Whether a measured value will do."""
-        return self.at_least <= value <= self.at_most
+        if self.at_least <= value <= self.at_most:
+            return "yes"
+        if self.allowance > 1 and value >= self.at_least / self.allowance:
+            return f"within {self.allowance:g}×"
+        return "**no**"
 
 
 def _fit_ratio(rows: int, peer: str) -> Callable[[Results], float | None]:
@@ -70,7 +76,7 @@ def _share_of_bandwidth(results: Results) -> float | None:
     entries = find(results, "pass", MILLION, 1, ROUNDS)
     speeds = [
         None if entry is None else entry["bytes_per_second"]
-        for entry in (entry_of(entries, PASS), entry_of(entries, STREAM))
+        for entry in (entry_of(entries, PASS), entry_of(entries, MOVE))
     ]
     share = ratio(*speeds)
     return None if share is None else 100 * share
@@ -120,12 +126,17 @@ FIT_TARGETS = {
 }
 TARGETS = [
     *(
-        Target(f"fit, {rows:,} rows: {peer} / {LINEAR}", _fit_ratio(rows, peer), at_least=factor)
+        Target(
+            f"fit, {rows:,} rows: {peer} / {LINEAR}",
+            _fit_ratio(rows, peer),
+            at_least=factor,
+            allowance=1.5,
+        )
         for rows, factors in FIT_TARGETS.items()
         for peer, factor in factors.items()
     ),
     Target("fit, 1,000,000 rows: one thread / two threads", _two_threads, at_least=1.6),
-    Target("fused pass, share of the bandwidth", _share_of_bandwidth, at_least=75, unit=" %"),
+    Target(f"{PASS}, share of the speed of {MOVE}", _share_of_bandwidth, at_least=75, unit=" %"),
     Target("peak memory above the input / one float32 copy of X", _memory, at_most=1.3),
     Target(f"predict 1,000,000 rows: LightGBM / {LINEAR}", _prediction, at_least=20),
     Target("predict one row, kernel alone", _one_row(KERNEL, 1e6), at_most=50, unit=" µs"),
