@@ -34,7 +34,7 @@ class Table:
     @property
     def prevalence(self) -> float:
         """The share of label +1."""
-        return float(np.average(self.classes, weights=self.sample_weight))
+        return float(self.sample_weight @ (self.labels > 0) / self.sample_weight.sum())
 
 
 def training_table(X: Any, y: Any, sample_weight: Any) -> tuple[Table, NDArray[Any]]:

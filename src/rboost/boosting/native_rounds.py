@@ -188,7 +188,8 @@ class _Run:
         if self._missed is None:
             return replace(self._last, scores=self._votes, useless=useless)
         out_of_bag = OutOfBag(self._votes, total - self._missed, total)
-        scores = out_of_bag.mean_votes * total
+        scores = out_of_bag.mean_votes
+        scores *= total
         return replace(self._last, scores=scores, out_of_bag=out_of_bag, useless=useless)
 
     def ensemble(self) -> Ensemble:

@@ -6,6 +6,7 @@ Each function takes the state after a round and returns the next noise matrix.
 from __future__ import annotations
 
 import numpy as np
+from sklearn.utils import gen_batches
 
 from rboost._typing import Floats
 from rboost.boosting.rounds import State
@@ -22,6 +23,8 @@ from rboost.tables import Table
 
 # The first round after which the noise is inferred; then again each time the rounds have doubled.
 FIRST_UPDATE = 25
+# Rows whose votes are read at a time.
+BLOCK_ROWS = 2**16
 
 
 def calibrate(
@@ -48,11 +51,12 @@ def calibrate(
 def infer_noise(state: State, train: Table, noise_matrix: Floats | None = None) -> NoiseAwarePlatt:
     """Noise-aware Platt scaling of the mean out-of-bag votes; their noise may be known."""
     assert state.out_of_bag is not None
-    judged = state.out_of_bag.steps > 0
-    weight = train.sample_weight * judged if judged.any() else train.sample_weight
+    judged, weight = state.out_of_bag.steps > 0, train.sample_weight
+    if judged.any() and not judged.all():
+        weight = weight * judged
     return fit_noise_aware_platt(
         vote_log_odds(state.out_of_bag.mean_votes, train.prevalence),
-        train.classes,
+        train.labels > 0,
         weight,
         trusted=train.trusted,
         noise_matrix=noise_matrix,
@@ -61,7 +65,10 @@ def infer_noise(state: State, train: Table, noise_matrix: Floats | None = None) 
 
 def vote_log_odds(mean_votes: Floats, prevalence: float) -> Floats:
     """The log-odds of a mean vote read as a probability, (1 + vote) / 2."""
-    return smoothed_log_odds((1 + mean_votes) / 2, prevalence)
+    log_odds = np.empty_like(mean_votes)
+    for block in gen_batches(len(mean_votes), BLOCK_ROWS):  # copies of all rows add up
+        log_odds[block] = smoothed_log_odds((1 + mean_votes[block]) / 2, prevalence)
+    return log_odds
 
 
 def keep_noise(state: State, train: Table, trusted: Table | None, calibration: str) -> Floats:
