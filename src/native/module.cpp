@@ -177,9 +177,14 @@ LogisticFit fit_table(const T* X, const double* observed, const double* weight, 
 // Whether float32 can hold all values and the squares of their differences.
 template <class T>
 bool is_moderate(const T* values, size_t n) {
-    T largest = 0;
-    for (size_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(values[i]));
-    return largest <= T(1e15);
+    constexpr size_t LANES = 16;  // maxima that do not wait for each other
+    T largest[LANES] = {};
+    for (size_t i = 0; i < n; ++i) {
+        const T size = std::abs(values[i]);
+        T& so_far = largest[i % LANES];
+        so_far = size > so_far ? size : so_far;
+    }
+    return *std::max_element(largest, largest + LANES) <= T(1e15);
 }
 
 template <class T>

@@ -119,7 +119,7 @@ def check_classifier(estimator: Any, example: str) -> None:
 def check_binary_labels(y: Any, name: str = "y") -> tuple[NDArray[Any], Integers]:
     """Return the two classes, sorted, and the position of each label among them."""
     y = check_labels(y, name)
-    classes = np.unique(y)
+    classes = _distinct(y)
     if len(classes) == 1:
         raise ValueError(
             f"{name} holds only one class, {classes.tolist()[0]!r}; a classifier needs rows of two "
@@ -132,6 +132,15 @@ def check_binary_labels(y: Any, name: str = "y") -> tuple[NDArray[Any], Integers
             "sklearn.multiclass.OneVsRestClassifier or keep two classes."
         )
     return classes, np.searchsorted(classes, y)
+
+
+def _distinct(y: NDArray[Any]) -> NDArray[Any]:
+    """The distinct labels, sorted; of numbers without a search where there are two."""
+    if y.dtype.kind in "iuf" and len(y):
+        ends = np.array([y.min(), y.max()])
+        if ends[0] < ends[1] and np.all((y == ends[0]) | (y == ends[1])):
+            return ends
+    return np.unique(y)
 
 
 def check_labels(y: Any, name: str = "y") -> NDArray[Any]:
@@ -208,10 +217,9 @@ def check_sample_weight(sample_weight: ArrayLike | None, encoded_labels: Integer
 
 def warn_of_one_class(predicted: NDArray[Any], remedy: str, stacklevel: int) -> None:
     """Warn when the training rows are all predicted as the same class."""
-    found = np.unique(predicted)
-    if len(found) == 1:
+    if len(predicted) and np.all(predicted == predicted[0]):
         warnings.warn(
-            f"Every training row is predicted as {found.tolist()[0]!r}: the features say too "
+            f"Every training row is predicted as {predicted[:1].tolist()[0]!r}: the features say too "
             f"little about the classes, or one is too rare; {remedy}",
             stacklevel=stacklevel,
         )
