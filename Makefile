@@ -33,7 +33,7 @@ clean:
 
 # A stamp is written last, so an install that was interrupted is done again. What the demo needs is
 # less than what the tests need.
-$(RUN): pyproject.toml
+$(RUN): pyproject.toml CMakeLists.txt $(wildcard src/native/*)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "rboost needs Python 3.11 or newer; name one with: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
 	$(PYTHON) -m venv .venv
