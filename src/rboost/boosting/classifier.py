@@ -166,8 +166,8 @@ class RBoostClassifier(AdditiveClassifier):
     >>> from sklearn.datasets import make_moons
     >>> from rboost import RBoostClassifier
     >>> from rboost.noise import asymmetric, flip_labels
-    >>> X, y = make_moons(1000, noise=0.2, random_state=0)
-    >>> noisy, flipped = flip_labels(y, asymmetric(0.3, from_class=0), random_state=0)
+    >>> X, y = make_moons(1000, noise=0.2, random_state=4)
+    >>> noisy, flipped = flip_labels(y, asymmetric(0.3, from_class=0), random_state=4)
     >>> model = RBoostClassifier(random_state=0).fit(X, noisy)
     >>> model.noise_matrix_.round(1)
     array([[0.7, 0.3],
