@@ -342,15 +342,17 @@ void platt_sums(const PlattRows& rows, const PlattPoint& point, size_t begin, si
     const Floats zero = floats(0.0f), one = floats(1.0f);
     const auto noise = [&](int j, int k) { return floats(float(point.noise[j][k])); };
     const Doubles slope = doubles(point.slope), offset = doubles(point.offset);
+    const Doubles center = doubles(point.center), inverse_spread = doubles(1 / point.spread);
     Doubles by_offset{}, by_slope{}, curvature[3] = {}, g[2][2] = {};
     const auto add = [](Doubles& to, Floats from) { to += low_doubles(from) + high_doubles(from); };
     for (size_t i = begin; i < end; i += LANES) {
-        double scores[LANES] = {}, weights[LANES] = {};
+        double scores[LANES], weights[LANES] = {};
         uint8_t flags[LANES] = {};
         const double* score_at = rows.scores + i;
         const uint8_t* flags_at = rows.flags + i;
         const double* weight_at = rows.weight == nullptr ? nullptr : rows.weight + i;
         if (i + LANES > end) {  // the last rows, with others of weight 0
+            for (double& score : scores) score = point.center;
             for (size_t l = 0; i + l < end; ++l) {
                 scores[l] = rows.scores[i + l];
                 weights[l] = rows.weight == nullptr ? 1 : rows.weight[i + l];
@@ -360,7 +362,9 @@ void platt_sums(const PlattRows& rows, const PlattPoint& point, size_t begin, si
             flags_at = flags;
             weight_at = weights;
         }
-        const Doubles low = load<Doubles>(score_at), high = load<Doubles>(score_at + HALF);
+        // Scores far from 0 lose no digits when they are centred first.
+        const Doubles low = (load<Doubles>(score_at) - center) * inverse_spread;
+        const Doubles high = (load<Doubles>(score_at + HALF) - center) * inverse_spread;
         const Floats score = join(low, high);
         const Floats margin = join(slope * low + offset, slope * high + offset);
         const Floats weight = weight_at == nullptr ? one
@@ -462,6 +466,9 @@ void gather(const Gather<T, R>& g) {
 // A margin this far on the wrong side costs more only linearly; its exponential is still finite.
 template <class R>
 constexpr R FARTHEST = sizeof(R) == 4 ? R(80) : R(600);
+// Less than any probability at such a margin, and a number that has a logarithm.
+template <class R>
+constexpr R LEAST_PROBABILITY = sizeof(R) == 4 ? R(1e-37) : R(1e-300);
 
 template <class R>
 INLINE double total(typename VectorOf<R>::type v) {
@@ -505,7 +512,7 @@ INLINE void logistic(const Sample<R>& sample, const double* direction, double le
                 const Vector e = exponential(smaller(against, far));
                 const Vector d = rate * (one + e) + informative;
                 const Vector inverse = share / d, q = one / (one + e);
-                const Vector ratio = larger(d * q, zero + R(1e-37));
+                const Vector ratio = larger(d * q, zero + LEAST_PROBABILITY<R>);
                 // A label that cannot be wrong costs on beyond the farthest margin.
                 const Vector beyond = rate > zero ? zero : larger(against - far, zero);
                 block_value += share * (beyond - logarithm(ratio));

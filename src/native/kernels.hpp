@@ -65,7 +65,8 @@ struct PlattRows {
     size_t n_rows;
 };
 struct PlattPoint {
-    double slope, offset;      // of a score
+    double center, spread;     // of the scores
+    double slope, offset;      // of (score - center) / spread
     double target[2];          // smoothed probability of class 1 by observed class
     double noise[2][2];        // the current noise matrix
 };

@@ -326,7 +326,10 @@ class Rounds : public LinearRounds {
 constexpr double SLOPE_PENALTY = 2.0 / 900, OFFSET_PENALTY = 1e-10;
 
 struct Moments {
-    double weight = 0, score = 0, square = 0, positive = 0;
+    double weight = 0, score = 0, positive = 0;
+};
+struct Squares {
+    double sum = 0;
 };
 
 template <class Sums, class Work>
@@ -355,37 +358,50 @@ PlattSums fit_platt(const PlattRows& rows, int n_threads, const double noise[2][
                 const double w = weight_of(i), s = rows.scores[i];
                 sums.weight += w;
                 sums.score += w * s;
-                sums.square += w * s * s;
                 sums.positive += (rows.flags[i] & POSITIVE) ? w : 0;
             }
         });
     const double center = moments.score / moments.weight;
-    double spread = std::sqrt(std::max(0.0, moments.square / moments.weight - center * center));
-    const bool constant = !(spread > 1e-7 * std::max(1.0, std::abs(center)));
+    const Squares squares =
+        sum_chunks<Squares>(rows.n_rows, n_threads, [&](size_t begin, size_t end, Squares& sums) {
+            for (size_t i = begin; i < end; ++i) {
+                const double deviation = rows.scores[i] - center;
+                sums.sum += weight_of(i) * deviation * deviation;
+            }
+        });
+    double spread = std::sqrt(squares.sum / moments.weight);
+    const bool constant = !(spread > 1e-12 * std::max(1.0, std::abs(center)));
     if (constant) spread = 1;
 
     PlattPoint point;
+    point.center = center;
+    point.spread = spread;
     point.target[1] = (moments.positive + 1) / (moments.positive + 2);
     point.target[0] = 1 / (moments.weight - moments.positive + 2);
     std::memcpy(point.noise, noise, sizeof point.noise);
 
-    // Newton's method for slope and offset of (score - center) / spread, from the last ones.
-    double slope = state.fitted ? state.slope * spread : 1;
-    double offset = state.fitted ? state.offset + state.slope * center : 0;
+    // Newton's method for slope and offset of (score - center) / spread, from the last ones or the
+    // class frequency, where no score is so far out that the loss has lost its curvature.
+    const double share = (moments.positive * point.target[1] +
+                          (moments.weight - moments.positive) * point.target[0]) /
+                         moments.weight;
+    const double frequency = std::log(share / (1 - share));
+    double slope = state.fitted ? state.slope * spread : 0;
+    double offset = state.fitted ? state.offset + state.slope * center : frequency;
+    if (constant) slope = 0;  // only the offset means anything
     PlattSums sums;
     const auto evaluate = [&](double a, double b, double gradient[2], double hessian[3]) {
-        point.slope = constant ? 0 : a / spread;
-        point.offset = b - point.slope * center;
+        point.slope = a;
+        point.offset = b;
         sums = sum_chunks<PlattSums>(
             rows.n_rows, n_threads, [&](size_t begin, size_t end, PlattSums& chunk) {
                 kernels().platt_sums(rows, point, begin, end, chunk);
             });
         const double* c = sums.curvature;
-        gradient[0] = (sums.by_slope - center * sums.by_offset) / spread + SLOPE_PENALTY * a;
+        gradient[0] = sums.by_slope + SLOPE_PENALTY * a;
         gradient[1] = sums.by_offset + OFFSET_PENALTY * b;
-        hessian[0] =
-            (c[2] - 2 * center * c[1] + center * center * c[0]) / (spread * spread) + SLOPE_PENALTY;
-        hessian[1] = (c[1] - center * c[0]) / spread;
+        hessian[0] = c[2] + SLOPE_PENALTY;
+        hessian[1] = c[1];
         hessian[2] = c[0] + OFFSET_PENALTY;
         if (constant) gradient[0] = hessian[1] = 0;
     };
@@ -410,11 +426,8 @@ PlattSums fit_platt(const PlattRows& rows, int n_threads, const double noise[2][
         std::memcpy(gradient, new_gradient, sizeof gradient);
     }
     if (slope < 0) {  // the scores contradict the labels: keep the class frequency
-        const double share = (moments.positive * point.target[1] +
-                              (moments.weight - moments.positive) * point.target[0]) /
-                             moments.weight;
         slope = 0;
-        offset = std::log(share / (1 - share));
+        offset = frequency;
         evaluate(slope, offset, gradient, hessian);
     }
     state = {slope / spread, offset - slope * center / spread, true};

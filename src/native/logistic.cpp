@@ -59,8 +59,7 @@ Columns::Columns(const T* rows, size_t n_rows, size_t n_features, bool centred)
         const bool varies = variance > 1e-12 * mean[f] * mean[f] && std::isfinite(variance);
         scale[f] = varies ? std::sqrt(variance) : 1;
         is_constant[f] = square[f] == 0;
-        // Numbers that float32 cannot divide by, or hold when divided.
-        if (!(scale[f] > 1e-30 && scale[f] < 1e30)) scale[f] = 1;
+        if (!(scale[f] > SMALLEST_SCALE && scale[f] < LARGEST_SCALE)) scale[f] = 1;
     }
     correlate(rows, n_rows);
 }

@@ -103,6 +103,9 @@ class LogisticSolver {
 // The flip rates (u, v) of their logits: softmax(u, v, 0) without its last entry.
 void flip_rates(const double* logits, double* rates);
 
+// Numbers that float32 can divide by, and hold when divided.
+constexpr double SMALLEST_SCALE = 1e-30, LARGEST_SCALE = 1e30;
+
 // float32 sums cannot tell smaller gradients from 0.
 constexpr double FINEST_FLOAT_TOL = 1e-4;
 

@@ -27,6 +27,12 @@ LogisticOptions logistic_options(std::optional<double> C, bool fit_intercept, bo
     return {C.value_or(INFINITY), fit_intercept, estimate_noise, {into_1, into_0}, max_iter, tol};
 }
 
+void require_weight(const Vector<double>& weight) {
+    double total = 0;
+    for (size_t i = 0; i < weight.shape(0); ++i) total += weight.data()[i];
+    require(total > 0, "The weights must sum to more than 0.");
+}
+
 template <class T>
 using State = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
@@ -40,6 +46,7 @@ struct HeldRounds {
     State<double> votes;
     std::optional<State<double>> missed;
     State<float> last_vote;
+    size_t n_parameters;
     std::unique_ptr<LinearRounds> rounds;
 };
 
@@ -49,6 +56,7 @@ nb::tuple run(HeldRounds<T>& held, int n_rounds, std::optional<Matrix<int64_t>> 
     const size_t n_rows = held.X.shape(0), m = held.X.shape(1);
     require(n_rounds >= 0 && starts.shape(0) == size_t(n_rounds) && starts.shape(1) > 0,
             "starts must hold at least one start for each round.");
+    require(starts.shape(2) == held.n_parameters, "starts must hold packed parameters.");
     if (samples) {
         require(samples->shape(0) == size_t(n_rounds) && samples->shape(1) > 0,
                 "samples must hold at least one row for each round.");
@@ -112,11 +120,19 @@ void bind_rounds(nb::module_& m, const char* name) {
                     std::max(1, n_threads)};
                 const RowState state{votes.data(), missed ? missed->data() : nullptr,
                                      last_vote.data()};
-                new (self) Held{X,      labels,    sample_weight, trusted, votes, missed,
-                                last_vote, linear_rounds<T>(table, state, options)};
+                new (self) Held{X,
+                                labels,
+                                sample_weight,
+                                trusted,
+                                votes,
+                                missed,
+                                last_vote,
+                                options.learner.n_parameters(width),
+                                linear_rounds<T>(table, state, options)};
             },
-            "X"_a, "labels"_a, "sample_weight"_a.none(), "trusted"_a.none(), "votes"_a,
-             "missed"_a.none(), "last_vote"_a, nb::kw_only(), "C"_a.none(),
+            // What is changed in place must not be a copy.
+            "X"_a, "labels"_a, "sample_weight"_a.none(), "trusted"_a.none(), "votes"_a.noconvert(),
+            "missed"_a.none().noconvert(), "last_vote"_a.noconvert(), nb::kw_only(), "C"_a.none(),
             "fit_intercept"_a, "estimate_noise"_a, "into_1"_a, "into_0"_a, "max_iter"_a, "tol"_a,
             "probability"_a, "flip_negative"_a,
             "update_noise"_a, "paper_mixing"_a, "learning_rate"_a, "max_step"_a, "min_step"_a,
@@ -206,6 +222,10 @@ void bind_table_functions(nb::module_& m) {
                     "observed and weight must have one entry a row.");
             require(center.shape(0) == width && scale.shape(0) == width,
                     "center and scale must have one entry a column.");
+            for (size_t f = 0; f < width; ++f)
+                require(scale.data()[f] >= SMALLEST_SCALE && scale.data()[f] <= LARGEST_SCALE,
+                        "scale must lie between 1e-30 and 1e30, which float32 can divide by.");
+            require_weight(weight);
             const auto options = logistic_options(C, fit_intercept, estimate_noise, into_1, into_0,
                                                   max_iter, tol);
             require(starts.shape(0) > 0 && starts.shape(1) == options.n_parameters(width),
@@ -288,6 +308,7 @@ NB_MODULE(_native, m) {
             const size_t n = scores.shape(0);
             require(n > 0 && positive.shape(0) == n && weight.shape(0) == n,
                     "scores, positive and weight must have one entry a row.");
+            require_weight(weight);
             PlattState state;
             {
                 nb::gil_scoped_release unlocked;
@@ -301,7 +322,8 @@ NB_MODULE(_native, m) {
         "scores"_a, "positive"_a, "weight"_a);
     bind_rounds<float>(m, "FloatRounds");
     bind_rounds<double>(m, "DoubleRounds");
-    bind_table_functions<float>(m);
+    // The first that fits is taken: arrays that must be copied become float64, which loses nothing.
     bind_table_functions<double>(m);
+    bind_table_functions<float>(m);
     bind_noise_platt(m);
 }
