@@ -13,22 +13,10 @@ from rboost.boosting.classifier import ALGORITHM_1
 from rboost.noise.matrix import with_rates
 
 native = pytest.importorskip("rboost.core._native")
-INSTRUCTION_SETS = ["portable", "avx2", "avx512"]
 
 # One minimum, found to many digits: what remains are the differences that matter.
 EXACT = RobustLogisticRegression(noise_matrix=np.eye(2), tol=1e-9)
 PAPER = {**ALGORITHM_1, "sampling": "uniform", "max_samples": 0.5}
-
-
-@pytest.fixture(params=INSTRUCTION_SETS)
-def instruction_set(request):
-    best = native.instruction_set()
-    try:
-        native.choose_instruction_set(request.param)
-    except ValueError:
-        pytest.skip(f"this processor has no {request.param}")
-    yield request.param
-    native.choose_instruction_set(best)
 
 
 def table(n_rows, n_features, seed, noise=0.2):
