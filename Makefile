@@ -24,6 +24,24 @@ types: $(READY)
 tests: $(READY)
 	$(BIN)/pytest -n auto
 
+# The native code with address and undefined-behaviour sanitizers: the first report ends it. An
+# editable install would come before PYTHONPATH, so sitecustomize takes its finder away.
+SANITIZE := build/sanitize
+CXX_LIBRARY = $(shell $(CXX) -print-file-name=$(1))
+.PHONY: sanitize
+sanitize: $(READY)
+	rm -rf $(SANITIZE)/site
+	$(BIN)/python -m pip install --quiet --no-deps --target $(SANITIZE)/site \
+	  -C build-dir=$(SANITIZE)/cmake -C cmake.define.RBOOST_SANITIZE=ON .
+	printf '%s\n' 'import sys' \
+	  'sys.meta_path[:] = [f for f in sys.meta_path if not hasattr(f, "known_source_files")]' \
+	  > $(SANITIZE)/site/sitecustomize.py
+	export PYTHONPATH=$(CURDIR)/$(SANITIZE)/site ASAN_OPTIONS=detect_leaks=0 \
+	  UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
+	  LD_PRELOAD="$(call CXX_LIBRARY,libasan.so) $(call CXX_LIBRARY,libubsan.so)"; \
+	$(BIN)/python -c 'from rboost.core import _native; assert "$(SANITIZE)" in _native.__file__' && \
+	$(BIN)/python -m pytest --capture=sys -m "not slow" tests/core
+
 format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
