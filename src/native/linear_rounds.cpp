@@ -37,7 +37,8 @@ class Rounds : public LinearRounds {
           state_(state),
           options_(options),
           out_of_bag_(state.missed != nullptr),
-          columns_(table.values, table.n_rows, table.n_features, options.learner.fit_intercept),
+          columns_(table.values, table.n_rows, table.n_features, options.learner.fit_intercept,
+                   table.sample_weight),
           coef_(padded(table.n_features), 0.0f),
           flags_(table.n_rows) {
         for (size_t f = 0; f < table.n_features; ++f) {

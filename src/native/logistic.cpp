@@ -37,45 +37,49 @@ bool cholesky(std::vector<double>& a, size_t n) {
 }  // namespace
 
 template <class T>
-Columns::Columns(const T* rows, size_t n_rows, size_t n_features, bool centred)
+Columns::Columns(const T* rows, size_t n_rows, size_t n_features, bool centred,
+                 const double* weight)
     : n_features(n_features),
       center(n_features, 0.0),
       scale(n_features, 1.0),
       is_constant(n_features, false) {
     const size_t m = n_features, stride = std::max<size_t>(1, n_rows / CORRELATION_ROWS);
     std::vector<double> mean(m, 0.0), square(m, 0.0);
-    double n = 0;
-    for (size_t i = 0; i < n_rows; i += stride, ++n)
-        for (size_t f = 0; f < m; ++f) mean[f] += double(rows[i * m + f]);
-    for (size_t f = 0; f < m; ++f) mean[f] /= n;
+    const auto weight_of = [&](size_t i) { return weight == nullptr ? 1 : weight[i]; };
+    double total = 0;
+    for (size_t i = 0; i < n_rows; i += stride) {
+        total += weight_of(i);
+        for (size_t f = 0; f < m; ++f) mean[f] += weight_of(i) * double(rows[i * m + f]);
+    }
+    for (size_t f = 0; f < m; ++f) mean[f] /= total;
     for (size_t i = 0; i < n_rows; i += stride)
         for (size_t f = 0; f < m; ++f) {
             const double deviation = double(rows[i * m + f]) - mean[f];
-            square[f] += deviation * deviation;
+            square[f] += weight_of(i) * deviation * deviation;
         }
     for (size_t f = 0; f < m; ++f) {
-        const double variance = square[f] / n;
+        const double variance = square[f] / total;
         if (centred) center[f] = mean[f];
         const bool varies = variance > 1e-12 * mean[f] * mean[f] && std::isfinite(variance);
         scale[f] = varies ? std::sqrt(variance) : 1;
         is_constant[f] = square[f] == 0;
         if (!(scale[f] > SMALLEST_SCALE && scale[f] < LARGEST_SCALE)) scale[f] = 1;
     }
-    correlate(rows, n_rows);
+    correlate(rows, n_rows, weight);
 }
 
 template <class T>
 Columns::Columns(const T* rows, size_t n_rows, size_t n_features, const double* center_,
-                 const double* scale_)
+                 const double* scale_, const double* weight)
     : n_features(n_features),
       center(center_, center_ + n_features),
       scale(scale_, scale_ + n_features),
       is_constant(n_features, false) {
-    correlate(rows, n_rows);
+    correlate(rows, n_rows, weight);
 }
 
 template <class T>
-void Columns::correlate(const T* rows, size_t n_rows) {
+void Columns::correlate(const T* rows, size_t n_rows, const double* weight) {
     const size_t m = n_features;
     inverse_scale.resize(m);
     float_center_.assign(padded(m), 0.0f);
@@ -92,25 +96,30 @@ void Columns::correlate(const T* rows, size_t n_rows) {
     correlation_.assign(m * m, 0);
     const size_t stride = std::max<size_t>(1, n_rows / CORRELATION_ROWS);
     std::vector<double> z(m);
-    size_t n = 0;
-    for (size_t i = 0; i < n_rows; i += stride, ++n) {
+    double total = 0;
+    for (size_t i = 0; i < n_rows; i += stride) {
+        const double w = weight == nullptr ? 1 : weight[i];
+        total += w;
         for (size_t f = 0; f < m; ++f)
             z[f] = (double(rows[i * m + f]) - center[f]) * inverse_scale[f];
         for (size_t f = 0; f < m; ++f) {
             double* row = &correlation_[f * m];
-            for (size_t g = 0; g <= f; ++g) row[g] += z[f] * z[g];
+            for (size_t g = 0; g <= f; ++g) row[g] += w * z[f] * z[g];
         }
     }
-    for (double& value : correlation_) value /= double(n);
+    if (!(total > 0)) total = 1;  // none of these rows counts
+    for (double& value : correlation_) value /= total;
 }
 template <>
 const float* Columns::padded_center<float>() const { return float_center_.data(); }
 template <>
 const double* Columns::padded_center<double>() const { return double_center_.data(); }
-template Columns::Columns(const float*, size_t, size_t, bool);
-template Columns::Columns(const double*, size_t, size_t, bool);
-template Columns::Columns(const float*, size_t, size_t, const double*, const double*);
-template Columns::Columns(const double*, size_t, size_t, const double*, const double*);
+template Columns::Columns(const float*, size_t, size_t, bool, const double*);
+template Columns::Columns(const double*, size_t, size_t, bool, const double*);
+template Columns::Columns(const float*, size_t, size_t, const double*, const double*,
+                          const double*);
+template Columns::Columns(const double*, size_t, size_t, const double*, const double*,
+                          const double*);
 
 void Columns::prepare(double curvature, double ridge) {
     if (curvature == curvature_ && ridge == ridge_) return;

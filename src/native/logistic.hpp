@@ -27,12 +27,13 @@ struct LogisticOptions {
 // Where the columns lie and how they vary together.
 class Columns {
    public:
-    // Centre (unless there is no intercept to move along) and scale by some of the rows.
+    // Centre (unless there is no intercept to move along) and scale by some of the rows; `weight`
+    // may be null.
     template <class T>
-    Columns(const T* rows, size_t n_rows, size_t n_features, bool centred);
+    Columns(const T* rows, size_t n_rows, size_t n_features, bool centred, const double* weight);
     template <class T>
     Columns(const T* rows, size_t n_rows, size_t n_features, const double* center,
-            const double* scale);
+            const double* scale, const double* weight);
     // Solve (curvature * correlation + ridge / scale^2) x = b in place; the level goes by itself.
     void prepare(double curvature, double ridge);
     void solve(double* b, double* scratch) const;
@@ -48,7 +49,7 @@ class Columns {
 
    private:
     template <class T>
-    void correlate(const T* rows, size_t n_rows);
+    void correlate(const T* rows, size_t n_rows, const double* weight);
     std::vector<float> float_center_, float_inverse_scale_;
     std::vector<double> double_center_;
     std::vector<double> correlation_, inverse_;

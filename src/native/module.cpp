@@ -233,10 +233,18 @@ void bind_table_functions(nb::module_& m) {
             LogisticFit best;
             {
                 nb::gil_scoped_release unlocked;
-                Columns columns(X.data(), n, width, center.data(), scale.data());
+                Columns columns(X.data(), n, width, center.data(), scale.data(), weight.data());
                 best = (tol >= FINEST_FLOAT_TOL ? fit_table<float, T> : fit_table<double, T>)(
                     X.data(), observed.data(), weight.data(), n, columns, options, starts.data(),
                     starts.shape(0));
+                // The core rounds centre and scale; what it found is for those that were given.
+                double level = 0;
+                for (size_t f = 0; f < width; ++f) {
+                    const double coef = best.parameters[f] * columns.inverse_scale[f];
+                    best.parameters[f] = coef * scale.data()[f];
+                    level += coef * (center.data()[f] - columns.center[f]);
+                }
+                if (fit_intercept) best.parameters[width] += level;
             }
             const size_t n_parameters = best.parameters.size();
             return nb::make_tuple(to_numpy<OutVector>(std::move(best.parameters), {n_parameters}),

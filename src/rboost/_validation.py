@@ -218,8 +218,9 @@ def check_sample_weight(sample_weight: ArrayLike | None, encoded_labels: Integer
 def warn_of_one_class(predicted: NDArray[Any], remedy: str, stacklevel: int) -> None:
     """Warn when the training rows are all predicted as the same class."""
     if len(predicted) and np.all(predicted == predicted[0]):
+        first = predicted[:1].tolist()[0]
         warnings.warn(
-            f"Every training row is predicted as {predicted[:1].tolist()[0]!r}: the features say too "
+            f"Every training row is predicted as {first!r}: the features say too "
             f"little about the classes, or one is too rare; {remedy}",
             stacklevel=stacklevel,
         )
