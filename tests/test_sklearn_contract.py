@@ -43,6 +43,9 @@ ESTIMATORS = [
 
 def expected_failures(estimator):
     if getattr(estimator, "sampling", "none") == "none":
+        if isinstance(getattr(estimator, "estimator", None), RobustLogisticRegression):
+            reason = "rounds of a linear learner are summed in float32: 7 digits agree, not 8"
+            return {"check_sample_weight_equivalence_on_dense_data": reason}
         return {}
     reason = "random rows are drawn, and repeated rows are drawn as separate ones"
     return {

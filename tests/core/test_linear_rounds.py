@@ -113,6 +113,18 @@ def test_weights_count_as_in_python():
     assert_same_fit(*both(X, y, sample_weight=weight, **VERSIONS["paper"]))
 
 
+def test_a_row_of_weight_two_is_a_row_twice():
+    X, y = table(60, 4, seed=15)
+    weight = np.tile([1, 2, 3], 20)
+    settings_ = {**VERSIONS["paper, all rows"], "random_state": 0}
+    weighted = RBoostClassifier(EXACT, **settings_).fit(X, y, sample_weight=weight)
+    repeated = RBoostClassifier(EXACT, **settings_).fit(
+        np.repeat(X, weight, axis=0), np.repeat(y, weight)
+    )
+    assert_allclose(weighted.estimator_weights_, repeated.estimator_weights_, rtol=1e-5)
+    assert_allclose(weighted.decision_function(X), repeated.decision_function(X), rtol=1e-5)
+
+
 def test_trusted_rows_count_as_in_python():
     X, y = table(200, 4, seed=4)
     assert_same_fit(*both(X, y, trusted=(X[:30] + 0.01, 1 - y[:30])))
