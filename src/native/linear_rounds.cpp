@@ -40,7 +40,8 @@ class Rounds : public LinearRounds {
           columns_(table.values, table.n_rows, table.n_features, options.learner.fit_intercept,
                    table.sample_weight),
           coef_(padded(table.n_features), 0.0f),
-          flags_(table.n_rows) {
+          flags_(table.n_rows),
+          team_(size_t(options.n_threads), table.n_rows) {
         for (size_t f = 0; f < table.n_features; ++f) {
             is_far_ |= std::abs(columns_.center[f]) > FAR_FROM_ZERO * columns_.scale[f];
         }
@@ -65,7 +66,7 @@ class Rounds : public LinearRounds {
 
     void settle() override {
         if (last_step_ == 0) return;
-        for_each_chunk(table_.n_rows, options_.n_threads, [&](size_t, size_t begin, size_t end) {
+        team_.for_each_chunk(table_.n_rows, [&](size_t, size_t begin, size_t end) {
             for (size_t i = begin; i < end; ++i)
                 if (!(out_of_bag_ && (flags_[i] & SEEN_BEFORE)))
                     state_.votes[i] += last_step_ * state_.last_vote[i];
@@ -80,7 +81,7 @@ class Rounds : public LinearRounds {
                             (table_.sample_weight != nullptr ? sizeof(double) : 0);
         return double(table_.n_rows) * (double(table_.n_features * sizeof(T)) + side);
     }
-    void pass_only() override { judge(&Kernels::judge<T>); }
+    void pass_only() override { judge(); }
     double stream_only() override { return judge(&Kernels::stream<T>).all; }
     const std::vector<double>& center() const override { return columns_.center; }
 
@@ -126,7 +127,7 @@ class Rounds : public LinearRounds {
         if (options_.update_noise) {
             settle();
             const PlattRows rows{state_.votes, flags_.data(), table_.sample_weight, table_.n_rows};
-            update_noise(rows, options_.n_threads, platt_, noise);
+            update_noise(rows, team_, platt_, noise);
             std::memcpy(&found.noise[found.noise.size() - 4], noise, sizeof noise);
         }
         if (sums.rising == 0 && sums.least_agreement > 0) found.ending = Ending::perfect;
@@ -277,8 +278,7 @@ class Rounds : public LinearRounds {
                         mixing_,
                         log_scale_};
         chunks_.assign(n_chunks(table_.n_rows), PassSums{});
-        for_each_chunk(table_.n_rows, size_t(options_.n_threads),
-                       [&](size_t chunk, size_t begin, size_t end) {
+        team_.for_each_chunk(table_.n_rows, [&](size_t chunk, size_t begin, size_t end) {
                            (kernels().*judge_rows)(rows, pass, begin, end, chunks_[chunk]);
                        });
         PassSums total;
@@ -315,6 +315,7 @@ class Rounds : public LinearRounds {
     LogisticSolver solver_;
     SampleRows<float> float_rows_;
     SampleRows<double> double_rows_;
+    Team team_;
     Mixing mixing_{};
     bool is_far_ = false;
     float intercept_ = 0;  // of margins as the pass computes them
@@ -334,9 +335,9 @@ struct Squares {
 };
 
 template <class Sums, class Work>
-Sums sum_chunks(size_t n_rows, int n_threads, const Work& work) {
+Sums sum_chunks(size_t n_rows, Team& team, const Work& work) {
     std::vector<Sums> chunks(n_chunks(n_rows));
-    for_each_chunk(n_rows, size_t(n_threads), [&](size_t chunk, size_t begin, size_t end) {
+    team.for_each_chunk(n_rows, [&](size_t chunk, size_t begin, size_t end) {
         work(begin, end, chunks[chunk]);
     });
     Sums total;
@@ -350,11 +351,11 @@ Sums sum_chunks(size_t n_rows, int n_threads, const Work& work) {
 
 }  // namespace
 
-PlattSums fit_platt(const PlattRows& rows, int n_threads, const double noise[2][2],
+PlattSums fit_platt(const PlattRows& rows, Team& team, const double noise[2][2],
                     PlattState& state) {
     const auto weight_of = [&](size_t i) { return rows.weight == nullptr ? 1 : rows.weight[i]; };
     const Moments moments =
-        sum_chunks<Moments>(rows.n_rows, n_threads, [&](size_t begin, size_t end, Moments& sums) {
+        sum_chunks<Moments>(rows.n_rows, team, [&](size_t begin, size_t end, Moments& sums) {
             for (size_t i = begin; i < end; ++i) {
                 const double w = weight_of(i), s = rows.scores[i];
                 sums.weight += w;
@@ -364,7 +365,7 @@ PlattSums fit_platt(const PlattRows& rows, int n_threads, const double noise[2][
         });
     const double center = moments.score / moments.weight;
     const Squares squares =
-        sum_chunks<Squares>(rows.n_rows, n_threads, [&](size_t begin, size_t end, Squares& sums) {
+        sum_chunks<Squares>(rows.n_rows, team, [&](size_t begin, size_t end, Squares& sums) {
             for (size_t i = begin; i < end; ++i) {
                 const double deviation = rows.scores[i] - center;
                 sums.sum += weight_of(i) * deviation * deviation;
@@ -395,7 +396,7 @@ PlattSums fit_platt(const PlattRows& rows, int n_threads, const double noise[2][
         point.slope = a;
         point.offset = b;
         sums = sum_chunks<PlattSums>(
-            rows.n_rows, n_threads, [&](size_t begin, size_t end, PlattSums& chunk) {
+            rows.n_rows, team, [&](size_t begin, size_t end, PlattSums& chunk) {
                 kernels().platt_sums(rows, point, begin, end, chunk);
             });
         const double* c = sums.curvature;
@@ -435,8 +436,8 @@ PlattSums fit_platt(const PlattRows& rows, int n_threads, const double noise[2][
     return sums;
 }
 
-void update_noise(const PlattRows& rows, int n_threads, PlattState& state, double noise[2][2]) {
-    const PlattSums sums = fit_platt(rows, n_threads, noise, state);
+void update_noise(const PlattRows& rows, Team& team, PlattState& state, double noise[2][2]) {
+    const PlattSums sums = fit_platt(rows, team, noise, state);
     for (int j = 0; j < 2; ++j) {  // eq. (20)-(22)
         const double g[2] = {noise[j][0] * sums.responsibility[j][0],
                              noise[j][1] * sums.responsibility[j][1]};

@@ -8,6 +8,7 @@
 
 #include "kernels.hpp"
 #include "logistic.hpp"
+#include "parallel.hpp"
 
 namespace rboost {
 
@@ -80,9 +81,9 @@ struct PlattState {
     double slope = 1, offset = 0;
     bool fitted = false;
 };
-PlattSums fit_platt(const PlattRows& rows, int n_threads, const double noise[2][2],
+PlattSums fit_platt(const PlattRows& rows, Team& team, const double noise[2][2],
                     PlattState& state);
 // Steps 5 and 6: Platt scaling, then one multiplicative update of the noise matrix.
-void update_noise(const PlattRows& rows, int n_threads, PlattState& state, double noise[2][2]);
+void update_noise(const PlattRows& rows, Team& team, PlattState& state, double noise[2][2]);
 
 }  // namespace rboost

@@ -195,11 +195,14 @@ template <class T>
 bool is_moderate(const T* values, size_t n) {
     constexpr size_t LANES = 16;  // maxima that do not wait for each other
     T largest[LANES] = {};
-    for (size_t i = 0; i < n; ++i) {
+    const auto see = [&](size_t i, size_t lane) {
         const T size = std::abs(values[i]);
-        T& so_far = largest[i % LANES];
-        so_far = size > so_far ? size : so_far;
-    }
+        largest[lane] = size > largest[lane] ? size : largest[lane];
+    };
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (size_t lane = 0; lane < LANES; ++lane) see(i + lane, lane);
+    for (; i < n; ++i) see(i, 0);
     return *std::max_element(largest, largest + LANES) <= T(1e15);
 }
 
@@ -278,8 +281,8 @@ void bind_table_functions(nb::module_& m) {
                 const LinearEnsemble<T> ensemble{coef.data(), intercept.data(), step.data(),
                                                  n_learners,  width,            middle.data(),
                                                  probability};
-                for_each_chunk(n, size_t(std::max(1, n_threads)),
-                               [&](size_t, size_t begin, size_t end) {
+                Team team(size_t(std::max(1, n_threads)), n);
+                team.for_each_chunk(n, [&](size_t, size_t begin, size_t end) {
                                    kernels().predict(ensemble, X.data() + begin * width, end - begin,
                                                      scores.data() + begin);
                                });
@@ -323,7 +326,8 @@ NB_MODULE(_native, m) {
                 std::vector<uint8_t> flags(n);
                 for (size_t i = 0; i < n; ++i) flags[i] = positive.data()[i] ? POSITIVE : 0;
                 const double no_noise[2][2] = {{1, 0}, {0, 1}};
-                fit_platt({scores.data(), flags.data(), weight.data(), n}, 1, no_noise, state);
+                Team alone(1, n);
+                fit_platt({scores.data(), flags.data(), weight.data(), n}, alone, no_noise, state);
             }
             return nb::make_tuple(state.slope, state.offset);
         },

@@ -34,7 +34,9 @@ class Table:
     @property
     def prevalence(self) -> float:
         """The share of label +1."""
-        return float(self.sample_weight @ (self.labels > 0) / self.sample_weight.sum())
+        # Not a product of vectors: threads of BLAS would go on spinning beside those of the rounds.
+        positive = np.sum(self.sample_weight, where=self.labels > 0)
+        return float(positive / self.sample_weight.sum())
 
 
 def training_table(X: Any, y: Any, sample_weight: Any) -> tuple[Table, NDArray[Any]]:

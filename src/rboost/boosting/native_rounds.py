@@ -159,7 +159,7 @@ class _Run:
         if n_run and self._learner.noise_estimator == "paper":
             self._last = replace(self._last, noise_matrix=noise[-1])
         elif rounds_to_update(self._last.n_rounds) == 0:
-            updated = self._choices.update_noise(self.state())
+            updated = self._choices.update_noise(self._voted())
             self._last, noise[-1] = replace(self._last, noise_matrix=updated), updated
         kept = found[2] > 0
         self.n_skipped += int(n_run - kept.sum())
@@ -183,14 +183,21 @@ class _Run:
 
     def state(self) -> State:
         """The state after the rounds so far."""
+        state = self._voted()
+        if state.out_of_bag is None:
+            return replace(state, scores=self._votes)
+        scores = state.out_of_bag.mean_votes
+        scores *= state.out_of_bag.total
+        return replace(state, scores=scores)
+
+    def _voted(self) -> State:
+        """The same with the votes of the rows, but scores of before."""
         self._rounds.settle()
-        total, useless = self._rounds.total_step, self._rounds.useless
+        state = replace(self._last, useless=self._rounds.useless)
         if self._missed is None:
-            return replace(self._last, scores=self._votes, useless=useless)
-        out_of_bag = OutOfBag(self._votes, total - self._missed, total)
-        scores = out_of_bag.mean_votes
-        scores *= total
-        return replace(self._last, scores=scores, out_of_bag=out_of_bag, useless=useless)
+            return state
+        total = self._rounds.total_step
+        return replace(state, out_of_bag=OutOfBag(self._votes, total - self._missed, total))
 
     def ensemble(self) -> Ensemble:
         """The learners that were kept."""
