@@ -11,7 +11,8 @@ import numpy as np
 
 from benchmarks.speed.data import Rows
 from rboost import RobustLogisticRegression, core
-from rboost.losses import MAX_STEP, MIN_STEP
+from rboost.boosting.native_rounds import SMALLEST_STEP
+from rboost.losses import MAX_STEP
 
 
 def stream_bandwidth(X: Rows, repeats: int) -> tuple[float, str]:
@@ -62,7 +63,7 @@ def fused_pass(X: Rows) -> FusedPass | None:
         paper_mixing=False,
         learning_rate=0.015,
         max_step=MAX_STEP,
-        min_step=MIN_STEP,
+        min_step=SMALLEST_STEP,
         useless_learners=10,
         n_threads=1,
     )

@@ -1,8 +1,8 @@
 // The kernels that are compiled once per instruction set, as a table of functions.
 //
 // Rows of X are contiguous, float32 or float64. Margins are computed in float32 from columns that
-// are centred first, in the type of X: that loses nothing that a column varies by. Scores and all
-// sums are float64.
+// are centred first, in the type of X, where they lie far from 0: that loses nothing that a column
+// varies by. Scores are float64, and so are all sums but those of a few hundred rows.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -35,7 +35,7 @@ struct Rows {
 // One round's pass over the rows: add what the previous learner voted, then judge the new one.
 struct Pass {
     const float* coef;  // padded
-    float intercept;    // for centred columns
+    float intercept;    // of margins of rows as they are read, centred or not
     bool probability;   // whether a vote is 2p - 1 or the sign of the margin
     double* votes;      // per row, sum of step times vote
     // Per row, sum of the steps of learners that saw it. Null when they count for it nevertheless:

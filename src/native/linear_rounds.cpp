@@ -15,6 +15,10 @@ namespace {
 constexpr double LARGE_SCORE = 60;
 // The same for the weights of a sample, in float64.
 constexpr double LARGEST_EXPONENT = 300;
+// Differences of float32 numbers that are but rounding, as a share of the numbers.
+constexpr double ROUNDING = 4e-7;
+// After a larger step the largest score is looked up instead of bounded.
+constexpr double LARGE_STEP = 20;
 // Columns whose mean is this many deviations from 0 are centred before they are multiplied.
 constexpr double FAR_FROM_ZERO = 30;
 
@@ -42,9 +46,9 @@ class Rounds : public LinearRounds {
           coef_(padded(table.n_features), 0.0f),
           flags_(table.n_rows),
           team_(size_t(options.n_threads), table.n_rows) {
-        for (size_t f = 0; f < table.n_features; ++f) {
-            is_far_ |= std::abs(columns_.center[f]) > FAR_FROM_ZERO * columns_.scale[f];
-        }
+        for (size_t f = 0; f < table.n_features; ++f)
+            is_far_ |= std::abs(columns_.mean[f]) > FAR_FROM_ZERO * columns_.scale[f];
+        find_largest_score();
         for (size_t i = 0; i < table.n_rows; ++i)
             flags_[i] = uint8_t((table.labels[i] > 0 ? POSITIVE : 0) |
                                 (table.trusted != nullptr && table.trusted[i] ? TRUSTED : 0));
@@ -71,8 +75,14 @@ class Rounds : public LinearRounds {
                 if (!(out_of_bag_ && (flags_[i] & SEEN_BEFORE)))
                     state_.votes[i] += last_step_ * state_.last_vote[i];
         });
-        largest_score_ += last_step_;  // or less
         forget_last();
+        find_largest_score();
+    }
+
+    void resume(double total, int n_useless) override {
+        total_step = total;
+        useless = n_useless;
+        find_largest_score();
     }
 
     double bytes_per_pass() const override {
@@ -81,13 +91,14 @@ class Rounds : public LinearRounds {
                             (table_.sample_weight != nullptr ? sizeof(double) : 0);
         return double(table_.n_rows) * (double(table_.n_features * sizeof(T)) + side);
     }
-    void pass_only() override { judge(); }
-    double stream_only() override { return judge(&Kernels::stream<T>).all; }
-    const std::vector<double>& center() const override { return columns_.center; }
+    void pass_only() override { sweep(&Kernels::judge<T>); }
+    double stream_only() override { return sweep(&Kernels::stream<T>).all; }
+    const std::vector<double>& center() const override { return columns_.mean; }
 
    private:
     void one_round(const double* starts, size_t n_starts, Found& found) {
         mixing_ = mixing_of(noise, options_.paper_mixing);
+        if (last_step_ > LARGE_STEP) settle();
         log_scale_ = std::max(0.0, largest_score_ + last_step_ - LARGE_SCORE);
         fit_learner(starts, n_starts);
         if (out_of_bag_)
@@ -95,7 +106,7 @@ class Rounds : public LinearRounds {
         PassSums sums = judge();
         if (out_of_bag_)
             for (int64_t i : sample_) flags_[i] &= uint8_t(~SEEN);
-        if (sums.net <= 1e-14 * sums.all) {
+        if (sums.net <= ROUNDING * sums.all) {
             found.ending = Ending::at_minimum;
             return;
         }
@@ -148,6 +159,7 @@ class Rounds : public LinearRounds {
         found.rates.insert(found.rates.end(), rates_, rates_ + 2);
         found.losses.push_back(loss_);
         found.iterations.push_back(n_iter_);
+        found.n_unconverged += !converged_;
     }
 
     double step_size(double falling, double rising) const {  // eq. (14), as losses.step_size
@@ -213,7 +225,8 @@ class Rounds : public LinearRounds {
         }
         direction_.assign(table_.n_features, 0.0);
         if (seen[0] && seen[1]) {
-            if (options_.learner.tol >= FINEST_FLOAT_TOL)
+            const bool is_offset = is_far_ && !options_.learner.fit_intercept;
+            if (options_.learner.tol >= FINEST_FLOAT_TOL && !is_offset)
                 fit_sample(float_rows_, total, weight_sum, starts, n_starts);
             else
                 fit_sample(double_rows_, total, weight_sum, starts, n_starts);
@@ -221,13 +234,15 @@ class Rounds : public LinearRounds {
             level_ = seen[1] ? std::numeric_limits<double>::infinity()
                              : -std::numeric_limits<double>::infinity();
             loss_ = n_iter_ = 0;
+            converged_ = true;
             rates_[0] = rates_[1] = 0;
         }
         double intercept = level_;
         for (size_t f = 0; f < table_.n_features; ++f) {
             const double coef = direction_[f] * columns_.inverse_scale[f];
             coef_[f] = float(coef);
-            if (!is_far_) intercept -= coef * columns_.center[f];
+            // The fit is about the centre, the pass about the mean or 0.
+            intercept += coef * ((is_far_ ? columns_.mean[f] : 0) - columns_.center[f]);
         }
         intercept_ = float(intercept);
     }
@@ -241,15 +256,12 @@ class Rounds : public LinearRounds {
         for (size_t r = 0; r < sample_.size(); ++r) {
             rows.set_label(r, targets_[r], weights_[r] / total);
         }
-        std::vector<double> best;
-        for (size_t s = 0; s < n_starts; ++s) {
-            LogisticFit fit = solver_.fit(rows, columns_, options_.learner, weight_sum,
-                                          starts + s * n_parameters);
-            if (s > 0 && !(fit.loss < loss_)) continue;
-            loss_ = fit.loss;
-            n_iter_ = fit.n_iter;
-            best = std::move(fit.parameters);
-        }
+        const LogisticFit fit = solver_.best_fit(rows, columns_, options_.learner, weight_sum,
+                                                 starts, n_starts);
+        const std::vector<double>& best = fit.parameters;
+        loss_ = fit.loss;
+        n_iter_ = fit.n_iter;
+        converged_ = fit.converged;
         std::copy_n(best.begin(), m, direction_.begin());
         level_ = options_.learner.fit_intercept ? best[m] : 0;
         std::copy_n(options_.learner.rates, 2, rates_);
@@ -261,9 +273,17 @@ class Rounds : public LinearRounds {
     }
 
     // Steps (2) and (4) over all rows.
-    PassSums judge(JudgeRows<T> judge_rows = &Kernels::judge<T>) {
+    PassSums judge() {
+        const PassSums sums = sweep(&Kernels::judge<T>);
+        largest_score_ = sums.largest_score;
+        forget_last();
+        return sums;
+    }
+
+    // One way over all rows, chunk by chunk.
+    PassSums sweep(JudgeRows<T> judge_rows) {
         const Rows<T> rows{table_.values, table_.n_rows, table_.n_features,
-                           is_far_ ? columns_.template padded_center<T>() : nullptr};
+                           is_far_ ? columns_.template padded_mean<T>() : nullptr};
         const Pass pass{coef_.data(),
                         intercept_,
                         options_.probability,
@@ -290,9 +310,24 @@ class Rounds : public LinearRounds {
             total.least_agreement = std::min(total.least_agreement, chunk.least_agreement);
             total.largest_score = std::max(total.largest_score, chunk.largest_score);
         }
-        largest_score_ = total.largest_score;
-        forget_last();
         return total;
+    }
+
+    // How far scores reach; with out_of_bag no farther than all steps.
+    void find_largest_score() {
+        largest_score_ = total_step;
+        if (out_of_bag_) return;
+        std::vector<double> largest(n_chunks(table_.n_rows), 0.0);
+        team_.for_each_chunk(table_.n_rows, [&](size_t chunk, size_t begin, size_t end) {
+            double lanes[4] = {0, 0, 0, 0};  // maxima that do not wait for each other
+            for (size_t i = begin; i < end; ++i) {
+                const double size = std::abs(state_.votes[i]);
+                double& so_far = lanes[i % 4];
+                so_far = size > so_far ? size : so_far;
+            }
+            largest[chunk] = *std::max_element(lanes, lanes + 4);
+        });
+        largest_score_ = *std::max_element(largest.begin(), largest.end());
     }
 
     void forget_last() {
@@ -317,141 +352,13 @@ class Rounds : public LinearRounds {
     SampleRows<double> double_rows_;
     Team team_;
     Mixing mixing_{};
-    bool is_far_ = false;
+    bool is_far_ = false, converged_ = true;
     float intercept_ = 0;  // of margins as the pass computes them
     PlattState platt_;
     double level_ = 0, rates_[2] = {0, 0}, loss_ = 0, n_iter_ = 0, last_step_ = 0, log_scale_ = 0, largest_score_ = 0;
 };
 
-// Weight of a Gaussian prior on the slope for scores of unit variance, and on the offset; as in
-// rboost.calibration.
-constexpr double SLOPE_PENALTY = 2.0 / 900, OFFSET_PENALTY = 1e-10;
-
-struct Moments {
-    double weight = 0, score = 0, positive = 0;
-};
-struct Squares {
-    double sum = 0;
-};
-
-template <class Sums, class Work>
-Sums sum_chunks(size_t n_rows, Team& team, const Work& work) {
-    std::vector<Sums> chunks(n_chunks(n_rows));
-    team.for_each_chunk(n_rows, [&](size_t chunk, size_t begin, size_t end) {
-        work(begin, end, chunks[chunk]);
-    });
-    Sums total;
-    double* to = reinterpret_cast<double*>(&total);
-    for (const Sums& sums : chunks) {
-        const double* from = reinterpret_cast<const double*>(&sums);
-        for (size_t k = 0; k < sizeof(Sums) / sizeof(double); ++k) to[k] += from[k];
-    }
-    return total;
-}
-
 }  // namespace
-
-PlattSums fit_platt(const PlattRows& rows, Team& team, const double noise[2][2],
-                    PlattState& state) {
-    const auto weight_of = [&](size_t i) { return rows.weight == nullptr ? 1 : rows.weight[i]; };
-    const Moments moments =
-        sum_chunks<Moments>(rows.n_rows, team, [&](size_t begin, size_t end, Moments& sums) {
-            for (size_t i = begin; i < end; ++i) {
-                const double w = weight_of(i), s = rows.scores[i];
-                sums.weight += w;
-                sums.score += w * s;
-                sums.positive += (rows.flags[i] & POSITIVE) ? w : 0;
-            }
-        });
-    const double center = moments.score / moments.weight;
-    const Squares squares =
-        sum_chunks<Squares>(rows.n_rows, team, [&](size_t begin, size_t end, Squares& sums) {
-            for (size_t i = begin; i < end; ++i) {
-                const double deviation = rows.scores[i] - center;
-                sums.sum += weight_of(i) * deviation * deviation;
-            }
-        });
-    double spread = std::sqrt(squares.sum / moments.weight);
-    const bool constant = !(spread > 1e-12 * std::max(1.0, std::abs(center)));
-    if (constant) spread = 1;
-
-    PlattPoint point;
-    point.center = center;
-    point.spread = spread;
-    point.target[1] = (moments.positive + 1) / (moments.positive + 2);
-    point.target[0] = 1 / (moments.weight - moments.positive + 2);
-    std::memcpy(point.noise, noise, sizeof point.noise);
-
-    // Newton's method for slope and offset of (score - center) / spread, from the last ones or the
-    // class frequency, where no score is so far out that the loss has lost its curvature.
-    const double share = (moments.positive * point.target[1] +
-                          (moments.weight - moments.positive) * point.target[0]) /
-                         moments.weight;
-    const double frequency = std::log(share / (1 - share));
-    double slope = state.fitted ? state.slope * spread : 0;
-    double offset = state.fitted ? state.offset + state.slope * center : frequency;
-    if (constant) slope = 0;  // only the offset means anything
-    PlattSums sums;
-    const auto evaluate = [&](double a, double b, double gradient[2], double hessian[3]) {
-        point.slope = a;
-        point.offset = b;
-        sums = sum_chunks<PlattSums>(
-            rows.n_rows, team, [&](size_t begin, size_t end, PlattSums& chunk) {
-                kernels().platt_sums(rows, point, begin, end, chunk);
-            });
-        const double* c = sums.curvature;
-        gradient[0] = sums.by_slope + SLOPE_PENALTY * a;
-        gradient[1] = sums.by_offset + OFFSET_PENALTY * b;
-        hessian[0] = c[2] + SLOPE_PENALTY;
-        hessian[1] = c[1];
-        hessian[2] = c[0] + OFFSET_PENALTY;
-        if (constant) gradient[0] = hessian[1] = 0;
-    };
-    double gradient[2], hessian[3];
-    evaluate(slope, offset, gradient, hessian);
-    for (int iteration = 0; iteration < 100; ++iteration) {
-        const double determinant = hessian[0] * hessian[2] - hessian[1] * hessian[1];
-        double by_slope = (hessian[2] * gradient[0] - hessian[1] * gradient[1]) / determinant;
-        double by_offset = (hessian[0] * gradient[1] - hessian[1] * gradient[0]) / determinant;
-        const double decrement = by_slope * gradient[0] + by_offset * gradient[1];
-        if (!(decrement > 1e-12 * moments.weight)) break;
-        const double largest = std::max(std::abs(by_slope), std::abs(by_offset));
-        double scale = std::min(1.0, 10 / largest), new_gradient[2];
-        // The loss is convex: a step is good when its slope has not grown on the other side.
-        for (;; scale /= 2) {
-            evaluate(slope - scale * by_slope, offset - scale * by_offset, new_gradient, hessian);
-            const double end = by_slope * new_gradient[0] + by_offset * new_gradient[1];
-            if (std::abs(end) <= decrement || scale < 1e-10) break;
-        }
-        slope -= scale * by_slope;
-        offset -= scale * by_offset;
-        std::memcpy(gradient, new_gradient, sizeof gradient);
-    }
-    if (slope < 0) {  // the scores contradict the labels: keep the class frequency
-        slope = 0;
-        offset = frequency;
-        evaluate(slope, offset, gradient, hessian);
-    }
-    state = {slope / spread, offset - slope * center / spread, true};
-    return sums;
-}
-
-void update_noise(const PlattRows& rows, Team& team, PlattState& state, double noise[2][2]) {
-    const PlattSums sums = fit_platt(rows, team, noise, state);
-    for (int j = 0; j < 2; ++j) {  // eq. (20)-(22)
-        const double g[2] = {noise[j][0] * sums.responsibility[j][0],
-                             noise[j][1] * sums.responsibility[j][1]};
-        if (g[0] + g[1] > 0)
-            for (int k = 0; k < 2; ++k) noise[j][k] = g[k] / (g[0] + g[1]);
-    }
-    constexpr double LARGEST_SUM = 0.99;  // rboost.noise.matrix.keep_informative
-    const double total = noise[0][1] + noise[1][0];
-    if (total > LARGEST_SUM)
-        for (int j = 0; j < 2; ++j) {
-            noise[j][1 - j] *= LARGEST_SUM / total;
-            noise[j][j] = 1 - noise[j][1 - j];
-        }
-}
 
 template <class T>
 std::unique_ptr<LinearRounds> linear_rounds(const Table<T>& table, const RowState& state,

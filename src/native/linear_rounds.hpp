@@ -9,6 +9,7 @@
 #include "kernels.hpp"
 #include "logistic.hpp"
 #include "parallel.hpp"
+#include "platt.hpp"
 
 namespace rboost {
 
@@ -30,7 +31,7 @@ enum class Ending { none, at_minimum, useless, perfect };
 struct Found {
     std::vector<double> coefs, intercepts, steps, errors, noise;
     std::vector<double> rates, losses, iterations;  // of the learners' own fits
-    int n_rounds = 0;
+    int n_rounds = 0, n_unconverged = 0;
     Ending ending = Ending::none;
 };
 
@@ -67,6 +68,9 @@ class LinearRounds {
     virtual double bytes_per_pass() const = 0;
     virtual const std::vector<double>& center() const = 0;
 
+    // Take up rounds that were run before, whose votes are in the state.
+    virtual void resume(double total, int n_useless) = 0;
+
     double total_step = 0;
     double noise[2][2] = {{1, 0}, {0, 1}};
     int useless = 0;
@@ -75,15 +79,5 @@ class LinearRounds {
 template <class T>
 std::unique_ptr<LinearRounds> linear_rounds(const Table<T>& table, const RowState& state,
                                             const RoundOptions& options);
-
-// Platt scaling of scores by Newton's method, from where it last ended.
-struct PlattState {
-    double slope = 1, offset = 0;
-    bool fitted = false;
-};
-PlattSums fit_platt(const PlattRows& rows, Team& team, const double noise[2][2],
-                    PlattState& state);
-// Steps 5 and 6: Platt scaling, then one multiplicative update of the noise matrix.
-void update_noise(const PlattRows& rows, Team& team, PlattState& state, double noise[2][2]);
 
 }  // namespace rboost

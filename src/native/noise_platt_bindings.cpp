@@ -1,6 +1,4 @@
 // What Python sees of noise-aware Platt scaling.
-#include "noise_platt_bindings.hpp"
-
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 
@@ -10,6 +8,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "arrays.hpp"
+#include "bindings.hpp"
 #include "kernels.hpp"
 #include "noise_grid.hpp"
 #include "noise_rows.hpp"
@@ -20,16 +20,8 @@ using namespace nb::literals;
 namespace rboost {
 namespace {
 
-using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Counts = nb::ndarray<const int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Flags = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Anything = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;
 using Array = nb::ndarray<nb::numpy, double>;
-
-void require(bool condition, const char* message) {
-    if (!condition) throw std::invalid_argument(message);
-}
 
 Array array_of(double*& data, std::initializer_list<size_t> shape) {
     size_t size = 1;
@@ -38,9 +30,9 @@ Array array_of(double*& data, std::initializer_list<size_t> shape) {
     return Array(data, shape, nb::capsule(data, [](void* p) noexcept { delete[] static_cast<double*>(p); }));
 }
 
-LabelCounts counts_of(const Vector& scores, const Matrix& observed, const Matrix& trusted) {
+LabelCounts counts_of(const Vector<double>& scores, const Matrix<double>& observed, const Matrix<double>& trusted) {
     const size_t n = scores.shape(0);
-    for (const Matrix* counts : {&observed, &trusted})
+    for (const Matrix<double>* counts : {&observed, &trusted})
         require(counts->shape(0) == 2 && counts->shape(1) == n, "There must be two counts for each score.");
     const double *o = observed.data(), *t = trusted.data();
     const bool any_trusted = std::any_of(t, t + 2 * n, [](double count) { return count != 0; });
@@ -52,7 +44,7 @@ LinePrior line_prior(const nb::tuple& prior) {
             nb::cast<int>(prior[3])};
 }
 
-nb::tuple fit_lines(Vector scores, Matrix observed, Matrix trusted, Matrix rates, Matrix start,
+nb::tuple fit_lines(Vector<double> scores, Matrix<double> observed, Matrix<double> trusted, Matrix<double> rates, Matrix<double> start,
                     nb::tuple prior) {
     const LabelCounts counts = counts_of(scores, observed, trusted);
     const size_t n = rates.shape(0);
@@ -69,7 +61,7 @@ nb::tuple fit_lines(Vector scores, Matrix observed, Matrix trusted, Matrix rates
     return nb::make_tuple(found, likely);
 }
 
-nb::tuple explore_noise(Vector scores, Matrix observed, Matrix trusted, Vector masses, Counts kinds,
+nb::tuple explore_noise(Vector<double> scores, Matrix<double> observed, Matrix<double> trusted, Vector<double> masses, Matrix<int64_t> kinds,
                         double largest_sum, double rare, double negligible, nb::tuple prior) {
     const LabelCounts counts = counts_of(scores, observed, trusted);
     require(kinds.shape(0) == masses.shape(0) && kinds.shape(1) == 3,
@@ -119,7 +111,7 @@ Column column_of(const Anything& values) {
 }
 
 nb::tuple count_rows_of(Anything scores, Anything labels, std::optional<Anything> weights,
-                        std::optional<Anything> trusted, Vector edges, double middle, double half_range,
+                        std::optional<Anything> trusted, Vector<double> edges, double middle, double half_range,
                         double far) {
     const size_t n = scores.shape(0), n_edges = edges.shape(0);
     require(labels.shape(0) == n && (!weights || weights->shape(0) == n) &&
@@ -144,13 +136,13 @@ nb::tuple count_rows_of(Anything scores, Anything labels, std::optional<Anything
     return nb::make_tuple(int(refusal), a, b);
 }
 
-Mixture mixture_of(const Vector& slopes, const Vector& offsets, const Vector& weights) {
+Mixture mixture_of(const Vector<double>& slopes, const Vector<double>& offsets, const Vector<double>& weights) {
     const size_t n = weights.shape(0);
     require(slopes.shape(0) == n && offsets.shape(0) == n, "There must be one weight for each line.");
     return {n, slopes.data(), offsets.data(), weights.data()};
 }
 
-Array evaluate(Vector scores, Vector slopes, Vector offsets, Vector weights, Of what) {
+Array evaluate(Vector<double> scores, Vector<double> slopes, Vector<double> offsets, Vector<double> weights, Of what) {
     const Mixture mixture = mixture_of(slopes, offsets, weights);
     double* out;
     Array result = array_of(out, {scores.shape(0)});
@@ -161,8 +153,8 @@ Array evaluate(Vector scores, Vector slopes, Vector offsets, Vector weights, Of 
 
 // p(true class differs | score, label): for either label a mixture of sigmoids of its own, because
 // wrong / (wrong + right) = sigmoid(log wrong - log right), and that is linear in the score.
-Array issue_probability(Vector scores, Flags labels, Matrix rates, Vector slopes, Vector offsets,
-                        Vector weights) {
+Array issue_probability(Vector<double> scores, Vector<bool> labels, Matrix<double> rates, Vector<double> slopes, Vector<double> offsets,
+                        Vector<double> weights) {
     const Mixture mixture = mixture_of(slopes, offsets, weights);
     const size_t n_rows = scores.shape(0), n = mixture.n_points;
     require(labels.shape(0) == n_rows, "There must be one label a row.");
@@ -187,11 +179,11 @@ Array issue_probability(Vector scores, Flags labels, Matrix rates, Vector slopes
     return result;
 }
 
-double threshold(Vector slopes, Vector offsets, Vector weights, double lowest, double highest) {
+double threshold(Vector<double> slopes, Vector<double> offsets, Vector<double> weights, double lowest, double highest) {
     return kernels().noise_platt->threshold(mixture_of(slopes, offsets, weights), lowest, highest);
 }
 
-nb::tuple shortest_interval(Vector low, Vector high, Vector weights, double level) {
+nb::tuple shortest_interval(Vector<double> low, Vector<double> high, Vector<double> weights, double level) {
     const size_t n = weights.shape(0);
     require(n > 0 && low.shape(0) == n && high.shape(0) == n, "There must be one weight for each cell.");
     std::vector<double> ends(low.data(), low.data() + n);
@@ -221,12 +213,12 @@ void bind_noise_platt(nb::module_& m) {
     m.def("count_rows", count_rows_of, "scores"_a, "labels"_a, "weights"_a.none(), "trusted"_a.none(),
           "edges"_a, "middle"_a, "half_range"_a, "far"_a);
     m.def("mixture_probability",
-          [](Vector scores, Vector slopes, Vector offsets, Vector weights) {
+          [](Vector<double> scores, Vector<double> slopes, Vector<double> offsets, Vector<double> weights) {
               return evaluate(scores, slopes, offsets, weights, Of::probability);
           },
           "scores"_a, "slopes"_a, "offsets"_a, "weights"_a);
     m.def("mixture_log_odds",
-          [](Vector scores, Vector slopes, Vector offsets, Vector weights) {
+          [](Vector<double> scores, Vector<double> slopes, Vector<double> offsets, Vector<double> weights) {
               return evaluate(scores, slopes, offsets, weights, Of::log_odds);
           },
           "scores"_a, "slopes"_a, "offsets"_a, "weights"_a);

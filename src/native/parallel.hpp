@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <functional>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -25,7 +26,11 @@ class Team {
    public:
     Team(size_t n_threads, size_t n_rows) {
         n_threads = std::min({n_threads, n_chunks(n_rows), n_rows / ROWS_WORTH_A_THREAD});
-        for (size_t t = 1; t < n_threads; ++t) others_.emplace_back([this] { attend(); });
+        try {
+            for (size_t t = 1; t < n_threads; ++t) others_.emplace_back([this] { attend(); });
+        } catch (const std::system_error&) {
+            // No more threads are to be had: fewer do the same.
+        }
     }
     ~Team() {
         {

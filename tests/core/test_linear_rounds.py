@@ -1,5 +1,7 @@
 """The native rounds of a linear learner against the rounds in Python, which specify them."""
 
+import dataclasses
+import pickle
 import warnings
 
 import numpy as np
@@ -7,9 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import expit
+from sklearn.exceptions import ConvergenceWarning
 
 from rboost import RBoostClassifier, RobustLogisticRegression, core
 from rboost.boosting.classifier import ALGORITHM_1
+from rboost.boosting.rounds import OutOfBag
 from rboost.noise.matrix import with_rates
 
 native = pytest.importorskip("rboost.core._native")
@@ -84,7 +89,7 @@ def test_noise_is_inferred_alike():
     X, y = table(600, 3, seed=2)
     fast, slow = both(X, y, n_estimators=60)
     assert_same_fit(fast, slow, rtol=1e-3)
-    assert_allclose(fast.noise_interval_, slow.noise_interval_, atol=1e-3)
+    assert_allclose(fast.noise_interval_, slow.noise_interval_, atol=0.01)  # as fine as the grid
     assert_allclose(fast.label_issue_probability_, slow.label_issue_probability_, atol=1e-3)
 
 
@@ -216,9 +221,7 @@ def test_a_sample_of_one_class_gives_a_constant_learner():
     y[:2] = 1
     fast, slow = both(X, y, max_samples=0.1, n_estimators=20)
     assert [type(a) for a in fast.estimators_] == [type(b) for b in slow.estimators_]
-    assert {"DummyClassifier", "RobustLogisticRegression"} >= {
-        type(learner).__name__ for learner in fast.estimators_
-    }
+    assert "DummyClassifier" in {type(learner).__name__ for learner in fast.estimators_}
 
 
 def test_learners_are_fitted_estimators():
@@ -257,3 +260,86 @@ def test_bad_arguments_are_refused():
         )  # fmt: skip
     with pytest.raises(ValueError, match="no_such_set"):
         native.choose_instruction_set("no_such_set")
+
+
+def separable(n_rows=200):
+    X = np.random.RandomState(0).standard_normal((n_rows, 2)) + 5
+    X[::2] -= 10
+    return X, (X[:, 0] > 0).astype(int)
+
+
+def test_boosting_ends_when_every_row_is_at_its_minimum():
+    X, y = separable()
+    settings_ = {**ALGORITHM_1, "noise_matrix": with_rates(0.3, 0.3), "n_estimators": 40}
+    fast, slow = both(X, y, **settings_)
+    assert "minimum" in slow.stop_reason_
+    assert_same_fit(fast, slow)
+
+
+@pytest.mark.filterwarnings("ignore:Every training row is predicted as:UserWarning")
+@pytest.mark.parametrize("n_before", [24, 25, 50])
+def test_boosting_that_goes_on_may_end_at_once(n_before):
+    """Also after a round in which the noise was inferred."""
+    X, y = separable()
+    model = RBoostClassifier(EXACT, random_state=0, warm_start=True, n_estimators=n_before)
+    model.fit(X, y)
+    margins = np.where(y, 1.0, -1.0) * 30
+    model._state = dataclasses.replace(
+        model._state,
+        noise_matrix=with_rates(0.5 - 1e-9, 0.5 - 1e-9),
+        scores=0 * margins,
+        out_of_bag=OutOfBag(0 * margins, np.ones(len(y)), 1.0),
+    )
+    model.set_params(n_estimators=n_before + 3).fit(X, y)
+    assert "minimum" in model.stop_reason_
+
+
+def test_large_scores_are_taken_up_again():
+    X, y = table(300, 4, seed=16)
+    settings_ = {**PAPER, "learning_rate": 20.0, "random_state": 0}
+    model = RBoostClassifier(EXACT, warm_start=True, **{**settings_, "n_estimators": 3}).fit(X, y)
+    assert np.abs(model._state.scores).max() > 60
+    model.set_params(n_estimators=5).fit(X, y)
+    whole = RBoostClassifier(EXACT, **{**settings_, "n_estimators": 5}).fit(X, y)
+    assert_allclose(model.estimator_weights_, whole.estimator_weights_, rtol=1e-3)
+
+
+@pytest.mark.parametrize("version", ["default", "paper", "fixed noise"])
+@pytest.mark.parametrize("offset", [0.0, 100.0])
+@pytest.mark.parametrize(
+    "parameters", [{"fit_intercept": False}, {"C": None}, {"fit_intercept": False, "C": None}]
+)
+def test_other_learners_are_fitted_alike(version, offset, parameters):
+    X, y = table(300, 3, seed=17)
+    learner = RobustLogisticRegression(noise_matrix=np.eye(2), tol=1e-9, **parameters)
+    fast, slow = both(X + offset, y, learner=learner, **{**VERSIONS[version], "n_estimators": 4})
+    assert_allclose(fast.estimator_weights_, slow.estimator_weights_, rtol=2e-3, atol=1e-6)
+
+
+def test_a_sure_learner_gets_the_step_it_deserves():
+    X, y = separable(400)
+    sure = RobustLogisticRegression(noise_matrix=np.eye(2), C=1e6, tol=1e-9)
+    settings_ = {**ALGORITHM_1, "votes": "probability", "noise_matrix": np.eye(2)}
+    model = RBoostClassifier(sure, **{**settings_, "n_estimators": 1}).fit(X, y)
+    margin = np.where(y > 0, 1, -1) * model.estimators_[0].decision_function(X)
+    falling, rising = expit(margin).sum(), expit(-margin).sum()
+    assert_allclose(model.estimator_weights_[0], np.log(falling / rising) / 2, rtol=1e-4)
+
+
+def test_learners_that_do_not_converge_are_named_once():
+    X, y = table(300, 4, seed=18)
+    hasty = RobustLogisticRegression(max_iter=1, tol=1e-9)
+    with pytest.warns(ConvergenceWarning, match="3 base learners stopped") as caught:
+        RBoostClassifier(hasty, n_estimators=3, random_state=0).fit(X, y)
+    assert len(caught) == 1
+
+
+def test_a_fitted_model_owes_nothing_to_the_estimator_it_was_given():
+    X, y = table(200, 3, seed=19)
+    estimator = RobustLogisticRegression(C=2.0, n_init=1)
+    model = RBoostClassifier(estimator, n_estimators=3, random_state=0).fit(X, y)
+    model.predict(X[:1])
+    size = len(pickle.dumps(model))
+    estimator.set_params(C=5.0)
+    assert model.estimators_[0].C == 2.0
+    assert len(pickle.dumps(model)) < 1.1 * size  # learners are not stored twice

@@ -6,7 +6,6 @@ import copy
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from rboost import core
 from rboost._typing import Floats
 from rboost._validation import (
     Number,
@@ -30,11 +28,10 @@ from rboost._validation import (
 from rboost.boosting.additive import AdditiveClassifier
 from rboost.boosting.decisions import decide_by_sign, decide_by_votes
 from rboost.boosting.ensemble import Ensemble
-from rboost.boosting.learners import check_learner, check_sampling, fit_learner, prepare_pool
-from rboost.boosting.native_rounds import NativeLearner, boost_natively, native_options
-from rboost.boosting.noise_updates import NOISE_UPDATES
+from rboost.boosting.learners import check_learner, check_sampling
+from rboost.boosting.plan import Plan
 from rboost.boosting.pool import default_pool
-from rboost.boosting.rounds import NEGATIVE_WEIGHTS, Choices, State, boost, initial_state
+from rboost.boosting.rounds import NEGATIVE_WEIGHTS, State, initial_state
 from rboost.boosting.sampling import SAMPLINGS, Randomness
 from rboost.boosting.votes import VOTES
 from rboost.calibration import CALIBRATIONS
@@ -125,7 +122,8 @@ class RBoostClassifier(AdditiveClassifier):
     random_state : int, RandomState instance or None, default=None
         Seed of the sampling and of the base learners.
     n_jobs : int, default=None
-        Threads used by prediction, over blocks of rows. Fitting is sequential.
+        Threads used by prediction, and by fitting where the rounds run in the native core; all
+        others are sequential. Results do not depend on it.
     warm_start : bool, default=False
         Whether the next ``fit``, on the same rows, continues with more rounds.
     verbose : int, default=0
@@ -281,7 +279,7 @@ class RBoostClassifier(AdditiveClassifier):
                 raise ValueError("estimator must hold at least one classifier, not an empty list.")
             for learner in self._base_learners():
                 check_learner(learner, self.sampling, self.votes)
-            resumes = bool(self.warm_start and hasattr(self, "estimators_"))
+            resumes = bool(self.warm_start and self.__sklearn_is_fitted__())
             X = self._check_X(X, reset=not resumes)
             train, classes = training_table(X, y, sample_weight)
             train = weights_as_counts(train)
@@ -390,12 +388,7 @@ class RBoostClassifier(AdditiveClassifier):
         if self._finished or not numbers:
             return state
         bar = track(numbers, len(numbers), "Boosting", enabled=bool(self.verbose))
-        choices = self._choices(train, trusted)
-        native = self._native_learner(train, trusted)
-        if native is None:
-            boosted = boost(state, train, trusted, choices, bar)
-        else:
-            boosted = boost_natively(state, train, choices, native, bar)
+        boosted = self._plan(train.X).boost(state, train, trusted, bar)
         self._ensemble += boosted.ensemble
         self.noise_matrix_ = boosted.state.noise_matrix
         self.stop_reason_ = boosted.stop_reason
@@ -403,46 +396,18 @@ class RBoostClassifier(AdditiveClassifier):
         self._finished = boosted.finished
         return boosted.state
 
-    def _choices(self, train: Table, trusted: Table | None) -> Choices:
-        """The parts of Algorithm 1 that the parameters name."""
-        update = NOISE_UPDATES[self._noise_estimator()]
-        return Choices(
-            fit_learner=partial(
-                fit_learner,
-                prepare_pool(self._base_learners(train.X), train.X),
-                train,
-                sampling=self.sampling,
-                max_samples=self.max_samples,
-                random=self._random,
-            ),
-            vote=VOTES[self._votes],
-            update_noise=partial(
-                update, train=train, trusted=trusted, calibration=self.calibration
-            ),
-            mixing=self.mixing,
+    def _plan(self, X: Any) -> Plan:
+        return Plan(
+            pool=self._base_learners(X),
             learning_rate=self.learning_rate,
-            negative_weights=self.negative_weights,
-        )
-
-    def _native_learner(self, train: Table, trusted: Table | None) -> NativeLearner | None:
-        """How the native core is to run the rounds; None when they are not for it."""
-        noise_estimator = self._noise_estimator()
-        by_the_paper = not self.out_of_bag and trusted is None and self.calibration == "platt"
-        if noise_estimator == "paper" and not by_the_paper:
-            return None
-        pool = self._base_learners(train.X)
-        options = native_options(pool, self.sampling)
-        rows = None if options is None else core.rows_for_native(train.X)
-        if options is None or rows is None:
-            return None
-        return NativeLearner(
-            estimator=pool[0],
-            options=options,
-            rows=rows,
-            votes=self._votes,
-            noise_estimator=noise_estimator,
             sampling=self.sampling,
             max_samples=self.max_samples,
+            out_of_bag=bool(self.out_of_bag),
+            votes=self._votes,
+            noise_estimator=self._noise_estimator(),
+            mixing=self.mixing,
+            negative_weights=self.negative_weights,
+            calibration=self.calibration,
             random=self._random,
             n_threads=effective_n_jobs(self.n_jobs),
         )
@@ -450,6 +415,9 @@ class RBoostClassifier(AdditiveClassifier):
     def _noise_estimator(self) -> str:
         """The name of what finds the noise matrix, "none" when it is given."""
         return self.noise_estimator if isinstance(self.noise_matrix, str) else "none"
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_ensemble")
 
     @property
     def estimators_(self) -> list[Any]:  # type: ignore[override]
@@ -496,13 +464,4 @@ class RBoostClassifier(AdditiveClassifier):
     def feature_importances_(self) -> Floats:
         """Mean importance over the base learners, weighted by their step sizes."""
         check_is_fitted(self)
-        # Constant learners, fitted where a sample held one class, have no importances.
-        weighted = [
-            (step, learner.feature_importances_)
-            for step, learner in zip(self.estimator_weights_, self.estimators_, strict=True)
-            if hasattr(learner, "feature_importances_")
-        ]
-        if not weighted:
-            raise AttributeError("The base learners have no feature_importances_.")
-        steps, importances = map(np.array, zip(*weighted, strict=True))
-        return steps @ importances / steps.sum()
+        return self._ensemble.feature_importances()

@@ -35,10 +35,26 @@ class Ensemble:
             np.concatenate([self.noise_matrices, later.noise_matrices]),
         )
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "listed"}
+
     @cached_property
     def listed(self) -> list[Any]:
         """The learners as a list."""
         return list(self.learners)
+
+    def feature_importances(self) -> Floats:
+        """Mean importance over the learners that have any, weighted by their steps."""
+        # Constant learners, fitted where a sample held one class, have none.
+        weighted = [
+            (step, learner.feature_importances_)
+            for step, learner in zip(self.steps, self.listed, strict=True)
+            if hasattr(learner, "feature_importances_")
+        ]
+        if not weighted:
+            raise AttributeError("The base learners have no feature_importances_.")
+        steps, importances = map(np.array, zip(*weighted, strict=True))
+        return steps @ importances / steps.sum()
 
 
 def _joined(first: Sequence[Any], second: Sequence[Any]) -> Sequence[Any]:

@@ -6,6 +6,7 @@ two updates of the noise matrix. The rounds there are the specification; both ar
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from rboost import core
 from rboost._typing import Floats
@@ -31,11 +33,13 @@ from rboost.boosting.rounds import (
     all_done,
 )
 from rboost.boosting.sampling import Randomness, draw_uniformly, n_uniform
-from rboost.losses import MAX_STEP, MIN_STEP
+from rboost.losses import MAX_STEP
 from rboost.tables import Table
 
 # Why the native core says that boosting has ended, by number.
 ENDINGS = ("", AT_MINIMUM, USELESS, PERFECT)
+# A smaller step is what float32 rounding makes of a learner that cannot improve anything.
+SMALLEST_STEP = 1e-7
 # Rounds in a stretch, at most; a progress bar moves, and an interrupt is heard, after each.
 STRETCH = 25
 # Rows drawn for the learners of a stretch, at most: they are kept until it ends.
@@ -85,6 +89,13 @@ def boost_natively(
     numbers, reason = iter(round_numbers), ""
     while not reason and (stretch := list(islice(numbers, run.n_next()))):
         reason = run.stretch(stretch)
+    if run.n_unconverged:
+        warnings.warn(
+            f"{run.n_unconverged} base learners stopped at max_iter before they converged; raise "
+            "their max_iter or tol, or penalise more with a smaller C.",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
     state, ensemble = run.state(), run.ensemble()
     n_rounds = run.number
     finished = bool(reason)
@@ -100,7 +111,7 @@ class _Run:
         self._last, self._choices, self._learner = state, choices, learner
         self._found: list[tuple[Floats, ...]] = []
         self._max_rows: int | None = learner.estimator.max_rows
-        self.number = self.n_skipped = 0
+        self.number = self.n_skipped = self.n_unconverged = 0
         X = learner.rows
         self._shape = X.shape
         # They are changed in place.
@@ -128,7 +139,7 @@ class _Run:
             paper_mixing=choices.mixing == "paper",
             learning_rate=choices.learning_rate,
             max_step=MAX_STEP,
-            min_step=MIN_STEP,
+            min_step=SMALLEST_STEP,
             useless_learners=USELESS_LEARNERS,
             n_threads=learner.n_threads,
         )
@@ -151,14 +162,15 @@ class _Run:
         """Run so many rounds; return why boosting has ended, if it has."""
         samples, starts = self._draw(len(numbers))
         self._rounds.set_noise(self._last.noise_matrix)
-        *found, noise, ending = self._rounds.run(len(numbers), samples, starts)
+        *found, noise, ending, n_unconverged = self._rounds.run(len(numbers), samples, starts)
+        self.n_unconverged += n_unconverged
         n_run, noise = len(noise), noise.reshape(-1, 2, 2)
         # A round that finds all rows at their minimum is named, but not counted.
         self.number = numbers[n_run if ending == 1 else n_run - 1]
         self._last = replace(self._last, n_rounds=self._last.n_rounds + n_run)
         if n_run and self._learner.noise_estimator == "paper":
             self._last = replace(self._last, noise_matrix=noise[-1])
-        elif rounds_to_update(self._last.n_rounds) == 0:
+        elif n_run and rounds_to_update(self._last.n_rounds) == 0:
             updated = self._choices.update_noise(self._voted())
             self._last, noise[-1] = replace(self._last, noise_matrix=updated), updated
         kept = found[2] > 0

@@ -21,10 +21,11 @@ Rows = NDArray[np.intp] | slice
 
 @dataclass
 class Randomness:
-    """Where random numbers come from, and the rows that are shuffled but not dealt yet."""
+    """Where random numbers come from; rows that are shuffled but not dealt yet, seeds in store."""
 
     state: np.random.RandomState
     deck: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    seeds: list[int] = field(default_factory=list)
 
     @cached_property
     def generator(self) -> np.random.Generator:
@@ -44,7 +45,9 @@ class Randomness:
 
     def seed(self) -> int:
         """A number for the ``random_state`` of a base learner."""
-        return int(self.state.randint(2**31 - 1))
+        if not self.seeds:  # drawing many at once is cheaper
+            self.seeds = self.state.randint(2**31 - 1, size=64).tolist()
+        return self.seeds.pop()
 
 
 def all_rows(

@@ -1,4 +1,4 @@
-"""The one place that chooses between the native kernels and their reference in NumPy.
+"""Says whether there is a native core; what it computes has a reference in NumPy.
 
 The native module is built when the package is installed on a machine with a C++ compiler. Without
 it everything works, more slowly; the first fit that misses it says so, once. With the environment

@@ -189,7 +189,7 @@ class RobustLogisticRegression(ClassifierMixin, BaseEstimator):
         """How the native core is to fit this estimator; None when it cannot."""
         check_parameters(self, self._requirements)
         fixed = check_noise_parameter(self.noise_matrix)
-        if self.solver != "lbfgs" or type(self).fit is not RobustLogisticRegression.fit:
+        if self.solver != "lbfgs" or type(self) is not RobustLogisticRegression:
             return None
         into_1, into_0 = (FIRST_RATE, FIRST_RATE) if fixed is None else rates_of(fixed)
         return {

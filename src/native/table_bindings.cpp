@@ -1,0 +1,164 @@
+// Functions of rows and of scores, for Python. Arguments are checked here; the kernels trust them.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "arrays.hpp"
+#include "bindings.hpp"
+#include "kernels.hpp"
+#include "logistic.hpp"
+#include "parallel.hpp"
+#include "platt.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace rboost {
+namespace {
+
+template <class R, class T>
+LogisticFit fit_table(const T* X, const double* observed, const double* weight, size_t n, Columns& columns,
+                      const LogisticOptions& options, const double* starts, size_t n_starts) {
+    SampleRows<R> rows;
+    rows.resize(n, columns.n_features);
+    double total = 0;
+    for (size_t i = 0; i < n; ++i) total += weight[i];
+    rows.set_rows(X, nullptr, n, columns);
+    for (size_t i = 0; i < n; ++i) rows.set_label(i, observed[i] > 0.5, weight[i] / total);
+    return LogisticSolver().best_fit(rows, columns, options, total, starts, n_starts);
+}
+
+// Whether float32 can hold all values and the squares of their differences.
+template <class T>
+bool is_moderate(const T* values, size_t n) {
+    constexpr size_t LANES = 16;  // maxima that do not wait for each other
+    T largest[LANES] = {};
+    const auto see = [&](size_t i, size_t lane) {
+        const T size = std::abs(values[i]);
+        largest[lane] = size > largest[lane] ? size : largest[lane];
+    };
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (size_t lane = 0; lane < LANES; ++lane) see(i + lane, lane);
+    for (; i < n; ++i) see(i, 0);
+    return *std::max_element(largest, largest + LANES) <= T(1e15);
+}
+
+template <class T>
+void bind_tables_of(nb::module_& m) {
+    m.def(
+        "is_moderate",
+        [](Matrix<T> X) {
+            nb::gil_scoped_release unlocked;
+            return is_moderate(X.data(), X.size());
+        },
+        "X"_a);
+    m.def(
+        "fit_logistic",
+        [](Matrix<T> X, Vector<double> observed, Vector<double> weight, Vector<double> center,
+           Vector<double> scale, Matrix<double> starts, std::optional<double> C, bool fit_intercept,
+           bool estimate_noise, double into_1, double into_0, int max_iter, double tol) {
+            const size_t n = X.shape(0), width = X.shape(1);
+            require(n > 0 && observed.shape(0) == n && weight.shape(0) == n,
+                    "observed and weight must have one entry a row.");
+            require(center.shape(0) == width && scale.shape(0) == width,
+                    "center and scale must have one entry a column.");
+            for (size_t f = 0; f < width; ++f)
+                require(scale.data()[f] >= SMALLEST_SCALE && scale.data()[f] <= LARGEST_SCALE,
+                        "scale must lie between 1e-30 and 1e30, which float32 can divide by.");
+            require_weight(weight);
+            const auto options = logistic_options(C, fit_intercept, estimate_noise, into_1, into_0,
+                                                  max_iter, tol);
+            require(starts.shape(0) > 0 && starts.shape(1) == options.n_parameters(width),
+                    "starts must hold packed parameters.");
+            LogisticFit best;
+            {
+                nb::gil_scoped_release unlocked;
+                Columns columns(X.data(), n, width, center.data(), scale.data(), weight.data());
+                best = (tol >= FINEST_FLOAT_TOL ? fit_table<float, T> : fit_table<double, T>)(
+                    X.data(), observed.data(), weight.data(), n, columns, options, starts.data(),
+                    starts.shape(0));
+                // The core rounds centre and scale; what it found is for those that were given.
+                double level = 0;
+                for (size_t f = 0; f < width; ++f) {
+                    const double coef = best.parameters[f] * columns.inverse_scale[f];
+                    best.parameters[f] = coef * scale.data()[f];
+                    level += coef * (center.data()[f] - columns.center[f]);
+                }
+                if (fit_intercept) best.parameters[width] += level;
+            }
+            const size_t n_parameters = best.parameters.size();
+            return nb::make_tuple(to_numpy<OutVector>(std::move(best.parameters), {n_parameters}),
+                                  best.loss, best.n_iter, best.converged);
+        },
+        "X"_a, "observed"_a, "weight"_a, "center"_a, "scale"_a, "starts"_a, nb::kw_only(),
+        "C"_a.none(), "fit_intercept"_a, "estimate_noise"_a, "into_1"_a, "into_0"_a, "max_iter"_a,
+        "tol"_a);
+    m.def(
+        "linear_scores",
+        [](Matrix<T> X, Matrix<double> coefs, Vector<double> intercepts, Vector<double> steps,
+           Vector<double> center, bool probability, int n_threads) {
+            const size_t n = X.shape(0), width = X.shape(1), n_learners = coefs.shape(0);
+            require((n_learners == 0 || coefs.shape(1) == width) && center.shape(0) == width &&
+                        intercepts.shape(0) == n_learners && steps.shape(0) == n_learners,
+                    "coefs, intercepts, steps and center must fit together.");
+            std::vector<double> scores(n);
+            {
+                nb::gil_scoped_release unlocked;
+                std::vector<float> coef(n_learners * width), intercept(n_learners), step(n_learners);
+                std::vector<T> middle(center.data(), center.data() + width);
+                for (size_t k = 0; k < n_learners; ++k) {
+                    double level = intercepts.data()[k];
+                    for (size_t f = 0; f < width; ++f) {
+                        coef[k * width + f] = float(coefs.data()[k * width + f]);
+                        level += coefs.data()[k * width + f] * double(middle[f]);
+                    }
+                    intercept[k] = float(level);
+                    step[k] = float(steps.data()[k]);
+                }
+                const LinearEnsemble<T> ensemble{coef.data(), intercept.data(), step.data(),
+                                                 n_learners,  width,            middle.data(),
+                                                 probability};
+                Team team(size_t(std::max(1, n_threads)), n);
+                team.for_each_chunk(n, [&](size_t, size_t begin, size_t end) {
+                                   kernels().predict(ensemble, X.data() + begin * width, end - begin,
+                                                     scores.data() + begin);
+                               });
+            }
+            return to_numpy<OutVector>(std::move(scores), {n});
+        },
+        "X"_a, "coefs"_a, "intercepts"_a, "steps"_a, "center"_a, "probability"_a, "n_threads"_a);
+}
+
+}  // namespace
+
+void bind_tables(nb::module_& m) {
+    m.def(
+        "fit_platt",
+        [](Vector<double> scores, Vector<bool> positive, Vector<double> weight) {
+            const size_t n = scores.shape(0);
+            require(n > 0 && positive.shape(0) == n && weight.shape(0) == n,
+                    "scores, positive and weight must have one entry a row.");
+            require_weight(weight);
+            PlattState state;
+            {
+                nb::gil_scoped_release unlocked;
+                std::vector<uint8_t> flags(n);
+                for (size_t i = 0; i < n; ++i) flags[i] = positive.data()[i] ? POSITIVE : 0;
+                const double no_noise[2][2] = {{1, 0}, {0, 1}};
+                Team alone(1, n);
+                fit_platt({scores.data(), flags.data(), weight.data(), n}, alone, no_noise, state);
+            }
+            return nb::make_tuple(state.slope, state.offset);
+        },
+        "scores"_a, "positive"_a, "weight"_a);
+    // The first that fits is taken: arrays that must be copied become float64, which loses nothing.
+    bind_tables_of<double>(m);
+    bind_tables_of<float>(m);
+}
+
+}  // namespace rboost
