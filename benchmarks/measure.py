@@ -12,7 +12,6 @@ import warnings
 import zlib
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from cleanlab.rank import get_label_quality_scores
 from sklearn.metrics import average_precision_score, roc_auc_score
 from threadpoolctl import threadpool_limits
 
+import rboost
 from benchmarks.methods import METHODS, N_TRUSTED, Method, forest, package_version
 from benchmarks.suites import draw_trial
 from rboost._typing import Floats
@@ -36,6 +36,7 @@ from rboost.paper.store import Record
 # The job that compares ways to estimate noise and to rank labels, on one forest's scores.
 ESTIMATORS = "estimators of noise"
 # Modules whose changes leave every result valid.
+PACKAGE = Path(rboost.__file__).parent
 UNMEASURED = ("cli", "paper")
 
 
@@ -59,7 +60,7 @@ class Job:
 @cache
 def code_fingerprint() -> str:
     """A number that changes with what the package computes, not with its docs or its pages."""
-    root = Path(str(files("rboost")))
+    root = PACKAGE
     sources = [p for p in root.rglob("*.py") if p.relative_to(root).parts[0] not in UNMEASURED]
     versions = [package_version(name) for name in ("numpy", "scikit-learn", "cleanlab")]
     return _fingerprint([*sources, root / "paper" / "methods.py"], versions)
@@ -69,7 +70,7 @@ def code_fingerprint() -> str:
 def protocol_fingerprint() -> str:
     """A number that changes with the tables, the flips and the settings of the methods."""
     here = Path(__file__).parent
-    protocol = Path(str(files("rboost"))) / "paper" / "protocol.py"
+    protocol = PACKAGE / "paper" / "protocol.py"
     return _fingerprint([here / "methods.py", here / "suites.py", protocol], [])
 
 

@@ -79,17 +79,24 @@ void bind_tables_of(nb::module_& m) {
             {
                 nb::gil_scoped_release unlocked;
                 Columns columns(X.data(), n, width, center.data(), scale.data(), weight.data());
+                // The core rounds centre and scale: parameters are for those that were given.
+                const size_t n_parameters = options.n_parameters(width);
+                const auto convert = [&](double* parameters, bool into_core) {
+                    double level = 0;
+                    for (size_t f = 0; f < width; ++f) {
+                        const double factor = columns.inverse_scale[f] * scale.data()[f];
+                        const double given = parameters[f] * (into_core ? 1 : factor);
+                        level += given / scale.data()[f] * (center.data()[f] - columns.center[f]);
+                        parameters[f] = into_core ? given / factor : given;
+                    }
+                    if (fit_intercept) parameters[width] += into_core ? -level : level;
+                };
+                std::vector<double> begin(starts.data(), starts.data() + starts.size());
+                for (size_t s = 0; s < starts.shape(0); ++s) convert(&begin[s * n_parameters], true);
                 best = (tol >= FINEST_FLOAT_TOL ? fit_table<float, T> : fit_table<double, T>)(
-                    X.data(), observed.data(), weight.data(), n, columns, options, starts.data(),
+                    X.data(), observed.data(), weight.data(), n, columns, options, begin.data(),
                     starts.shape(0));
-                // The core rounds centre and scale; what it found is for those that were given.
-                double level = 0;
-                for (size_t f = 0; f < width; ++f) {
-                    const double coef = best.parameters[f] * columns.inverse_scale[f];
-                    best.parameters[f] = coef * scale.data()[f];
-                    level += coef * (center.data()[f] - columns.center[f]);
-                }
-                if (fit_intercept) best.parameters[width] += level;
+                convert(best.parameters.data(), false);
             }
             const size_t n_parameters = best.parameters.size();
             return nb::make_tuple(to_numpy<OutVector>(std::move(best.parameters), {n_parameters}),

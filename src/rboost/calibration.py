@@ -22,7 +22,6 @@ import numpy as np
 from scipy.special import expit
 from sklearn.isotonic import IsotonicRegression
 
-from rboost import core
 from rboost._typing import Floats
 from rboost.noise import true_probability
 from rboost.noise.likelihood import NoisyLogisticLoss
@@ -116,9 +115,6 @@ def fit_platt(
     With the identity as noise matrix this is Platt's method, his smoothed targets included. With
     noise the likelihood may have several local maxima; this finds one.
     """
-    native = core.native()
-    if native is not None and np.array_equal(noise_matrix, np.eye(2)):
-        return PlattCalibration(*native.fit_platt(scores, labels > 0, sample_weight))
     n_positive = sample_weight @ labels
     n_negative = sample_weight @ (1 - labels)
     target = np.where(labels > 0, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))

@@ -163,7 +163,7 @@ def test_the_fingerprint_knows_code_from_docs(tmp_path, monkeypatch):
     copy = tmp_path / "rboost"
     source = Path(rboost.__file__).parent
     shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(measure, "files", lambda package: copy)
+    monkeypatch.setattr(measure, "PACKAGE", copy)
     fingerprint = code_fingerprint.__wrapped__
     assert fingerprint() == code_fingerprint()
 

@@ -123,7 +123,9 @@ def test_a_negative_number_of_rounds(kind, dtype):
 
 @KINDS
 def test_no_rounds_find_nothing(kind, dtype):
-    coefs, *_, noise, ending = rounds(kind, dtype).run(0, None, np.zeros((0, 1, N_FEATURES + 3)))
+    coefs, *_, noise, ending, n_unconverged = rounds(kind, dtype).run(
+        0, None, np.zeros((0, 1, N_FEATURES + 3))
+    )
     assert coefs.shape == (0, N_FEATURES)
     assert noise.shape == (0, 4)
     assert ending == 0

@@ -11,7 +11,6 @@ import warnings
 import zlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
+import rboost
 from rboost._typing import Floats
 from rboost.datasets import BENCHMARKS
 from rboost.paper.methods import METHODS
@@ -218,7 +218,7 @@ def _run_keyed(job: Job, options: Options) -> tuple[str, Record]:
 
 def code_fingerprint() -> str:
     """A number that changes with the source that measures and with what it computes with."""
-    sources = sorted(Path(str(files("rboost"))).rglob("*.py"))
+    sources = sorted(Path(rboost.__file__).parent.rglob("*.py"))
     here = Path(__file__).parent
     text = [p.read_bytes() for p in sources if p.parent != here or p.stem not in RENDERERS]
     versions = f"{np.__version__} {scipy.__version__} {sklearn.__version__}"
