@@ -55,11 +55,12 @@ class Rounds : public LinearRounds {
     }
 
     Found run(int n_rounds, const int64_t* samples, size_t n_drawn, const double* starts,
-              size_t n_starts) override {
+              size_t n_starts, const std::function<void()>& between_rounds) override {
         Found found;
         const size_t n_parameters = options_.learner.n_parameters(table_.n_features);
         if (samples == nullptr) n_drawn = table_.n_rows;
         for (int round = 0; round < n_rounds && found.ending == Ending::none; ++round) {
+            between_rounds();
             sample_.resize(n_drawn);
             for (size_t r = 0; r < n_drawn; ++r)
                 sample_[r] = samples == nullptr ? int64_t(r) : samples[round * n_drawn + r];

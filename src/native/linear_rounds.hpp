@@ -3,6 +3,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -58,8 +59,9 @@ class LinearRounds {
     virtual ~LinearRounds() = default;
     // `samples` holds n_drawn rows for each round; null means all rows. `starts` holds n_starts
     // packed parameters for each round.
+    // `between_rounds` is called before each round, and may throw to end them.
     virtual Found run(int n_rounds, const int64_t* samples, size_t n_drawn, const double* starts,
-                      size_t n_starts) = 0;
+                      size_t n_starts, const std::function<void()>& between_rounds) = 0;
     // Add the votes that are still to be added.
     virtual void settle() = 0;
     // For benchmarks: the pass over all rows alone, the same without computing, and its bytes.

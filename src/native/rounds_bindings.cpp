@@ -4,6 +4,8 @@
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -34,6 +36,17 @@ struct HeldRounds {
     std::unique_ptr<LinearRounds> rounds;
 };
 
+// Lets Python handle signals now and then, so that a long fit can be interrupted.
+std::function<void()> hear_interrupts() {
+    using Clock = std::chrono::steady_clock;
+    return [last = Clock::now()]() mutable {
+        if (Clock::now() - last < std::chrono::milliseconds(100)) return;
+        last = Clock::now();
+        nb::gil_scoped_acquire locked;
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    };
+}
+
 template <class T>
 nb::tuple run(HeldRounds<T>& held, int n_rounds, std::optional<Matrix<int64_t>> samples,
               nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu> starts) {
@@ -52,7 +65,8 @@ nb::tuple run(HeldRounds<T>& held, int n_rounds, std::optional<Matrix<int64_t>> 
     {
         nb::gil_scoped_release unlocked;
         found = held.rounds->run(n_rounds, samples ? samples->data() : nullptr,
-                                 samples ? samples->shape(1) : 0, starts.data(), starts.shape(1));
+                                 samples ? samples->shape(1) : 0, starts.data(), starts.shape(1),
+                                 hear_interrupts());
     }
     const size_t n = size_t(found.n_rounds);
     return nb::make_tuple(to_numpy<OutMatrix>(std::move(found.coefs), {n, m}),

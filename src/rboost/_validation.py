@@ -63,9 +63,10 @@ class Number:
 
     def __str__(self) -> str:
         kind = "an integer" if self.integer else "a finite number" if self.finite else "a number"
-        bound = f"of at least {self.low}" if self.closed else f"above {self.low}"
+        bound = f" of at least {self.low}" if self.closed else f" above {self.low}"
+        bound = bound if np.isfinite(self.low) else ""
         bound += f" and at most {self.high}" if np.isfinite(self.high) else ""
-        return f"{kind} {bound}" + (", or None" if self.optional else "")
+        return f"{kind}{bound}" + (", or None" if self.optional else "")
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,10 @@
 
 import dataclasses
 import pickle
+import signal
+import subprocess
+import sys
+import time
 import warnings
 
 import numpy as np
@@ -343,3 +347,21 @@ def test_a_fitted_model_owes_nothing_to_the_estimator_it_was_given():
     estimator.set_params(C=5.0)
     assert model.estimators_[0].C == 2.0
     assert len(pickle.dumps(model)) < 1.1 * size  # learners are not stored twice
+
+
+def test_a_long_fit_can_be_interrupted():
+    code = """
+import numpy as np
+from rboost import RBoostClassifier, RobustLogisticRegression
+X = np.random.RandomState(0).standard_normal((20000, 60))
+print("fitting", flush=True)
+RBoostClassifier(RobustLogisticRegression(), n_estimators=5000).fit(X, X[:, 0] > 0)
+"""
+    fitting = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    fitting.stdout.readline()
+    time.sleep(2)
+    fitting.send_signal(signal.SIGINT)
+    _, error = fitting.communicate(timeout=60)
+    assert error.rstrip().endswith("KeyboardInterrupt")

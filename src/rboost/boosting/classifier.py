@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
@@ -191,6 +192,7 @@ class RBoostClassifier(AdditiveClassifier):
         "mixing": OneOf(tuple(MIXINGS)),
         "negative_weights": OneOf(tuple(NEGATIVE_WEIGHTS)),
         "calibration": OneOf(tuple(CALIBRATIONS)),
+        "n_jobs": Number(-math.inf, integer=True, optional=True),
         "warm_start": Switch(),
         "verbose": Switch(),
     }

@@ -51,7 +51,8 @@ def check_sampling(
         raise ValueError(
             f"out_of_bag=True needs rows that a learner has not seen, but sampling={sampling!r} "
             f"with max_samples={max_samples!r} leaves none out; lower max_samples with "
-            "sampling='uniform', or set out_of_bag=False."
+            "sampling='uniform', or set out_of_bag=False with noise_estimator='paper' or a "
+            "noise_matrix."
         )
     if noise_estimator == "noise-aware" and not out_of_bag:
         raise ValueError(
