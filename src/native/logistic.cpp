@@ -206,6 +206,7 @@ LogisticFit LogisticSolver::fit(const SampleRows<R>& rows, Columns& columns,
     }
     if (!fit.converged) fit.converged = largest_of(gradient.data(), n) <= options.tol;
     fit.loss = value;
+    fit.gradient = largest_of(gradient.data(), n);
     return fit;
 }
 template LogisticFit LogisticSolver::fit(const SampleRows<float>&, Columns&, const LogisticOptions&,

@@ -30,6 +30,7 @@ struct LogisticFit {
     double loss = 0;
     int n_iter = 0;
     bool converged = false;
+    double gradient = 0;  // its largest component; above `tol` where rounding ended the search
 };
 
 // Minimises by L-BFGS, preconditioned by the columns' correlation. Kept from fit to fit, it saves

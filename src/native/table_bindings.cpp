@@ -96,6 +96,12 @@ void bind_tables_of(nb::module_& m) {
                 best = (tol >= FINEST_FLOAT_TOL ? fit_table<float, T> : fit_table<double, T>)(
                     X.data(), observed.data(), weight.data(), n, columns, options, begin.data(),
                     starts.shape(0));
+                if (tol >= FINEST_FLOAT_TOL && !(best.gradient <= tol)) {
+                    // Float32 was too coarse for these rows.
+                    const std::vector<double> reached = best.parameters;
+                    best = fit_table<double, T>(X.data(), observed.data(), weight.data(), n,
+                                                columns, options, reached.data(), 1);
+                }
                 convert(best.parameters.data(), false);
             }
             const size_t n_parameters = best.parameters.size();

@@ -188,7 +188,7 @@ def weights_of_a_kind(kind, n_rows, random):
     elif kind == "small":
         weight *= 1e-12
     elif kind == "one heavy":
-        weight[0] = 1e6
+        weight[0] = 1e9
     elif kind == "any size":
         weight = 10.0 ** random.uniform(-9, 9, n_rows)
     return weight

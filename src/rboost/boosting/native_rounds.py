@@ -40,7 +40,7 @@ from rboost.tables import Table
 ENDINGS = ("", AT_MINIMUM, USELESS, PERFECT)
 # A smaller step is what float32 rounding makes of a learner that cannot improve anything.
 SMALLEST_STEP = 1e-7
-# Rounds in a stretch, at most; a progress bar moves, and an interrupt is heard, after each.
+# Rounds in a stretch, at most; a progress bar moves after each.
 STRETCH = 25
 # Rows drawn for the learners of a stretch, at most: they are kept until it ends.
 STRETCH_ROWS = 2**19
