@@ -275,9 +275,9 @@ def page(where: Record, results: Results, rounds: int) -> str:
         "## Targets\n",
         f"One thread unless stated. {ADABOOST!r} is AdaBoost over logistic regression made to run "
         f"all rounds. {LINEAR!r} finds the noise by default, from out-of-bag votes, which may take "
-        "half as long again. Its learner takes 1024 rows and a tolerance of 0.01, settled for speed "
-        "after a look at errors on the test rows of this page: errors here lean towards it by some "
-        "tenths of a percent.\n",
+        "half as long again. Its learner takes 1024 rows and a tolerance of 0.01, settled for "
+        "speed after a look at errors on the test rows of this page: errors here lean towards it "
+        "by some tenths of a percent.\n",
         target_table(results),
         "## Fits at equal rounds\n",
         "AdaBoost+LR is scikit-learn's over LogisticRegression. It stops when a learner is no "
