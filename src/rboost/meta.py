@@ -63,6 +63,9 @@ class NoiseCalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         inferred.
     label_issue_probability_ : ndarray of shape (n_samples,)
         How likely the label of each training row is to be wrong.
+    held_out_scores_ : ndarray of shape (n_samples + n_trusted,)
+        Scores by copies of the estimator that were not fitted to the row, from which the noise is
+        inferred; those of trusted rows come last.
     n_features_in_ : int
         Number of features seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -86,6 +89,7 @@ class NoiseCalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
     noise_matrix_: Floats
     noise_interval_: Floats
     label_issue_probability_: Floats
+    held_out_scores_: Floats
 
     def __init__(
         self,
@@ -109,6 +113,7 @@ class NoiseCalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         sample_weight: ArrayLike | None = None,
         X_trusted: Any = None,
         y_trusted: ArrayLike | None = None,
+        flip_counts: ArrayLike | None = None,
     ) -> Self:
         """Fit to observed, possibly wrong labels.
 
@@ -125,6 +130,10 @@ class NoiseCalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
             overlap of the classes.
         y_trusted : array-like of shape (n_trusted,), default=None
             Their labels.
+        flip_counts : array-like of shape (2, 2), default=None
+            Where trusted rows had a label in the table before it was checked: ``flip_counts[j, k]``
+            of them had the label k and are of class j. Pass it when they were chosen for the check
+            because of these labels, as a review of suspects does.
 
         Returns
         -------
@@ -156,11 +165,13 @@ class NoiseCalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
             scores = platt_scores(self.estimator, outputs, self._prevalence)
             self._platt = fit_noise_aware_platt(
                 scores, labels, weight,
-                trusted=np.arange(len(labels)) >= n_observed, noise_matrix=fixed_noise,
+                trusted=np.arange(len(labels)) >= n_observed, flip_counts=flip_counts,
+                noise_matrix=fixed_noise,
             )  # fmt: skip
             self.noise_matrix_ = self._platt.noise_matrix
             if fixed_noise is None:
                 self.noise_interval_ = self._platt.interval()
+            self.held_out_scores_ = scores
             self.label_issue_probability_ = self._platt.issue_probability(
                 scores[:n_observed], labels[:n_observed]
             )
@@ -172,10 +183,14 @@ class NoiseCalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
 
     def decision_function(self, X: Any) -> Floats:
         """Log-odds that the true class is ``classes_[1]``."""
+        return self._platt.log_odds(self.score_rows(X))
+
+    def score_rows(self, X: Any) -> Floats:
+        """Scores on the scale of ``held_out_scores_``, before the noise is taken into account."""
         check_is_fitted(self)
         self._check_X(X)
         outputs = model_outputs(self.estimator_, X)
-        return self._platt.log_odds(platt_scores(self.estimator_, outputs, self._prevalence))
+        return platt_scores(self.estimator_, outputs, self._prevalence)
 
     def _check_X(self, X: Any, reset: bool = False) -> None:
         """Remember or compare the columns; what is in them is the estimator's business."""

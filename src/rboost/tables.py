@@ -19,12 +19,16 @@ from rboost._validation import check_binary_labels, check_labels, check_sample_w
 
 @dataclass(frozen=True)
 class Table:
-    """Rows with labels −1 or +1 and positive weights; ``trusted`` labels are known to be right."""
+    """Rows with labels −1 or +1 and positive weights; ``trusted`` labels are known to be right.
+
+    ``flip_counts[j, k]`` of the trusted rows had the label k before they turned out to be of class j.
+    """
 
     X: Any
     labels: Floats
     sample_weight: Floats
     trusted: NDArray[np.bool_]
+    flip_counts: Floats | None = None
 
     @property
     def classes(self) -> Floats:
@@ -125,6 +129,7 @@ def join(first: Table, second: Table | None) -> Table:
         np.concatenate([first.labels, second.labels]),
         np.concatenate([first.sample_weight, second.sample_weight]),
         np.concatenate([first.trusted, second.trusted]),
+        second.flip_counts,
     )
 
 

@@ -39,6 +39,7 @@ from rboost.calibration import CALIBRATIONS
 from rboost.losses import MIXINGS
 from rboost.noise import symmetric
 from rboost.noise.matrix import check_noise_parameter
+from rboost.noise.platt import check_flip_counts
 from rboost.progress import track
 from rboost.tables import (
     Table,
@@ -149,6 +150,9 @@ class RBoostClassifier(AdditiveClassifier):
         .9, where it was inferred. Wide ones say that the data cannot tell noise from overlap.
     label_issue_probability_ : ndarray of shape (n_samples,)
         How likely the label of each training row is to be wrong; with ``out_of_bag`` only.
+    held_out_scores_ : ndarray of shape (n_samples + n_trusted,)
+        Log-odds of the votes of learners that were not fitted to the row, from which the noise is
+        inferred; those of trusted rows come last, rows of weight 0 have none. With ``out_of_bag``.
     feature_importances_ : ndarray of shape (n_features,)
         Mean importance over the base learners that have any, weighted by their step sizes.
     stop_reason_ : str
@@ -178,6 +182,7 @@ class RBoostClassifier(AdditiveClassifier):
     noise_matrix_: Floats
     noise_interval_: Floats
     label_issue_probability_: Floats
+    held_out_scores_: Floats
     stop_reason_: str
     n_iter_: int
 
@@ -246,6 +251,7 @@ class RBoostClassifier(AdditiveClassifier):
         sample_weight: ArrayLike | None = None,
         X_trusted: Any = None,
         y_trusted: ArrayLike | None = None,
+        flip_counts: ArrayLike | None = None,
     ) -> Self:
         """Fit to observed, possibly wrong labels.
 
@@ -265,6 +271,10 @@ class RBoostClassifier(AdditiveClassifier):
             (section 4.3).
         y_trusted : array-like of shape (n_trusted,), default=None
             Their labels; without ``out_of_bag``, of both classes.
+        flip_counts : array-like of shape (2, 2), default=None
+            Where trusted rows had a label in the table before it was checked: ``flip_counts[j, k]``
+            of them had the label k and are of class j. Pass it when they were chosen for the check
+            because of these labels, as a review of suspects does.
 
         Returns
         -------
@@ -288,6 +298,8 @@ class RBoostClassifier(AdditiveClassifier):
             trusted = trusted_table(
                 X_trusted, y_trusted, classes, self._check_X, both_classes=not self.out_of_bag
             )
+            if trusted is not None:
+                trusted = replace(trusted, flip_counts=check_flip_counts(flip_counts))
             if self.out_of_bag:
                 warn_of_copies(train.X, train.labels)
                 train, trusted = join(train, trusted), None
@@ -304,6 +316,7 @@ class RBoostClassifier(AdditiveClassifier):
             self._decide(train, trusted)
             if self.out_of_bag:
                 self.label_issue_probability_ = self._issue_probability(train, X, y, sample_weight)
+                self.held_out_scores_ = self._vote_calibration.log_odds(self._state.scores)
         self._warn_of_one_class()
         return self
 
@@ -365,7 +378,9 @@ class RBoostClassifier(AdditiveClassifier):
 
     def _reset(self, classes: NDArray[Any], fixed_noise: Floats | None) -> None:
         """Forget an earlier fit."""
-        for name in ("noise_interval_", "label_issue_probability_", "_vote_calibration"):
+        for name in (
+            "noise_interval_", "label_issue_probability_", "held_out_scores_", "_vote_calibration"
+        ):  # fmt: skip
             if hasattr(self, name):
                 delattr(self, name)
         self._votes = self.votes
@@ -448,6 +463,13 @@ class RBoostClassifier(AdditiveClassifier):
         n_threads = effective_n_jobs(self.n_jobs)
         is_probability = self._votes == "probability"
         return learners.scores(X, self._ensemble.steps, is_probability, n_threads)
+
+    def score_rows(self, X: Any) -> Floats:
+        """Scores on the scale of ``held_out_scores_``, before the noise is taken into account."""
+        check_is_fitted(self)
+        if not hasattr(self, "_vote_calibration"):
+            raise AttributeError("Only models with out_of_bag=True have such scores.")
+        return self._vote_calibration.log_odds(self._scores(self._check_X(X)))
 
     def _n_learners(self) -> int:
         return len(self._ensemble)

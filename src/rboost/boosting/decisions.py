@@ -54,13 +54,14 @@ class VoteCalibration:
 
     def __call__(self, scores: Floats) -> Floats:
         """Return p(y = 1) for each score."""
-        return self.platt(self._log_odds(scores))
+        return self.platt(self.log_odds(scores))
 
     def issue_probability(self, scores: Floats, labels: ArrayLike) -> Floats:
         """p(y ≠ ỹ) for scores of rows with these labels, 0 or 1."""
-        return self.platt.issue_probability(self._log_odds(scores), labels)
+        return self.platt.issue_probability(self.log_odds(scores), labels)
 
-    def _log_odds(self, scores: Floats) -> Floats:
+    def log_odds(self, scores: Floats) -> Floats:
+        """Log-odds of the mean votes behind these scores, before the noise is accounted for."""
         return vote_log_odds(scores / (self.total_step or 1.0), self.prevalence)
 
     def threshold(self) -> float:

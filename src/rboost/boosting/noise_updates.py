@@ -59,6 +59,7 @@ def infer_noise(state: State, train: Table, noise_matrix: Floats | None = None) 
         train.labels > 0,
         weight,
         trusted=train.trusted,
+        flip_counts=train.flip_counts,
         noise_matrix=noise_matrix,
     )
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -188,6 +188,7 @@ def fit_noise_aware_platt(
     sample_weight: ArrayLike | None = None,
     *,
     trusted: ArrayLike | None = None,
+    flip_counts: ArrayLike | None = None,
     noise_matrix: ArrayLike | None = None,
 ) -> NoiseAwarePlatt:
     """Infer the noise and the sigmoid from scores of rows that the scorer was not trained on.
@@ -202,6 +203,10 @@ def fit_noise_aware_platt(
         How often each row counts.
     trusted : array-like of bool of shape (n_rows,), default=None
         Rows whose labels are known to be right.
+    flip_counts : array-like of shape (2, 2), default=None
+        Where trusted rows had an observed label before it was checked: ``flip_counts[j, k]`` of
+        them had the label k and are of class j. Needed when rows were not picked for the check by
+        chance, but for instance because their labels looked wrong.
     noise_matrix : array-like of shape (2, 2), default=None
         The noise matrix, where it is known; only the sigmoid is then fitted.
 
@@ -225,7 +230,7 @@ def fit_noise_aware_platt(
     """
     counts, center, spread = _count_rows(scores, labels, sample_weight, trusted)
     if noise_matrix is None:
-        grid = explore(STRUCTURES, counts)
+        grid = explore(STRUCTURES, replace(counts, flips=check_flip_counts(flip_counts)))
     else:
         rates = rates_of(check_noise_matrix(noise_matrix, n_classes=2))[np.newaxis]
         lines, _ = fit_lines(counts, rates)
@@ -235,6 +240,19 @@ def fit_noise_aware_platt(
     slopes = grid.lines[:, 0] / spread
     offsets = grid.lines[:, 1] - slopes * center
     return NoiseAwarePlatt(grid.rates, grid.lowest, grid.highest, slopes, offsets, weights)
+
+
+def check_flip_counts(flip_counts: ArrayLike | None) -> Floats | None:
+    """Return the counts as an array, None where there are none."""
+    if flip_counts is None:
+        return None
+    counts = np.asarray(flip_counts, dtype=np.float64)
+    if counts.shape != (2, 2) or not np.isfinite(counts).all() or np.any(counts < 0):
+        raise ValueError(
+            "flip_counts must hold 2 × 2 numbers of rows, [true class, label before the check], "
+            f"none of them negative, not {flip_counts!r}."
+        )
+    return counts if counts.any() else None
 
 
 def _count_rows(

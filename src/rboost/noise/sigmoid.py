@@ -24,7 +24,7 @@ WIDEST = 4
 # The prior of a line, for scores of unit variance: a slope of any order of magnitude, its logarithm
 # being uniform, but hardly above this; a Gaussian offset of this size. They decide only where the
 # likelihood does not: separable, constant or few scores.
-SLOPE_SCALE, OFFSET_SCALE = 3.0, 3.0
+SLOPE_SCALE, OFFSET_SCALE = 10.0, 3.0
 SMALLEST_SLOPE = 1e-3
 # Fisher scoring takes about ten steps, more where a line is hardly determined.
 MAX_STEPS = 50
@@ -44,6 +44,8 @@ class Counts:
     scores: Floats
     observed: Floats  # (2, n_bins)
     trusted: Floats  # (2, n_bins)
+    # How many labels k were checked and turned out as j, where trusted rows had a label before.
+    flips: Floats | None = None  # (2, 2)
 
 
 def sorted_sample(scores: Floats) -> Floats:

@@ -14,7 +14,7 @@ import numpy as np
 from rboost import core
 from rboost._typing import Floats
 from rboost.noise import sigmoid
-from rboost.noise.sigmoid import Counts, fit_lines_slowly
+from rboost.noise.sigmoid import Counts, fit_lines, fit_lines_slowly
 
 # γ01 + γ10 stays below this; at 1 the labels would say nothing.
 LARGEST_SUM = 0.98
@@ -83,8 +83,8 @@ class Grid(NamedTuple):
 def explore(structures: Sequence[Structure], counts: Counts) -> Grid:
     """Grid the noise matrices of all structures, without those that are negligible."""
     compiled = core.native()
-    if compiled is None:
-        grids = [explore_slowly(structure, counts) for structure in structures]
+    if compiled is None or counts.flips is not None:
+        grids = [explore_slowly(structure, counts, fit_lines) for structure in structures]
         grid = Grid(*(np.concatenate(parts) for parts in zip(*grids, strict=True)))
         kept = grid.log_weights > grid.log_weights.max() - NEGLIGIBLE
         return Grid(*(part[kept] for part in grid))
@@ -98,7 +98,11 @@ def explore(structures: Sequence[Structure], counts: Counts) -> Grid:
     )  # fmt: skip
 
 
-def explore_slowly(structure: Structure, counts: Counts) -> Grid:
+def explore_slowly(
+    structure: Structure,
+    counts: Counts,
+    fit: Callable[[Counts, Floats], tuple[Floats, Floats]] = fit_lines_slowly,
+) -> Grid:
     """Grid the noise matrices of a structure, finer and finer where they are likely."""
     n_points = np.array(structure.n_points)
     low, high = np.zeros(len(n_points)), np.ones(len(n_points))
@@ -107,7 +111,8 @@ def explore_slowly(structure: Structure, counts: Counts) -> Grid:
         axes = [a + h * np.arange(1, 2 * n, 2) for a, h, n in zip(low, half, n_points, strict=True)]
         free = np.column_stack([axis.ravel() for axis in np.meshgrid(*axes)])
         rates = LARGEST_SUM * structure.rates(free)
-        lines, evidence = fit_lines_slowly(counts, rates)
+        lines, evidence = fit(counts, rates)
+        evidence = evidence + _log_likelihood_of_flips(counts.flips, rates)
         volume = np.prod(high - low) / len(free)
         likely = free[evidence > evidence.max() - NEGLIGIBLE]
         # Two cells more on each side: a peak between two points must not be left out.
@@ -120,3 +125,17 @@ def explore_slowly(structure: Structure, counts: Counts) -> Grid:
             log_weights = evidence + np.log(structure.mass * volume)
             return Grid(rates, cells.min(axis=0), cells.max(axis=0), lines, log_weights)
         low, high = new_low, new_high
+
+
+def _log_likelihood_of_flips(flips: Floats | None, rates: Floats) -> Floats:
+    """Σ n_jk·log γ_jk: what checked labels say of each noise matrix, whatever the scores.
+
+    A checked row has the likelihood p(y, ỹ | s) = p(y | s)·γ_{y ỹ}. The first factor is that of a
+    trusted row. The second must not be left out where rows were chosen for a check because their
+    label looked wrong: given both factors it does not matter how rows were chosen.
+    """
+    if flips is None:
+        return np.zeros(len(rates))
+    into_1, into_0 = rates.T
+    chances = np.stack([1 - into_1, into_1, into_0, 1 - into_0], axis=1)
+    return np.log(np.maximum(chances, 1e-300)) @ flips.ravel()

@@ -252,7 +252,13 @@ class HistogramTreeClassifier(ClassifierMixin, BaseEstimator):
 
 def _some_rows(table: Table, n_drawn: int, random: np.random.Generator) -> Table:
     rows = random.choice(len(table.labels), n_drawn, replace=False, shuffle=False)
-    return Table(table.X[rows], table.labels[rows], table.sample_weight[rows], table.trusted[rows])
+    return replace(
+        table,
+        X=table.X[rows],
+        labels=table.labels[rows],
+        sample_weight=table.sample_weight[rows],
+        trusted=table.trusted[rows],
+    )
 
 
 def _set_leaf_values(leaves: list[Any], table: Table) -> None:

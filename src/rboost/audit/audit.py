@@ -1,0 +1,126 @@
+"""audit_labels: find the labels of a table that are probably wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from rboost.audit.features import as_frame, import_pandas, make_vectorizer, to_features
+from rboost.audit.inference import infer
+from rboost.audit.labels import encode_labels
+from rboost.audit.result import LabelAudit
+from rboost.audit.scorers import ClassByClass, make_scorer
+
+FEWEST_ROWS = 20
+
+
+def audit_labels(
+    X: Any,
+    y: Any,
+    *,
+    y_checked: Any = None,
+    X_trusted: Any = None,
+    y_trusted: Any = None,
+    ids: Any = None,
+    id_name: str = "row",
+    label_name: str = "label",
+    model: Any = "rboost",
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> LabelAudit:
+    """Estimate how noisy labels are, and which of them are probably wrong.
+
+    Parameters
+    ----------
+    X : data frame or array-like of shape (n_rows, n_columns)
+        Numbers, categories, dates, short texts, missing values.
+    y : array-like of shape (n_rows,)
+        Labels of two or more classes, of any kind. Rows where it is missing are left out of
+        training and given a suggestion.
+    y_checked : array-like of shape (n_rows,), default=None
+        What a person said who looked at the row; missing where nobody did. Such rows are trusted
+        and never flagged.
+    X_trusted, y_trusted : like X and y, default=None
+        More rows, whose labels are known to be right. They come last in the result.
+    ids : array-like of shape (n_rows,), default=None
+        Names of the rows; by default they are counted from 1.
+    id_name, label_name : str
+        What to call names and labels.
+    model : {"rboost", "linear", "forest", "boosting"} or classifier, default="rboost"
+        What scores the rows. Any classifier of two classes will do.
+    random_state : int, default=0
+        Seed; the same seed gives the same result.
+    n_jobs : int, default=None
+        Threads or processes.
+    verbose : int, default=0
+        Whether to show progress bars on standard error.
+
+    Returns
+    -------
+    audit : LabelAudit
+        The noise matrix with intervals, the probability that each label is wrong, suspects and
+        reasons.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from rboost.audit import audit_labels
+    >>> from rboost.noise import flip_labels, symmetric
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> noisy, flipped = flip_labels(y, symmetric(0.2), random_state=0)
+    >>> audit = audit_labels(X, noisy)
+    >>> suspects = audit.suspects(n=50)
+    >>> flipped[suspects.rows].mean() > 0.9
+    True
+    """
+    table, n_rows = as_frame(X), len(as_frame(X))
+    given = list(np.asarray(y, dtype=object)) if not hasattr(y, "tolist") else y.tolist()
+    if len(given) != n_rows:
+        raise ValueError(f"X has {n_rows} rows but y has {len(given)}; pass one label a row.")
+    checked = [None] * n_rows if y_checked is None else list(y_checked)
+    names = list(range(1, n_rows + 1)) if ids is None else list(ids)
+    if X_trusted is not None or y_trusted is not None:
+        extra, extra_labels = _trusted_rows(table, X_trusted, y_trusted)
+        table = import_pandas().concat([table, extra], ignore_index=True)
+        given, checked = given + [None] * len(extra), checked + extra_labels
+        names += [f"trusted {k}" for k in range(1, len(extra) + 1)]
+    labels = encode_labels(given, checked, label_name)
+    if np.count_nonzero(labels.is_observed) < FEWEST_ROWS:
+        raise ValueError(
+            f"Only {np.count_nonzero(labels.is_observed)} rows have a label that nobody checked; "
+            f"at least {FEWEST_ROWS} are needed."
+        )
+    vectorizer = make_vectorizer().fit(table)
+    features = to_features(vectorizer, table)
+    if not features.shape[1]:
+        raise ValueError(
+            "No column says anything: all are empty, constant or different in every row; add "
+            "columns that describe the rows."
+        )
+    classifier = ClassByClass(make_scorer(model, random_state, n_jobs, verbose))
+    classifier.fit_rows(features, labels)
+    scores = classifier.held_out_scores_
+    del classifier.held_out_scores_  # of training rows, which a model that is saved has no use for
+    pipeline = Pipeline([("vectorizer", vectorizer), ("classifier", classifier)])
+    return LabelAudit(
+        table, labels, np.array(names, dtype=object), id_name, features, scores,
+        infer(scores, labels), pipeline,
+    )  # fmt: skip
+
+
+def _trusted_rows(table: Any, X_trusted: Any, y_trusted: Any) -> tuple[Any, list[Any]]:
+    """Extra rows with the columns of the table, and their labels."""
+    if X_trusted is None or y_trusted is None:
+        raise ValueError("X_trusted and y_trusted belong together; pass both or neither.")
+    extra, labels = as_frame(X_trusted), list(y_trusted)
+    absent = [column for column in table.columns if column not in extra.columns]
+    if absent:
+        raise ValueError(f"X_trusted lacks the columns {absent}; pass all columns of X.")
+    if len(extra) != len(labels):
+        raise ValueError(
+            f"X_trusted has {len(extra)} rows but y_trusted has {len(labels)}; pass one label a row."
+        )
+    return extra[table.columns], labels

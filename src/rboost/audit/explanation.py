@@ -1,0 +1,199 @@
+"""Why a label is doubted: the columns that speak against it, and rows like it.
+
+How much a column speaks against the given label of a row is how far the log-odds of the suggested
+class fall when the row takes the value of that column from rows that carry the given label and
+probably rightly so, averaged over a few of them. The strength is in nats: e^strength times.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import gen_batches
+
+from rboost._typing import Floats, Integers
+from rboost.audit.features import column_of_feature
+from rboost.audit.labels import MISSING
+from rboost.progress import track
+
+if TYPE_CHECKING:
+    from rboost.audit.result import LabelAudit
+
+# Rows whose values are borrowed, rows named as neighbours, and columns that are tried at most.
+N_TYPICAL, N_NEIGHBOURS, MOST_COLUMNS = 8, 3, 60
+# Rows given to the model at a time; one probability can hardly be told from another beyond these.
+BLOCK_ROWS, SMALLEST = 20_000, 1e-6
+# Neighbours are looked for among at most this many rows of a class.
+MOST_SEARCHED = 200_000
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A column that speaks against the given label; ``typical`` says what rows with it have."""
+
+    column: str
+    value: Any
+    strength: float
+    typical: str
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why the label of a row is doubted.
+
+    ``agreeing`` are positions of the nearest rows that carry the suggested label, probably rightly.
+    ``opposing`` are the nearest that carry the given one. Distances are of standardized features.
+    """
+
+    row: int
+    given: str
+    suggested: str
+    probability_wrong: float
+    probability_suggested: float
+    reasons: tuple[Reason, ...]
+    agreeing: tuple[int, ...]
+    agreeing_distance: tuple[float, ...]
+    opposing: tuple[int, ...]
+    opposing_distance: tuple[float, ...]
+
+
+class Explainer:
+    """Explains rows of an audit; keeps what all explanations share."""
+
+    def __init__(self, audit: LabelAudit) -> None:
+        self.audit = audit
+        wrong = np.nan_to_num(audit.issue_probability, nan=1.0)
+        current = audit.labels.current
+        self._members = [
+            np.flatnonzero((current == k) & (wrong < 0.5)) for k in range(len(audit.classes))
+        ]
+        self._features_of = self._group_features()
+
+    def explain(self, rows: Integers, verbose: bool = False) -> list[Explanation]:
+        """Explain all of these rows."""
+        rows = np.asarray(rows, dtype=np.intp)
+        if len(rows) and not (rows.min() >= 0 and rows.max() < len(self.audit)):
+            raise ValueError(f"row must be a position from 0 to {len(self.audit) - 1}.")
+        strengths = self._strengths(rows, verbose)
+        suggested = self.audit.suggested[rows]
+        given = self.audit.labels.given[rows]
+        agreeing, opposing = self._nearest(rows, suggested), self._nearest(rows, given)
+        return [
+            self._explanation(row, strengths[i], agreeing[i], opposing[i])
+            for i, row in enumerate(rows.tolist())
+        ]
+
+    def _explanation(self, row: int, strength: Floats, agreeing: Any, opposing: Any) -> Explanation:
+        audit = self.audit
+        given, suggested = audit.labels.given[row], int(audit.suggested[row])
+        against = [k for k in np.argsort(-strength)[:3].tolist() if strength[k] > 0.05]
+        reasons = tuple(
+            Reason(
+                str(audit.table.columns[k]),
+                audit.table.iloc[row, k],
+                float(strength[k]),
+                self._typical(k, int(given)),
+            )
+            for k in against
+        )
+        return Explanation(
+            row, *audit.labels.names(np.array([given, suggested])),
+            float(audit.issue_probability[row]), float(audit.inference.posterior[row, suggested]),
+            reasons, *agreeing, *opposing,
+        )  # fmt: skip
+
+    def _group_features(self) -> list[tuple[int, Integers]]:
+        """Columns that were used, each with its features; of very many, those that tell most."""
+        audit = self.audit
+        column = column_of_feature(audit.model[0], audit.table)
+        used = np.unique(column)
+        if len(used) > MOST_COLUMNS:
+            means = np.stack(
+                [np.nanmean(audit.standardized[rows], axis=0) if len(rows) else
+                 np.zeros(audit.features.shape[1]) for rows in self._members]
+            )  # fmt: skip
+            apart = np.ptp(means, axis=0)
+            best = np.array([apart[column == k].max() for k in used])
+            used = np.sort(used[np.argsort(-best)[:MOST_COLUMNS]])
+        return [(int(k), np.flatnonzero(column == k)) for k in used]
+
+    def _strengths(self, rows: Integers, verbose: bool) -> Floats:
+        """How much each column of the table speaks against the given label of each row."""
+        audit = self.audit
+        strengths = np.zeros((len(rows), audit.table.shape[1]))
+        given, suggested = audit.labels.given[rows], audit.suggested[rows]
+        doubted = np.flatnonzero(given != MISSING)
+        random = np.random.RandomState(0)
+        per_block = max(1, BLOCK_ROWS // (N_TYPICAL * max(1, len(self._features_of))))
+        blocks = list(gen_batches(len(doubted), per_block))
+        for block in track(blocks, len(blocks), "Explaining", enabled=verbose and len(blocks) > 1):
+            chosen = doubted[block]
+            typical = np.stack([self._borrowed(int(given[i]), random) for i in chosen])
+            base = self._log_odds(audit.features[rows[chosen]], given[chosen], suggested[chosen])
+            changed = self._changed(audit.features[rows[chosen]], typical)
+            n_rows, n_columns = len(chosen), len(self._features_of)
+            repeat = n_columns * N_TYPICAL
+            after = self._log_odds(
+                changed, np.repeat(given[chosen], repeat), np.repeat(suggested[chosen], repeat)
+            ).reshape(n_rows, n_columns, N_TYPICAL)
+            fall = base[:, np.newaxis] - after.mean(axis=2)
+            strengths[np.ix_(chosen, [k for k, _ in self._features_of])] = fall
+        return strengths
+
+    def _borrowed(self, given: int, random: np.random.RandomState) -> Floats:
+        """Features of a few rows that carry this label, probably rightly."""
+        members = self._members[given]
+        if not len(members):
+            members = np.flatnonzero(self.audit.labels.current == given)
+        return self.audit.features[random.choice(members, N_TYPICAL)]
+
+    def _changed(self, features: Floats, typical: Floats) -> Floats:
+        """Each row with each column in turn taken from each of its typical rows."""
+        n_rows, n_features = features.shape
+        shape = (n_rows, len(self._features_of), N_TYPICAL, n_features)
+        changed = np.broadcast_to(features[:, np.newaxis, np.newaxis], shape).copy()
+        for place, (_, own) in enumerate(self._features_of):
+            changed[:, place, :, own] = typical[:, :, own].transpose(2, 0, 1)
+        return changed.reshape(-1, n_features)
+
+    def _log_odds(self, features: Floats, given: Integers, suggested: Integers) -> Floats:
+        """log p(suggested) − log p(given) of the model."""
+        probability = np.maximum(self.audit.model[-1].predict_proba(features), SMALLEST)
+        each = np.arange(len(probability))
+        return np.log(probability[each, suggested]) - np.log(probability[each, given])
+
+    def _typical(self, column: int, given: int) -> str:
+        """What half of the rows with this label have in a column, or its most frequent value."""
+        values = self.audit.table.iloc[self._members[given], column].dropna()
+        if not len(values):
+            return "missing"
+        from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+        if is_numeric_dtype(values) and not is_bool_dtype(values):
+            low, high = np.quantile(values.to_numpy(dtype=np.float64), [0.25, 0.75])
+            return f"{low:.4g} to {high:.4g}"
+        frequent = values.astype(str).value_counts()
+        return f"{frequent.index[0]} ({frequent.iloc[0] / len(values):.0%})"
+
+    def _nearest(self, rows: Integers, wanted: Integers) -> list[tuple[Any, Any]]:
+        """For each row, the nearest others that carry the wanted label, and how far they are."""
+        found: list[tuple[Any, Any]] = [((), ())] * len(rows)
+        points = self.audit.standardized
+        for k in np.unique(wanted[wanted != MISSING]).tolist():
+            members, asked = self._members[k], np.flatnonzero(wanted == k)
+            if len(members) > MOST_SEARCHED:
+                members = members[:: len(members) // MOST_SEARCHED + 1]
+            if not len(members):
+                continue
+            search = NearestNeighbors(n_neighbors=min(N_NEIGHBOURS + 1, len(members)))
+            distances, places = search.fit(points[members]).kneighbors(points[rows[asked]])
+            for i, distance, neighbours in zip(asked, distances, members[places], strict=True):
+                others = neighbours != rows[i]  # a row is no neighbour of its own
+                found[i] = (
+                    tuple(neighbours[others][:N_NEIGHBOURS].tolist()),
+                    tuple(distance[others][:N_NEIGHBOURS].tolist()),
+                )
+        return found

@@ -1,0 +1,86 @@
+"""Columns of any kind as numbers: numbers, categories, dates, missing values and short texts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.impute import SimpleImputer
+
+from rboost._typing import Floats, Integers
+
+# How many numbers stand for a text.
+TEXT_COMPONENTS = 8
+
+
+def as_frame(X: Any) -> Any:
+    """A pandas frame of X: a frame of pandas or polars, or an array whose columns are numbered."""
+    pandas = import_pandas()
+    if isinstance(X, pandas.DataFrame):
+        frame = X.reset_index(drop=True)
+    elif hasattr(X, "to_pandas"):
+        frame = X.to_pandas()
+    else:
+        values = np.asarray(X)
+        if values.ndim != 2:
+            raise ValueError(
+                f"X must have two dimensions, rows and columns, not {values.ndim}; pass a data "
+                "frame or a matrix."
+            )
+        frame = pandas.DataFrame(values, columns=[f"x{k}" for k in range(values.shape[1])])
+    if not len(frame):
+        raise ValueError("X has no rows; pass at least ten.")
+    return frame.rename(columns=str)
+
+
+def import_pandas() -> Any:
+    """Pandas, or one sentence that says how to get it."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError(
+            "Audits read tables with pandas and skrub, which are not installed; run: "
+            "pip install 'rboost[audit]'"
+        ) from error
+    return pandas
+
+
+def make_vectorizer() -> Any:
+    """What turns a frame into numbers: categories one-hot, dates in parts, texts in a few numbers.
+
+    Columns that are empty, constant or different in every row, as names and ids are, say nothing.
+    """
+    import_pandas()
+    from skrub import StringEncoder, TableVectorizer
+
+    return TableVectorizer(
+        high_cardinality=StringEncoder(n_components=TEXT_COMPONENTS, random_state=0),
+        drop_if_constant=True,
+        drop_if_unique=True,
+    )
+
+
+def to_features(vectorizer: Any, table: Any) -> Floats:
+    """The numbers of a fitted vectorizer as one matrix; infinite values count as missing."""
+    features = vectorizer.transform(table).to_numpy(dtype=np.float32)
+    features[~np.isfinite(features)] = np.nan
+    return np.ascontiguousarray(features)
+
+
+def column_of_feature(vectorizer: Any, table: Any) -> Integers:
+    """The position in the table of the column that each feature comes from."""
+    place = {
+        output: position
+        for position, column in enumerate(table.columns)
+        for output in vectorizer.input_to_outputs_.get(column, ())
+    }
+    return np.array([place[output] for output in vectorizer.all_outputs_], dtype=np.intp)
+
+
+def standardized(features: Floats) -> Floats:
+    """Columns of mean 0 and variance 1, in which missing values are 0 and nothing is far away."""
+    filled = SimpleImputer(keep_empty_features=True).fit_transform(features)
+    filled -= filled.mean(axis=0)
+    deviation = filled.std(axis=0)
+    filled /= np.where(deviation > 0, deviation, 1)
+    return np.clip(filled, -5, 5, out=filled)

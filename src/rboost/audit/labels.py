@@ -1,0 +1,160 @@
+"""Labels as an audit sees them: what is given, what a person checked, and what is missing."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rboost._typing import Integers
+
+# A class with fewer rows cannot be learnt; its rows are treated as if they had no label.
+FEWEST_ROWS = 5
+# More classes than this, or than this share of the rows, are no classes.
+MOST_CLASSES, LARGEST_SHARE = 50, 0.2
+
+MISSING = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """One entry a row: the positions in ``classes`` of given and of checked labels, or −1.
+
+    ``given`` is what the table says; ``checked`` is what a person said who looked at the row.
+    """
+
+    classes: NDArray[Any]
+    given: Integers
+    checked: Integers
+    name: str = "label"
+
+    def __len__(self) -> int:
+        return len(self.given)
+
+    @property
+    def current(self) -> Integers:
+        """The checked label where there is one, else the given label."""
+        return np.where(self.is_checked, self.checked, self.given)
+
+    @property
+    def is_checked(self) -> NDArray[np.bool_]:
+        """Rows that a person confirmed or corrected."""
+        return self.checked != MISSING
+
+    @property
+    def is_observed(self) -> NDArray[np.bool_]:
+        """Rows with a label that nobody has checked."""
+        return (self.given != MISSING) & ~self.is_checked
+
+    @property
+    def flip_counts(self) -> NDArray[np.float64]:
+        """How many labels k were checked and turned out as j, at [j, k]."""
+        both = self.is_checked & (self.given != MISSING)
+        n_classes = len(self.classes)
+        places = self.checked[both] * n_classes + self.given[both]
+        return np.bincount(places, minlength=n_classes**2).reshape(n_classes, -1).astype(np.float64)
+
+    def flip_counts_of(self, positive: int) -> NDArray[np.float64]:
+        """The counts of one class against the others."""
+        counts, others = self.flip_counts, np.arange(len(self.classes)) != positive
+        return np.array(
+            [
+                [counts[np.ix_(others, others)].sum(), counts[others, positive].sum()],
+                [counts[positive, others].sum(), counts[positive, positive]],
+            ]
+        )
+
+    def with_checked(self, checked: Integers) -> Self:
+        """The same labels after other checks."""
+        return replace(self, checked=checked)
+
+    def names(self, positions: Integers) -> list[str]:
+        """The labels at these positions as text; empty where there is none."""
+        return ["" if k == MISSING else str(self.classes[k]) for k in positions]
+
+
+def encode_labels(y: Any, y_checked: Any = None, name: str = "label") -> Labels:
+    """Find the classes among labels of any kind; None, NaN and NA are missing.
+
+    ``y_checked`` holds the label of every row that a person has looked at, and is missing elsewhere.
+    """
+    given = _plain(y)
+    checked = np.full(len(given), None) if y_checked is None else _plain(y_checked)
+    if len(checked) != len(given):
+        raise ValueError(
+            f"y_checked has {len(checked)} entries but y has {len(given)}; pass one a row, missing "
+            "where nobody looked."
+        )
+    counted: dict[Any, int] = {}
+    for value in [*given, *checked]:
+        if value is not None:
+            counted[value] = counted.get(value, 0) + 1
+    _check_classes(counted, len(given), name)
+    frequent = _sorted([value for value, count in counted.items() if count >= FEWEST_ROWS])
+    rare = _sorted([value for value in counted if value not in frequent])
+    if len(frequent) < 2:
+        raise ValueError(
+            f"Of {name!r} only {_listed(frequent)} has at least {FEWEST_ROWS} rows, but two classes "
+            "are needed; label more rows."
+        )
+    if rare:
+        warnings.warn(
+            f"{_listed(rare)} of {name!r} has fewer than {FEWEST_ROWS} rows, too few to learn it; "
+            "these rows are treated as if they had no label.",
+            stacklevel=3,
+        )
+    place = {value: k for k, value in enumerate(frequent)}
+    classes = np.array(frequent)
+    if classes.dtype.kind not in "biufU":
+        classes = np.array(frequent, dtype=object)
+    return Labels(
+        classes,
+        np.array([place.get(value, MISSING) for value in given], dtype=np.intp),
+        np.array([place.get(value, MISSING) for value in checked], dtype=np.intp),
+        name,
+    )
+
+
+def _check_classes(counted: dict[Any, int], n_rows: int, name: str) -> None:
+    """Fail with one sentence where the labels are no classes."""
+    if not counted:
+        raise ValueError(f"{name!r} is empty in every row; name a column that holds labels.")
+    if len(counted) == 1:
+        raise ValueError(
+            f"{name!r} is {next(iter(counted))!r} in every row, but two classes are needed; name "
+            "another column, or add rows of another class."
+        )
+    most = min(MOST_CLASSES, max(2, LARGEST_SHARE * n_rows))
+    if len(counted) > most:
+        raise ValueError(
+            f"{name!r} has {len(counted)} different values in {n_rows} rows, which looks like an id "
+            "or a measurement; name a column of labels with a few classes."
+        )
+
+
+def _plain(values: Any) -> list[Any]:
+    """Labels as hashable Python values, None where they are missing."""
+    if hasattr(values, "tolist"):
+        values = values.tolist()
+    plain = []
+    for value in values:
+        missing = value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
+        if not missing and not isinstance(value, (str, bool, int, float)):
+            value = str(value)
+        plain.append(None if missing else value)
+    return plain
+
+
+def _sorted(values: list[Any]) -> list[Any]:
+    try:
+        return sorted(values)
+    except TypeError:  # words beside numbers
+        return sorted(values, key=str)
+
+
+def _listed(values: list[Any], most: int = 5) -> str:
+    shown = ", ".join(repr(value) for value in values[:most])
+    return shown + (f" and {len(values) - most} more" if len(values) > most else "") or "none"

@@ -1,0 +1,56 @@
+"""How good the model is, although nobody knows the true labels.
+
+If the noise model holds, each row's posterior says how likely a prediction is to be right; the mean
+over rows is the expected accuracy. Predictions are made without the row's own label.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rboost._typing import Floats
+from rboost.audit.inference import Inference
+from rboost.audit.labels import MISSING, Labels
+
+ASSUMPTIONS = (
+    "whether a label is wrong depends on the true class alone, not on the row",
+    "every row stands in the table once",
+    "the score follows a sigmoid of the true class",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Quality:
+    """Shares of rows whose held-out prediction agrees with the label, and with the true class.
+
+    ``accuracy_by_class`` refers to true classes. ``label_accuracy`` is the expected share of given
+    labels that are right: where it is below ``accuracy`` the model knows better than the table.
+    """
+
+    agreement: float
+    accuracy: float
+    accuracy_by_class: Floats
+    label_accuracy: float
+    n_rows: int
+
+
+def estimate_quality(inference: Inference, labels: Labels) -> Quality:
+    """Expected accuracy of the predictions p(true | features) under the posterior."""
+    labelled = np.flatnonzero(labels.current != MISSING)
+    posterior = inference.posterior[labelled]
+    predicted = inference.probability[labelled].argmax(axis=1)
+    right = posterior[np.arange(len(labelled)), predicted]
+    current = labels.current[labelled]
+    by_class = [
+        float(posterior[predicted == k, k].sum() / max(posterior[:, k].sum(), 1e-300))
+        for k in range(len(labels.classes))
+    ]
+    return Quality(
+        agreement=float(np.mean(predicted == current)),
+        accuracy=float(right.mean()),
+        accuracy_by_class=np.array(by_class),
+        label_accuracy=float(posterior[np.arange(len(labelled)), current].mean()),
+        n_rows=len(labelled),
+    )

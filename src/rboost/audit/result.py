@@ -1,0 +1,183 @@
+"""LabelAudit: what an audit found, frozen; everything else is computed from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rboost._typing import Floats, Integers
+from rboost.audit.explanation import Explainer, Explanation
+from rboost.audit.features import standardized
+from rboost.audit.inference import Inference, infer
+from rboost.audit.labels import MISSING, Labels
+from rboost.audit.quality import Quality, estimate_quality
+from rboost.audit.segments import Segment, find_segments
+from rboost.audit.suspects import Suspects, choose_suspects
+
+
+@dataclass(frozen=True, eq=False)
+class LabelAudit:
+    """The labels of a table, and how far to believe each.
+
+    Attributes
+    ----------
+    table : DataFrame
+        The columns that were used, as they were given.
+    labels : Labels
+        Classes, given labels and labels that a person checked.
+    ids : ndarray of shape (n_rows,)
+        What each row is called.
+    id_name : str
+        What the names of rows are: a column, or "row", which counts from 1.
+    features : ndarray of shape (n_rows, n_features)
+        The table in numbers.
+    scores : ndarray of shape (n_rows, 1 or n_classes)
+        What models say of each row that were not fitted to it.
+    inference : Inference
+        The noise and the true class of each row, as inferred from scores and labels.
+    model : Pipeline
+        Fitted to the table; ``predict_proba`` takes frames with the same columns and gives
+        probabilities of the true classes.
+    """
+
+    table: Any
+    labels: Labels
+    ids: NDArray[Any]
+    id_name: str
+    features: Floats
+    scores: Floats
+    inference: Inference
+    model: Any
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """The class labels, sorted."""
+        return self.labels.classes
+
+    @property
+    def noise_matrix(self) -> Floats:
+        """``noise_matrix[j, k] = p(given k | true j)``, classes in the order of ``classes``."""
+        return self.inference.noise_matrix
+
+    @property
+    def noise_interval(self) -> Floats:
+        """Lower and upper ends, shape (2, n_classes, n_classes); they hold with probability .9."""
+        return self.inference.noise_interval
+
+    @cached_property
+    def issue_probability(self) -> Floats:
+        """How likely each label is to be wrong: 0 for checked rows, NaN for rows without a label."""
+        wrong = np.full(len(self), np.nan)
+        observed = np.flatnonzero(self.labels.is_observed)
+        given = self.labels.given[observed]
+        wrong[observed] = 1 - self.inference.posterior[observed, given]
+        wrong[self.labels.is_checked] = 0.0
+        return np.clip(wrong, 0.0, 1.0)
+
+    @cached_property
+    def suggested(self) -> Integers:
+        """Position of the likeliest class other than the given one; the checked one, if checked."""
+        posterior = self.inference.posterior.copy()
+        observed = np.flatnonzero(self.labels.is_observed)
+        posterior[observed, self.labels.given[observed]] = -1.0
+        return posterior.argmax(axis=1)
+
+    @property
+    def expected_wrong_labels(self) -> float:
+        """How many of the labels that nobody checked are expected to be wrong."""
+        return float(np.nansum(self.issue_probability))
+
+    @cached_property
+    def quality(self) -> Quality:
+        """How good the model is, estimated without clean labels."""
+        return estimate_quality(self.inference, self.labels)
+
+    @cached_property
+    def segments(self) -> tuple[Segment, ...]:
+        """Where wrong labels concentrate, most of them first."""
+        return find_segments(self.table, self.issue_probability)
+
+    @cached_property
+    def standardized(self) -> Floats:
+        """Features on one scale, for distances between rows."""
+        return standardized(self.features)
+
+    def suspects(
+        self,
+        n: int | None = None,
+        threshold: float | None = None,
+        expected_precision: float | None = None,
+    ) -> Suspects:
+        """The rows to look at first.
+
+        Parameters
+        ----------
+        n : int, default=None
+            How many.
+        threshold : float, default=None
+            All whose labels are at least this likely to be wrong.
+        expected_precision : float, default=None
+            As many as possible while this share of them is expected to be wrong.
+
+        Returns
+        -------
+        suspects : Suspects
+            Their positions and probabilities. Without any of the three arguments: all labels
+            that are more likely wrong than right. Checked rows are never among them.
+        """
+        unchecked = np.where(self.labels.is_checked, np.nan, self.issue_probability)
+        return choose_suspects(unchecked, n, threshold, expected_precision)
+
+    @cached_property
+    def _explainer(self) -> Explainer:
+        return Explainer(self)
+
+    def explain(self, row: int) -> Explanation:
+        """Say why the label of a row is doubted: columns that speak against it, rows like it.
+
+        ``row`` is the position in the table, counted from 0.
+        """
+        return self.explain_all(np.array([row]))[0]
+
+    def explain_all(self, rows: Integers, verbose: bool = False) -> list[Explanation]:
+        """Explain several rows at once, which is much faster than one by one."""
+        return self._explainer.explain(rows, verbose)
+
+    def with_checked(self, checked: Integers) -> Self:
+        """The same audit after a person checked more rows; the model is not fitted again.
+
+        ``checked`` holds positions of classes, −1 where nobody looked. The noise and the
+        probabilities follow at once; :func:`rboost.audit.audit_labels` also learns from them.
+        """
+        labels = self.labels.with_checked(checked)
+        return replace(self, labels=labels, inference=infer(self.scores, labels))
+
+    def missing(self) -> Integers:
+        """Positions of rows without a label, for which there is only a suggestion."""
+        return np.flatnonzero(self.labels.current == MISSING)
+
+    def to_frame(self, suspects: Suspects | None = None, verbose: bool = False) -> Any:
+        """Suspects with reasons, then rows without a label, as a pandas frame."""
+        from rboost.audit.listing import list_suspects
+
+        return list_suspects(self, self.suspects() if suspects is None else suspects, verbose)
+
+    def to_csv(self, path: str | Path, suspects: Suspects | None = None) -> None:
+        """Write the suspects to a file that a spreadsheet may open."""
+        from rboost.spreadsheets import write_csv
+
+        write_csv(self.to_frame(suspects), Path(path))
+
+    def to_html(self, suspects: Suspects | None = None, title: str = "Label audit") -> str:
+        """The report, a page that needs nothing but itself."""
+        from rboost.audit.report import render_report
+
+        return render_report(self, self.suspects() if suspects is None else suspects, title)

@@ -1,0 +1,1 @@
+"""The page on which a person checks labels, and the store behind it."""
