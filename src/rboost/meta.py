@@ -183,7 +183,8 @@ class NoiseCalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
 
     def decision_function(self, X: Any) -> Floats:
         """Log-odds that the true class is ``classes_[1]``."""
-        return self._platt.log_odds(self.score_rows(X))
+        scores = self.score_rows(X)
+        return self._platt.log_odds(scores)
 
     def score_rows(self, X: Any) -> Floats:
         """Scores on the scale of ``held_out_scores_``, before the noise is taken into account."""

@@ -21,7 +21,7 @@ from rboost._validation import check_binary_labels, check_labels, check_sample_w
 class Table:
     """Rows with labels −1 or +1 and positive weights; ``trusted`` labels are known to be right.
 
-    ``flip_counts[j, k]`` of the trusted rows had the label k before they turned out to be of class j.
+    ``flip_counts[j, k]`` of the trusted rows had the label k before they turned out as class j.
     """
 
     X: Any

@@ -93,7 +93,7 @@ def audit_labels(
             f"Only {np.count_nonzero(labels.is_observed)} rows have a label that nobody checked; "
             f"at least {FEWEST_ROWS} are needed."
         )
-    vectorizer = make_vectorizer().fit(table)
+    vectorizer = make_vectorizer(table).fit(table)
     features = to_features(vectorizer, table)
     if not features.shape[1]:
         raise ValueError(
@@ -121,6 +121,6 @@ def _trusted_rows(table: Any, X_trusted: Any, y_trusted: Any) -> tuple[Any, list
         raise ValueError(f"X_trusted lacks the columns {absent}; pass all columns of X.")
     if len(extra) != len(labels):
         raise ValueError(
-            f"X_trusted has {len(extra)} rows but y_trusted has {len(labels)}; pass one label a row."
+            f"X_trusted has {len(extra)} rows but y_trusted has {len(labels)}; pass one a row."
         )
     return extra[table.columns], labels

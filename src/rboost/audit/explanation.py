@@ -99,11 +99,17 @@ class Explainer:
             )
             for k in against
         )
+        given_name, suggested_name = audit.labels.names(np.array([given, suggested]))
         return Explanation(
-            row, *audit.labels.names(np.array([given, suggested])),
-            float(audit.issue_probability[row]), float(audit.inference.posterior[row, suggested]),
-            reasons, *agreeing, *opposing,
-        )  # fmt: skip
+            row,
+            given_name,
+            suggested_name,
+            float(audit.issue_probability[row]),
+            float(audit.inference.posterior[row, suggested]),
+            reasons,
+            *agreeing,
+            *opposing,
+        )
 
     def _group_features(self) -> list[tuple[int, Integers]]:
         """Columns that were used, each with its features; of very many, those that tell most."""

@@ -11,6 +11,8 @@ from rboost._typing import Floats, Integers
 
 # How many numbers stand for a text.
 TEXT_COMPONENTS = 8
+# So many different words, one a row, are no categories.
+MANY_NAMES = 40
 
 
 def as_frame(X: Any) -> Any:
@@ -45,19 +47,30 @@ def import_pandas() -> Any:
     return pandas
 
 
-def make_vectorizer() -> Any:
+def make_vectorizer(table: Any) -> Any:
     """What turns a frame into numbers: categories one-hot, dates in parts, texts in a few numbers.
 
-    Columns that are empty, constant or different in every row, as names and ids are, say nothing.
+    Columns that are empty or constant say nothing, and neither do names of rows.
     """
     import_pandas()
     from skrub import StringEncoder, TableVectorizer
 
+    names = names_of_rows(table)
     return TableVectorizer(
         high_cardinality=StringEncoder(n_components=TEXT_COMPONENTS, random_state=0),
         drop_if_constant=True,
-        drop_if_unique=True,
+        specific_transformers=[("drop", names)] if names else (),
     )
+
+
+def names_of_rows(table: Any) -> list[str]:
+    """Columns of single words, another one in every row: ids, keys, mail addresses."""
+    found = []
+    for column in table.select_dtypes(include=["object", "string", "category"]).columns:
+        words = table[column].dropna().astype(str)
+        if len(words) > MANY_NAMES and words.is_unique and not words.str.contains(" ").any():
+            found.append(str(column))
+    return found
 
 
 def to_features(vectorizer: Any, table: Any) -> Floats:

@@ -70,7 +70,7 @@ def _infer_several(scores: Floats, labels: Labels) -> Inference:
     """One class against the others, for each class; then the flips of each are shared out.
 
     That a class keeps its label is inferred as for two classes. Which class it is flipped to is
-    a matter of counting: the diagonal is kept, and the rest of each row follows the expected counts.
+    a matter of counting: the diagonal stays, the rest of each row follows the expected counts.
     """
     n_classes = len(labels.classes)
     platts = [_fit(scores[:, k], labels, positive=k) for k in range(n_classes)]

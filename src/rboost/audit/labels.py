@@ -79,7 +79,7 @@ class Labels:
 def encode_labels(y: Any, y_checked: Any = None, name: str = "label") -> Labels:
     """Find the classes among labels of any kind; None, NaN and NA are missing.
 
-    ``y_checked`` holds the label of every row that a person has looked at, and is missing elsewhere.
+    ``y_checked`` holds the label of every row that a person has looked at, missing elsewhere.
     """
     given = _plain(y)
     checked = np.full(len(given), None) if y_checked is None else _plain(y_checked)
@@ -97,8 +97,8 @@ def encode_labels(y: Any, y_checked: Any = None, name: str = "label") -> Labels:
     rare = _sorted([value for value in counted if value not in frequent])
     if len(frequent) < 2:
         raise ValueError(
-            f"Of {name!r} only {_listed(frequent)} has at least {FEWEST_ROWS} rows, but two classes "
-            "are needed; label more rows."
+            f"Of {name!r} only {_listed(frequent)} has at least {FEWEST_ROWS} rows, but two "
+            "classes are needed; label more rows."
         )
     if rare:
         warnings.warn(
@@ -130,8 +130,8 @@ def _check_classes(counted: dict[Any, int], n_rows: int, name: str) -> None:
     most = min(MOST_CLASSES, max(2, LARGEST_SHARE * n_rows))
     if len(counted) > most:
         raise ValueError(
-            f"{name!r} has {len(counted)} different values in {n_rows} rows, which looks like an id "
-            "or a measurement; name a column of labels with a few classes."
+            f"{name!r} has {len(counted)} different values in {n_rows} rows, like an id or a "
+            "measurement; name a column of labels with a few classes."
         )
 
 

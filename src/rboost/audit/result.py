@@ -74,7 +74,7 @@ class LabelAudit:
 
     @cached_property
     def issue_probability(self) -> Floats:
-        """How likely each label is to be wrong: 0 for checked rows, NaN for rows without a label."""
+        """How likely each label is to be wrong: 0 if checked, NaN for rows without a label."""
         wrong = np.full(len(self), np.nan)
         observed = np.flatnonzero(self.labels.is_observed)
         given = self.labels.given[observed]

@@ -1,8 +1,9 @@
-"""Where wrong labels concentrate: values or ranges of single columns with more of them than usual."""
+"""Where wrong labels concentrate: values or ranges of single columns with many of them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ def _parts(column: Any) -> list[tuple[str, NDArray[np.bool_]]]:
     if is_numeric_dtype(column) and not is_bool_dtype(column) and column.nunique() > MOST_RANGES:
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
         edges = np.unique(np.nanquantile(values, np.linspace(0, 1, MOST_RANGES + 1)))
-        for k, (low, high) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+        for k, (low, high) in enumerate(pairwise(edges)):
             is_last = k == len(edges) - 2
             members = (values >= low) & ((values <= high) if is_last else (values < high))
             words = f"{low:.4g} to {high:.4g}"

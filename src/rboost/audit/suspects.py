@@ -54,8 +54,10 @@ def choose_suspects(
     threshold: float | None = None,
     expected_precision: float | None = None,
 ) -> Suspects:
-    """The ``n`` most suspicious rows, or those at least as suspicious as ``threshold``, or as many
-    as keep the mean at ``expected_precision``; rows with NaN are none.
+    """The most suspicious rows; those with NaN are not suspected.
+
+    As many as ``n``, or all that are at least as suspicious as ``threshold``, or as many as keep
+    their mean at ``expected_precision``; else all that are more likely wrong than right.
     """
     given = [x for x in (n, threshold, expected_precision) if x is not None]
     if len(given) > 1:

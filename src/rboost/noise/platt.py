@@ -30,6 +30,7 @@ from sklearn.utils import gen_batches
 
 from rboost import core
 from rboost._typing import Floats
+from rboost.noise.bend import BENDS, MANY_ROWS, Bend
 from rboost.noise.matrix import check_noise_matrix, rates_of, with_rates
 from rboost.noise.sigmoid import Counts, bin_edges, fit_lines, sorted_sample
 from rboost.noise.structures import STRUCTURES, Grid, explore
@@ -45,7 +46,7 @@ class NoiseAwarePlatt:
     """p(y = 1 | score), averaged over what the noise may be; never decreases.
 
     ``weights`` are the posterior probabilities of the noise matrices with ``rates``; each stands
-    for the cell of rates from ``lowest`` to ``highest``.
+    for the cell of rates from ``lowest`` to ``highest``. Slopes and offsets refer to bent scores.
     """
 
     rates: Floats
@@ -54,6 +55,7 @@ class NoiseAwarePlatt:
     slopes: Floats
     offsets: Floats
     weights: Floats
+    bend: Bend = Bend()
 
     @property
     def noise_matrix(self) -> Floats:
@@ -81,7 +83,7 @@ class NoiseAwarePlatt:
 
     def log_odds(self, scores: Floats) -> Floats:
         """log p(y = 1) − log p(y = 0) for each score."""
-        compiled = core.native()
+        scores, compiled = self.bend(scores), core.native()
         if compiled is not None:
             return compiled.mixture_log_odds(_floats(scores), *self._mixture)
 
@@ -93,7 +95,7 @@ class NoiseAwarePlatt:
 
     def __call__(self, scores: Floats) -> Floats:
         """Return p(y = 1) for each score."""
-        compiled = core.native()
+        scores, compiled = self.bend(scores), core.native()
         if compiled is not None:
             return compiled.mixture_probability(_floats(scores), *self._mixture)
         found = _blockwise(
@@ -104,7 +106,7 @@ class NoiseAwarePlatt:
     def issue_probability(self, scores: Floats, labels: ArrayLike) -> Floats:
         """p(y ≠ ỹ | score, ỹ): how likely each label is to be wrong."""
         is_positive = np.asarray(labels) > 0
-        compiled = core.native()
+        scores, compiled = self.bend(scores), core.native()
         if compiled is not None:
             return compiled.issue_probability(
                 _floats(scores), is_positive, self.rates, *self._mixture
@@ -124,7 +126,9 @@ class NoiseAwarePlatt:
         """The score between two others where both classes are equally likely, else the nearer."""
         compiled = core.native()
         if compiled is not None:
-            return compiled.mixture_threshold(*self._mixture, lowest, highest)
+            ends = self.bend(np.array([lowest, highest])).tolist()
+            found = self.bend.inverse(compiled.mixture_threshold(*self._mixture, *ends))
+            return min(max(found, lowest), highest)
         ends = self.log_odds(np.array([lowest, highest]))
         if ends[0] >= 0:
             return lowest
@@ -229,17 +233,44 @@ def fit_noise_aware_platt(
            [0. , 1. ]])
     """
     counts, center, spread = _count_rows(scores, labels, sample_weight, trusted)
-    if noise_matrix is None:
-        grid = explore(STRUCTURES, replace(counts, flips=check_flip_counts(flip_counts)))
+    counts = replace(counts, flips=check_flip_counts(flip_counts))
+    known = None
+    if noise_matrix is not None:
+        known = rates_of(check_noise_matrix(noise_matrix, n_classes=2))[np.newaxis]
+    candidates = [_fit_bent(counts, Bend(), center, spread, known)]
+    if counts.observed.sum() + counts.trusted.sum() >= MANY_ROWS:
+        candidates += [
+            _fit_bent(counts, Bend(strength, center, spread), center, spread, known)
+            for strength in BENDS
+            if strength
+        ]
+    return max(candidates, key=lambda candidate: candidate[0])[1]
+
+
+def _fit_bent(
+    counts: Counts, bend: Bend, center: float, spread: float, known_rates: Floats | None
+) -> tuple[float, NoiseAwarePlatt]:
+    """The log-evidence for a bend, and what follows from it; ``counts`` has standard scores."""
+    if bend.strength:
+        bent = bend(center + spread * counts.scores)
+        mass = counts.observed.sum(axis=0) + counts.trusted.sum(axis=0)
+        center = float(np.average(bent, weights=mass))
+        spread = math.sqrt(np.average((bent - center) ** 2, weights=mass))
+        counts = replace(counts, scores=(bent - center) / spread)
+    if known_rates is None:
+        grid = explore(STRUCTURES, counts)
     else:
-        rates = rates_of(check_noise_matrix(noise_matrix, n_classes=2))[np.newaxis]
-        lines, _ = fit_lines(counts, rates)
-        grid = Grid(rates, rates, rates, lines, np.zeros(1))
-    weights = np.exp(grid.log_weights - grid.log_weights.max())
-    weights /= weights.sum()
+        lines, evidence = fit_lines(counts, known_rates)
+        grid = Grid(known_rates, known_rates, known_rates, lines, evidence)
+    largest = grid.log_weights.max()
+    weights = np.exp(grid.log_weights - largest)
     slopes = grid.lines[:, 0] / spread
     offsets = grid.lines[:, 1] - slopes * center
-    return NoiseAwarePlatt(grid.rates, grid.lowest, grid.highest, slopes, offsets, weights)
+    log_evidence = float(largest + math.log(weights.sum()))
+    weights /= weights.sum()
+    return log_evidence, NoiseAwarePlatt(
+        grid.rates, grid.lowest, grid.highest, slopes, offsets, weights, bend
+    )
 
 
 def check_flip_counts(flip_counts: ArrayLike | None) -> Floats | None:
