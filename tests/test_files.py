@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rboost.files import atomic_path, check_writable, write_atomically
+from rboost.files import atomic_path, check_writable, open_to_read, write_atomically
 
 FULL = OSError(errno.ENOSPC, "No space left on device")
 
@@ -122,3 +122,29 @@ def test_a_folder_that_takes_no_files(tmp_path, monkeypatch, number, sentence):
 def test_a_folder_that_even_the_superuser_cannot_make():
     with pytest.raises(OSError, match=r"/proc/"):
         check_writable(Path("/proc/rboost"))
+
+
+def test_a_file_that_is_missing_names_the_closest(tmp_path):
+    (tmp_path / "Customers.csv").write_text("a")
+    with pytest.raises(OSError, match=r"no file .*custmers.csv; did you mean .*Customers\.csv\?"):
+        open_to_read(tmp_path / "custmers.csv")
+    with pytest.raises(OSError, match=r"There is no file .*; check its name and folder"):
+        open_to_read(tmp_path / "unlike.parquet")
+    for folder in (tmp_path / "nowhere", tmp_path / "Customers.csv"):
+        with pytest.raises(OSError, match=r"There is no folder .*, so no file a.csv in it"):
+            open_to_read(folder / "a.csv")
+
+
+def test_what_is_no_file_or_may_not_be_read(tmp_path, monkeypatch):
+    os.mkfifo(tmp_path / "pipe")
+    for path, kind in ((tmp_path, "a folder"), (tmp_path / "pipe", "a device or a pipe")):
+        with pytest.raises(OSError, match=f"is {kind}, not a file; name a file"):
+            open_to_read(path)
+    path = tmp_path / "mine.csv"
+    path.write_text("a")
+    with open_to_read(path) as file:
+        assert file.read() == b"a"
+    for number, words in ((errno.EACCES, "may not be read"), (errno.EIO, "cannot be read")):
+        monkeypatch.setattr(Path, "open", raising(OSError(number, os.strerror(number))))
+        with pytest.raises(OSError, match=rf"mine.csv {words}"):
+            open_to_read(path)

@@ -1,13 +1,15 @@
-"""Files that are written whole or not at all, and folders checked before the work begins."""
+"""Files written whole or not at all, folders checked before the work begins, paths that err."""
 
 from __future__ import annotations
 
 import contextlib
+import difflib
 import errno
 import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 # What the system says when there is no room left: on the disk, in the user's share of it.
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -109,3 +111,37 @@ def _sentence(path: Path, error: OSError) -> str | None:
     if error.errno == errno.ENAMETOOLONG:
         return f"The name {path.name[:40]}… is too long for a file; choose a shorter one."
     return None
+
+
+def open_to_read(path: Path) -> BinaryIO:
+    """Open a file, or fail with one sentence that says why it cannot be read."""
+    # A device or a pipe may never end, and opening a pipe waits for its other end.
+    if path.exists() and not path.is_file():
+        kind = "a folder" if path.is_dir() else "a device or a pipe"
+        raise OSError(f"{path} is {kind}, not a file; name a file.")
+    try:
+        return path.open("rb")
+    except FileNotFoundError as error:
+        raise FileNotFoundError(_missing(path)) from error
+    except NotADirectoryError as error:
+        raise NotADirectoryError(_missing(path)) from error
+    except OSError as error:
+        if error.errno in FORBIDDEN:
+            raise PermissionError(
+                f"{path} may not be read; change its permissions or copy it to a place of yours."
+            ) from error
+        raise OSError(
+            f"{path} cannot be read ({error.strerror}); check the path and the disk."
+        ) from error
+
+
+def _missing(path: Path) -> str:
+    folder = path.parent
+    if not folder.is_dir():
+        return f"There is no folder {folder}, so no file {path.name} in it; check the path."
+    with contextlib.suppress(OSError):
+        names = {entry.name.lower(): entry.name for entry in folder.iterdir() if entry.is_file()}
+        near = difflib.get_close_matches(path.name.lower(), names, n=1)
+        if near:
+            return f"There is no file {path}; did you mean {folder / names[near[0]]}?"
+    return f"There is no file {path}; check its name and folder."
