@@ -8,8 +8,8 @@ import errno
 import os
 import tempfile
 from collections.abc import Iterator
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 # What the system says when there is no room left: on the disk, in the user's share of it.
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -113,7 +113,7 @@ def _sentence(path: Path, error: OSError) -> str | None:
     return None
 
 
-def open_to_read(path: Path) -> BinaryIO:
+def open_to_read(path: Path) -> BufferedReader:
     """Open a file, or fail with one sentence that says why it cannot be read."""
     # A device or a pipe may never end, and opening a pipe waits for its other end.
     if path.exists() and not path.is_file():
