@@ -13,7 +13,8 @@ from benchmarks.markdown import number, table
 from benchmarks.measure import ESTIMATORS, Job
 from benchmarks.methods import INFORMED, METHODS, OURS
 from benchmarks.suites import FIVE, SETTINGS
-from rboost.paper.store import Record, write_atomically
+from rboost.files import write_atomically
+from rboost.paper.store import Record
 
 Results = dict[Job, Record]
 Read = Callable[[Job, Record], float | None]

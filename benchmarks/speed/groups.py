@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from rboost.paper.store import Record, write_atomically
+from rboost.files import write_atomically
+from rboost.paper.store import Record
 
 
 @dataclass(frozen=True)

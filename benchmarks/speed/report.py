@@ -26,7 +26,8 @@ from benchmarks.speed.readings import (
     times_by_rows,
 )
 from benchmarks.speed.targets import TARGETS
-from rboost.paper.store import Record, write_atomically
+from rboost.files import write_atomically
+from rboost.paper.store import Record
 
 NOT_MEASURED = "Not measured.\n"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -90,6 +90,9 @@ class NoiseCalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
     noise_interval_: Floats
     label_issue_probability_: Floats
     held_out_scores_: Floats
+
+    # One number per training row, which prediction does not need; a model file leaves it out.
+    _training_only: ClassVar[tuple[str, ...]] = ("label_issue_probability_",)
 
     def __init__(
         self,

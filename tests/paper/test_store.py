@@ -1,6 +1,6 @@
 import pytest
 
-from rboost.paper.store import ResultStore, write_atomically
+from rboost.paper.store import ResultStore
 
 
 def test_results_survive(tmp_path):
@@ -29,14 +29,3 @@ def test_a_damaged_line_is_named(tmp_path):
     path.write_text('{"key": "a", "result": {}}\nnonsense\n')
     with pytest.raises(ValueError, match=r"Line 2 of .* is damaged; delete that line"):
         ResultStore(path)
-
-
-def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
-    path = tmp_path / "page.html"
-    write_atomically(path, "old")
-    with pytest.raises(TypeError):
-        write_atomically(path, 3)
-    assert path.read_text() == "old"
-    write_atomically(path, b"new")
-    assert path.read_text() == "new"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["page.html"]

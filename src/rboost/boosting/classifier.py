@@ -201,6 +201,8 @@ class RBoostClassifier(AdditiveClassifier):
         "warm_start": Switch(),
         "verbose": Switch(),
     }
+    # What only a fit that goes on needs; a model file leaves it out.
+    _training_only: ClassVar[tuple[str, ...]] = ("_state", "_random", "label_issue_probability_")
 
     def __init__(
         self,
@@ -365,6 +367,11 @@ class RBoostClassifier(AdditiveClassifier):
 
     def _check_resumed(self, fitted_on: tuple[Any, ...]) -> None:
         """Fail when a fit that is to be continued cannot be."""
+        if not hasattr(self, "_state"):
+            raise ValueError(
+                "warm_start cannot continue a model from a file, which leaves its training out; "
+                "set warm_start=False to fit anew."
+            )
         if fitted_on != self._fitted_on:
             raise ValueError(
                 "warm_start continues a fit on the same rows, classes and noise_matrix, but one of "

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from rboost.datasets import characteristics
+from rboost.files import write_atomically
 from rboost.paper import figures
 from rboost.paper.claims import Verdict, verdicts
 from rboost.paper.methods import METHODS
 from rboost.paper.protocol import SETTINGS
 from rboost.paper.run import TABLE_SETTINGS, Options, jobs
-from rboost.paper.store import write_atomically
 from rboost.paper.tables import (
     ALL,
     ErrorTable,

@@ -24,9 +24,10 @@ from threadpoolctl import threadpool_limits
 import rboost
 from rboost._typing import Floats
 from rboost.datasets import BENCHMARKS
+from rboost.files import write_atomically
 from rboost.paper.methods import METHODS
 from rboost.paper.protocol import SETTINGS, Trial, make_trial
-from rboost.paper.store import Record, ResultStore, write_atomically
+from rboost.paper.store import Record, ResultStore
 from rboost.progress import track
 
 TABLE_SETTINGS = ("sym10", "sym30", "asym10", "asym30")
