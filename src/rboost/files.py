@@ -6,6 +6,7 @@ import contextlib
 import difflib
 import errno
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from io import BufferedReader
@@ -58,6 +59,28 @@ def atomic_path(path: Path) -> Iterator[Path]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+STAGE = ".stage-"
+
+
+@contextlib.contextmanager
+def staged(folder: Path, last: str) -> Iterator[Path]:
+    """Yield an empty folder whose files move into ``folder`` together when the block ends well.
+
+    The file called ``last`` comes last, so it can vouch for the others. What a killed run left
+    behind is removed first.
+    """
+    for left in folder.glob(f"{STAGE}*"):
+        shutil.rmtree(left, ignore_errors=True)
+    with _said_plainly(folder / "output"):
+        stage = Path(tempfile.mkdtemp(dir=folder, prefix=STAGE))
+    try:
+        yield stage
+        for path in sorted(stage.iterdir(), key=lambda path: path.name == last):
+            os.replace(path, folder / path.name)
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
 
 
 def _flush(path: Path) -> None:

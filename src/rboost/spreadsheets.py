@@ -18,7 +18,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -86,13 +85,20 @@ def write_csv(table: Any, path: Path) -> None:
         for cell in row
         if isinstance(cell, str)
     )
-    lines = chain([header], (_line(map(_text, row)) for row in rows()))
     encoding = "utf-8" if is_ascii else "utf-8-sig"
     with (
         atomic_path(path) as temporary,
         temporary.open("w", encoding=encoding, errors="replace", newline="") as file,
     ):
-        file.writelines(lines)
+        file.writelines(csv_lines(table))
+
+
+def csv_lines(table: Any) -> Iterator[str]:
+    """The lines of a table as CSV, the header first."""
+    columns, rows = _columns_and_rows(table)
+    yield _line(map(str, columns))
+    for row in rows():
+        yield _line(map(_text, row))
 
 
 def _columns_and_rows(table: Any) -> tuple[list[Any], Any]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from rboost.audit.features import as_frame, import_pandas, make_vectorizer, to_features
+from rboost.audit.features import as_features, as_frame, import_pandas, make_vectorizer
 from rboost.audit.inference import infer
 from rboost.audit.labels import encode_labels
 from rboost.audit.result import LabelAudit
@@ -73,10 +73,11 @@ def audit_labels(
     >>> noisy, flipped = flip_labels(y, symmetric(0.2), random_state=0)
     >>> audit = audit_labels(X, noisy)
     >>> suspects = audit.suspects(n=50)
-    >>> flipped[suspects.rows].mean() > 0.9
+    >>> bool(flipped[suspects.rows].mean() > 0.9)
     True
     """
-    table, n_rows = as_frame(X), len(as_frame(X))
+    table = as_frame(X)
+    n_rows = len(table)
     given = list(np.asarray(y, dtype=object)) if not hasattr(y, "tolist") else y.tolist()
     if len(given) != n_rows:
         raise ValueError(f"X has {n_rows} rows but y has {len(given)}; pass one label a row.")
@@ -93,8 +94,8 @@ def audit_labels(
             f"Only {np.count_nonzero(labels.is_observed)} rows have a label that nobody checked; "
             f"at least {FEWEST_ROWS} are needed."
         )
-    vectorizer = make_vectorizer(table).fit(table)
-    features = to_features(vectorizer, table)
+    vectorizer = make_vectorizer(table)
+    features = as_features(vectorizer.fit_transform(table))
     if not features.shape[1]:
         raise ValueError(
             "No column says anything: all are empty, constant or different in every row; add "

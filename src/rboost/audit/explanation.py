@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rboost.audit.result import LabelAudit
 
 # Rows whose values are borrowed, rows named as neighbours, and columns that are tried at most.
-N_TYPICAL, N_NEIGHBOURS, MOST_COLUMNS = 8, 3, 60
+N_TYPICAL, N_NEIGHBOURS, MOST_COLUMNS = 5, 3, 60
 # Rows given to the model at a time; one probability can hardly be told from another beyond these.
 BLOCK_ROWS, SMALLEST = 20_000, 1e-6
 # Neighbours are looked for among at most this many rows of a class.
@@ -71,12 +71,19 @@ class Explainer:
             np.flatnonzero((current == k) & (wrong < 0.5)) for k in range(len(audit.classes))
         ]
         self._features_of = self._group_features()
+        self._known: dict[int, Explanation] = {}
 
     def explain(self, rows: Integers, verbose: bool = False) -> list[Explanation]:
-        """Explain all of these rows."""
+        """Explain all of these rows; those that were explained before are remembered."""
         rows = np.asarray(rows, dtype=np.intp)
         if len(rows) and not (rows.min() >= 0 and rows.max() < len(self.audit)):
             raise ValueError(f"row must be a position from 0 to {len(self.audit) - 1}.")
+        new = [row for row in dict.fromkeys(rows.tolist()) if row not in self._known]
+        if new:
+            self._known.update(zip(new, self._explain(np.array(new), verbose), strict=True))
+        return [self._known[row] for row in rows.tolist()]
+
+    def _explain(self, rows: Integers, verbose: bool) -> list[Explanation]:
         strengths = self._strengths(rows, verbose)
         suggested = self.audit.suggested[rows]
         given = self.audit.labels.given[rows]

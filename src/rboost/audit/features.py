@@ -73,11 +73,11 @@ def names_of_rows(table: Any) -> list[str]:
     return found
 
 
-def to_features(vectorizer: Any, table: Any) -> Floats:
-    """The numbers of a fitted vectorizer as one matrix; infinite values count as missing."""
-    features = vectorizer.transform(table).to_numpy(dtype=np.float32)
-    features[~np.isfinite(features)] = np.nan
-    return np.ascontiguousarray(features)
+def as_features(vectorized: Any) -> Floats:
+    """The numbers that a vectorizer gave as one matrix; infinite values count as missing."""
+    features = np.array(vectorized.to_numpy(dtype=np.float32), order="C")
+    np.nan_to_num(features, copy=False, nan=np.nan, posinf=np.nan, neginf=np.nan)
+    return features
 
 
 def column_of_feature(vectorizer: Any, table: Any) -> Integers:

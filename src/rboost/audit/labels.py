@@ -141,11 +141,15 @@ def _plain(values: Any) -> list[Any]:
         values = values.tolist()
     plain = []
     for value in values:
-        missing = value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
-        if not missing and not isinstance(value, (str, bool, int, float)):
+        if not is_missing(value) and not isinstance(value, (str, bool, int, float)):
             value = str(value)
-        plain.append(None if missing else value)
+        plain.append(None if is_missing(value) else value)
     return plain
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a label is None, NaN or pandas.NA."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
 
 
 def _sorted(values: list[Any]) -> list[Any]:

@@ -14,21 +14,27 @@ if TYPE_CHECKING:
     from rboost.audit.result import LabelAudit
 
 LONGEST_VALUE = 80
+# Reasons take time; beyond this many suspects, and rows without a label, the list goes on without.
+MOST_EXPLAINED = 500
 
 
 def list_suspects(audit: LabelAudit, suspects: Suspects, verbose: bool = False) -> Any:
     """The suspects, most suspicious first, then rows without a label and their suggestions."""
-    rows = np.concatenate([suspects.rows, audit.missing()])
-    found = audit.explain_all(rows, verbose)
+    missing = audit.missing()
+    rows = np.concatenate([suspects.rows, missing])
+    explained = np.concatenate([suspects.rows[:MOST_EXPLAINED], missing[:MOST_EXPLAINED]])
+    found = {one.row: one for one in audit.explain_all(explained, verbose)}
+    suggested = audit.suggested[rows]
     columns = {
         audit.id_name: audit.ids[rows].tolist(),
-        "given_label": [one.given for one in found],
-        "suggested_label": [one.suggested for one in found],
-        "probability_wrong": [round(one.probability_wrong, 4) for one in found],
-        "probability_suggested": [round(one.probability_suggested, 4) for one in found],
-        "against_given_label": [in_words(one) for one in found],
+        "given_label": audit.labels.names(audit.labels.given[rows]),
+        "suggested_label": audit.labels.names(suggested),
+        "probability_wrong": audit.issue_probability[rows].round(4),
+        "probability_suggested": audit.inference.posterior[rows, suggested].round(4),
+        "against_given_label": [in_words(found[row]) if row in found else "" for row in rows],
         "nearest_agreeing_rows": [
-            ", ".join(str(audit.ids[row]) for row in one.agreeing) for one in found
+            ", ".join(str(audit.ids[k]) for k in found[row].agreeing) if row in found else ""
+            for row in rows
         ],
     }
     return import_pandas().DataFrame(columns)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rboost.audit.audit import audit_labels
-from rboost.audit.labels import MISSING
+from rboost.audit.labels import is_missing
 from rboost.audit.result import LabelAudit
 from rboost.reading import check_column, label_column, read_table
 from rboost.spreadsheets import unguarded
@@ -60,28 +60,33 @@ class Inputs:
 def read_inputs(request: Request) -> Inputs:
     """Read the files of a request and fail with one sentence if they do not fit."""
     table = read_table(request.data, label=request.label)
-    y = label_column(table, request.label).tolist()
-    drop = [request.label, *request.drop]
+    names = list(table.columns)
+    for column in (request.id, *request.drop):
+        check_column(names, column, request.data)
     ids: list[Any] = list(range(1, len(table) + 1))
     if request.id is not None:
-        check_column(table, request.id)
         ids = _unique_ids(table[request.id], request.id)
-        drop.append(request.id)
-    for column in request.drop:
-        check_column(table, column)
-    X = table.drop(columns=list(dict.fromkeys(drop)))
+    left_out = {request.label, request.id, *request.drop}
+    X = table[[name for name in names if name not in left_out]]
     if not X.shape[1]:
-        raise ValueError(f"{request.data} has no column left besides the label; add features.")
-    checked, extra, extra_labels = _read_trusted(request, list(X.columns), ids)
-    return Inputs(X, y, checked, extra, extra_labels, ids, request.id or ROW, request.label)
+        raise ValueError(f"{request.data} has no column left besides the label; add some.")
+    y = label_column(table, request.label).tolist()
+    known = _read_trusted(request, list(X.columns), ids, set(y))
+    return Inputs(X, y, *known, ids, request.id or ROW, request.label)
 
 
-def run_audit(request: Request, verbose: int = 0, checked: dict[int, Any] | None = None) -> LabelAudit:
-    """Audit the file; ``checked`` adds labels of rows, by position, that a person has checked."""
+def run_audit(
+    request: Request, verbose: int = 0, checked: dict[int, Any] | None = None
+) -> LabelAudit:
+    """Audit the file.
+
+    ``checked`` are the labels, by position, of all rows of the table that a person has checked;
+    None means those of the file of trusted rows.
+    """
     inputs = read_inputs(request)
     y_checked = list(inputs.y_checked)
-    for position, label in (checked or {}).items():
-        y_checked[position] = label
+    if checked is not None:
+        y_checked = [checked.get(position) for position in range(len(y_checked))]
     return audit_labels(
         inputs.X, inputs.y, y_checked=y_checked, X_trusted=inputs.X_trusted,
         y_trusted=inputs.y_trusted, ids=inputs.ids, id_name=inputs.id_name,
@@ -102,11 +107,11 @@ def _unique_ids(column: Any, name: str) -> list[Any]:
             f"The id column {name!r} has {repeated.iloc[0]!r} in more than one row; name a column "
             "without repetitions."
         )
-    return column.tolist()
+    return list(column.tolist())
 
 
 def _read_trusted(
-    request: Request, columns: list[str], ids: list[Any]
+    request: Request, columns: list[str], ids: list[Any], classes: set[Any]
 ) -> tuple[list[Any], Any, list[Any] | None]:
     """Checked labels of the rows of the table, and further rows with their labels.
 
@@ -116,29 +121,21 @@ def _read_trusted(
     checked: list[Any] = [None] * len(ids)
     if request.trusted is None:
         return checked, None, None
-    id_name = request.id or ROW
     table = read_table(request.trusted)
-    label = CHECKED if CHECKED in table.columns else request.label
-    check_column(table, label)
-    labels = label_column(table, label)
-    has_id, has_rows = id_name in table.columns, set(columns) <= set(table.columns)
-    if not has_id and not has_rows:
-        absent = [column for column in columns if column not in table.columns]
-        raise ValueError(
-            f"{request.trusted} has neither the column {id_name!r} nor all columns of "
-            f"{request.data} ({absent[0]!r} is missing); add one or the other."
-        )
+    names = set(table.columns)
+    label, id_name = CHECKED if CHECKED in names else request.label, request.id or ROW
+    check_column(list(table.columns), label, request.trusted)
+    _check_trusted_columns(request, id_name, columns, names)
+    labels = _trusted_labels(table, label, classes, request)
     place = {str(name): position for position, name in enumerate(ids)}
-    further = []
-    names = table[id_name].tolist() if has_id else [None] * len(table)
-    for number, (name, value) in enumerate(zip(names, labels.tolist(), strict=True)):
-        if value is None or value != value or type(value).__name__ == "NAType":
-            continue
-        position = place.get(unguarded(str(name)), MISSING) if has_id else MISSING
-        if position != MISSING:
+    further: dict[int, Any] = {}
+    for number, value in labels.items():
+        name = str(table[id_name].iloc[number]) if id_name in names else ""
+        position = place.get(name, place.get(unguarded(name)))
+        if position is not None:
             checked[position] = value
-        elif has_rows:
-            further.append(number)
+        elif set(columns) <= names:
+            further[number] = value
         else:
             raise ValueError(
                 f"{request.trusted} names a row {name!r} that {request.data} does not have; "
@@ -146,4 +143,32 @@ def _read_trusted(
             )
     if not further:
         return checked, None, None
-    return checked, table.iloc[further][columns], labels.iloc[further].tolist()
+    return checked, table.iloc[list(further)][columns], list(further.values())
+
+
+def _check_trusted_columns(
+    request: Request, id_name: str, columns: list[str], names: set[str]
+) -> None:
+    absent = [column for column in columns if column not in names]
+    if id_name not in names and absent:
+        raise ValueError(
+            f"{request.trusted} has neither the column {id_name!r} nor all columns of "
+            f"{request.data} ({absent[0]!r} is missing); add one or the other."
+        )
+
+
+def _trusted_labels(table: Any, name: str, classes: set[Any], request: Request) -> dict[int, Any]:
+    """The labels of the rows that have one, by their number; text as in the table of the audit."""
+    by_text = {str(value): value for value in classes if not is_missing(value)}
+    found = {}
+    for number, value in enumerate(label_column(table, name).tolist()):
+        if is_missing(value):
+            continue
+        text = str(value) if str(value) in by_text else unguarded(str(value))
+        if text not in by_text:
+            raise ValueError(
+                f"{request.trusted} has the label {value!r}, which {request.label!r} of "
+                f"{request.data} never is; use the same labels in both."
+            )
+        found[number] = by_text[text]
+    return found

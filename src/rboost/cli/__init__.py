@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import os
+import signal
 import sys
+import warnings
 from collections.abc import Sequence
+from typing import Any
 
+from rboost.cli.audit import add_audit_command
 from rboost.cli.paper import add_paper_commands
+from rboost.cli.predict import add_predict_command
+from rboost.cli.review import add_review_command
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -15,13 +22,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="rboost", description="Classification when some labels are wrong."
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    add_paper_commands(commands)
+    for add in (add_audit_command, add_review_command, add_predict_command, add_paper_commands):
+        add(commands)
     options = parser.parse_args(arguments)
+    before = signal.signal(signal.SIGTERM, _interrupt)  # so that a killed run cleans up
     try:
-        return int(options.run(options))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", category=DeprecationWarning)
+            warnings.simplefilter("ignore", category=FutureWarning)
+            warnings.showwarning = _show_warning
+            return int(options.run(options))
+    except BrokenPipeError:  # the reader of a pipe has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except MemoryError:
+        return _failed("the table does not fit into memory; audit a sample of its rows")
     except (ValueError, ImportError, OSError) as error:
-        print(f"rboost: {error}", file=sys.stderr)
-        return 2
+        return _failed(str(error))
     except KeyboardInterrupt:
-        print("rboost: stopped; the same command goes on from here", file=sys.stderr)
+        print(f"rboost: {getattr(options, 'stopped', 'stopped')}", file=sys.stderr)
         return 130
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _failed(problem: str) -> int:
+    print(f"rboost: {' '.join(problem.split())}", file=sys.stderr)
+    return 2
+
+
+def _interrupt(*_: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def _show_warning(message: Any, *_: Any, **__: Any) -> None:
+    print(f"rboost: {' '.join(str(message).split())}", file=sys.stderr)

@@ -35,7 +35,7 @@ def add_paper_commands(commands: Any) -> None:
     runner.add_argument("--protocol", choices=PROTOCOLS, help=f"({FULL.protocol})")
     runner.add_argument("--seed", type=int, help=f"({FULL.seed})")
     runner.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes (all cores)")
-    runner.set_defaults(run=_run)
+    runner.set_defaults(run=_run, stopped="stopped; the same command goes on from here")
 
     reporter = actions.add_parser("report", help="write report.html and report.md")
     reporter.add_argument("--out", type=Path, default=Path("paper"), help="folder of the run")

@@ -1,0 +1,39 @@
+"""Predictions for the rows of a file, by the model of an audit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rboost.audit.features import import_pandas
+from rboost.audit.model_file import load_model
+from rboost.audit.request import ROW
+from rboost.reading import read_table
+
+
+def predict_file(model_path: Path, data: Path) -> Any:
+    """A frame with each row's id, predicted class, and probability of every true class."""
+    model, about = load_model(model_path)
+    table = read_table(data)
+    absent = [column for column in about["columns"] if column not in table.columns]
+    if absent:
+        raise ValueError(
+            f"{data} lacks the column {absent[0]!r} that {model_path} was fitted to"
+            + (f", and {len(absent) - 1} more" if len(absent) > 1 else "")
+            + "; pass a table with the columns of the audit."
+        )
+    try:
+        probability = model.predict_proba(table[about["columns"]])
+    except (ValueError, TypeError) as error:
+        problem = " ".join(str(error).split())
+        raise ValueError(f"{data} is no table like the audited one: {problem}") from error
+    classes = [str(name) for name in about["classes"]]
+    id_name = about["id"] if about["id"] in table.columns else ROW
+    ids = table[id_name] if id_name in table.columns else range(1, len(table) + 1)
+    label = about["label"]
+    columns = {
+        id_name: ids,
+        f"predicted {label}": [classes[k] for k in probability.argmax(axis=1)],
+        **{f"p({name})": probability[:, k].round(6) for k, name in enumerate(classes)},
+    }
+    return import_pandas().DataFrame(columns)

@@ -1,0 +1,62 @@
+"""``rboost audit``: find the labels of a file that are probably wrong."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+
+def add_audit_command(commands: Any) -> None:
+    """Add ``audit``."""
+    audit = commands.add_parser(
+        "audit",
+        help="find wrong labels in a table",
+        description="Estimate how noisy the labels of a table are and list those that are probably "
+        "wrong, with reasons. Writes suspects.csv, report.html, audit.json and model.skops.",
+    )
+    audit.add_argument("data", type=Path, help="CSV, TSV or Parquet, may be compressed")
+    audit.add_argument("--label", required=True, metavar="COLUMN", help="the column to audit")
+    audit.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (audit)")
+    audit.add_argument(
+        "--trusted", type=Path, metavar="FILE", help="rows whose labels a person has checked"
+    )
+    audit.add_argument("--id", metavar="COLUMN", help="what to call rows by (their number)")
+    audit.add_argument(
+        "--drop", nargs="+", default=[], metavar="COLUMN", help="columns to leave aside"
+    )
+    audit.add_argument(
+        "--budget", type=int, metavar="N", help="how many rows you can check (all likely wrong)"
+    )
+    audit.add_argument("--model", default="rboost", help="rboost, linear, forest or boosting")
+    audit.add_argument("--seed", type=int, default=0)
+    audit.add_argument("--quiet", action="store_true", help="no progress bars")
+    audit.set_defaults(run=_audit, stopped="stopped; nothing was written")
+
+
+def _audit(options: argparse.Namespace) -> int:
+    # Imported here, so that other commands do without the packages an audit needs.
+    from rboost.audit.folder import REPORT, SUSPECTS, audit_into
+    from rboost.audit.request import Request
+    from rboost.audit.terminal import describe
+
+    if options.budget is not None and options.budget < 1:
+        raise ValueError(f"--budget must be at least 1, not {options.budget}.")
+    if options.seed < 0:
+        raise ValueError(f"--seed must not be negative, but is {options.seed}.")
+    request = Request(
+        data=options.data,
+        label=options.label,
+        id=options.id,
+        drop=tuple(options.drop),
+        trusted=options.trusted,
+        model=options.model,
+        seed=options.seed,
+    )
+    folder = options.out or Path("audit")
+    audit, suspects = audit_into(folder, request, options.budget, verbose=not options.quiet)
+    print(describe(audit, suspects))
+    print(f"Suspects: {folder / SUSPECTS}")
+    print(f"Report:   {folder / REPORT}")
+    print(f"Check them in a browser with: rboost review {folder}")
+    return 0
