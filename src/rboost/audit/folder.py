@@ -1,7 +1,7 @@
 """An audit on disk: written whole, and read back only if its files belong together.
 
-``suspects.csv``, ``report.html`` and ``audit.json`` are for people and programs, ``model.skops`` for
-predictions, ``rows.npz`` for a review. ``audit.json`` comes last and has the digests of these two.
+``suspects.csv``, ``report.html`` and ``audit.json`` are for people and programs, ``model.skops`` is
+for predictions, ``rows.npz`` for a review. ``audit.json`` comes last, with digests of these two.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def read_audit(folder: Path) -> LabelAudit:
 
 
 def rerun(folder: Path, checked: dict[int, int], verbose: int = 0) -> LabelAudit:
-    """Audit the same file again; ``checked`` are all rows that a person checked, and their class."""
+    """Audit the same file again; ``checked`` has all rows that a person checked, and their class."""
     record = read_record(folder)
     request = Request.from_dict(record["request"])
     if _sources(request) != record["sources"]:

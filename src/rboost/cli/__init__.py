@@ -6,6 +6,7 @@ import argparse
 import os
 import signal
 import sys
+import threading
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -25,12 +26,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for add in (add_audit_command, add_review_command, add_predict_command, add_paper_commands):
         add(commands)
     options = parser.parse_args(arguments)
-    before = signal.signal(signal.SIGTERM, _interrupt)  # so that a killed run cleans up
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", category=DeprecationWarning)
             warnings.simplefilter("ignore", category=FutureWarning)
             warnings.showwarning = _show_warning
+            _clean_up_when_killed()
             return int(options.run(options))
     except BrokenPipeError:  # the reader of a pipe has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -42,8 +43,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(f"rboost: {getattr(options, 'stopped', 'stopped')}", file=sys.stderr)
         return 130
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _failed(problem: str) -> int:
@@ -51,8 +50,12 @@ def _failed(problem: str) -> int:
     return 2
 
 
-def _interrupt(*_: Any) -> None:
-    raise KeyboardInterrupt
+def _clean_up_when_killed() -> None:
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, interrupt)
 
 
 def _show_warning(message: Any, *_: Any, **__: Any) -> None:

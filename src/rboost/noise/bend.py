@@ -45,3 +45,6 @@ class Bend:
         if self.strength == 0:
             return bent
         return self.center + self.spread * float(np.arcsinh(self.strength * bent)) / self.strength
+
+
+STRAIGHT = Bend()

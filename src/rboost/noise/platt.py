@@ -30,7 +30,7 @@ from sklearn.utils import gen_batches
 
 from rboost import core
 from rboost._typing import Floats
-from rboost.noise.bend import BENDS, MANY_ROWS, Bend
+from rboost.noise.bend import BENDS, MANY_ROWS, STRAIGHT, Bend
 from rboost.noise.matrix import check_noise_matrix, rates_of, with_rates
 from rboost.noise.sigmoid import Counts, bin_edges, fit_lines, sorted_sample
 from rboost.noise.structures import STRUCTURES, Grid, explore
@@ -55,7 +55,7 @@ class NoiseAwarePlatt:
     slopes: Floats
     offsets: Floats
     weights: Floats
-    bend: Bend = Bend()
+    bend: Bend = STRAIGHT
 
     @property
     def noise_matrix(self) -> Floats:
@@ -237,7 +237,7 @@ def fit_noise_aware_platt(
     known = None
     if noise_matrix is not None:
         known = rates_of(check_noise_matrix(noise_matrix, n_classes=2))[np.newaxis]
-    candidates = [_fit_bent(counts, Bend(), center, spread, known)]
+    candidates = [_fit_bent(counts, STRAIGHT, center, spread, known)]
     if counts.observed.sum() + counts.trusted.sum() >= MANY_ROWS:
         candidates += [
             _fit_bent(counts, Bend(strength, center, spread), center, spread, known)
