@@ -1,5 +1,5 @@
 # Two commands do everything on a machine that has python3 (3.11 or newer) and make:
-#   make demo    fit on a table with wrong labels, compare with AdaBoost, draw one figure
+#   make demo    audit a table with planted label errors, count how many are found, write a report
 #   make test    lint, types, import rules and tests
 PYTHON ?= python3
 BIN := .venv/bin
@@ -9,7 +9,7 @@ READY := .venv/.ready
 .PHONY: demo test lint types tests format clean
 
 demo: $(RUN)
-	$(BIN)/python examples/wrong_labels.py
+	$(BIN)/python examples/find_planted_errors.py
 
 test: lint types tests
 
@@ -55,7 +55,7 @@ $(RUN): pyproject.toml CMakeLists.txt $(wildcard src/native/*)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "rboost needs Python 3.11 or newer; name one with: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --editable ".[plots]"
+	$(BIN)/python -m pip install --quiet --editable ".[audit]"
 	touch $@
 
 $(READY): $(RUN)

@@ -101,7 +101,7 @@ def read_audit(folder: Path) -> LabelAudit:
 
 
 def rerun(folder: Path, checked: dict[int, int], verbose: int = 0) -> LabelAudit:
-    """Audit the same file again; ``checked`` has all rows that a person checked, and their class."""
+    """Audit the same file again; ``checked`` has all rows that a person checked."""
     record = read_record(folder)
     request = Request.from_dict(record["request"])
     if _sources(request) != record["sources"]:
