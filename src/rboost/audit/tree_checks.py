@@ -28,7 +28,7 @@ def check_trees(model: Any) -> None:
 def _trees(part: Any, n_columns: int) -> Iterator[tuple[Any, int]]:
     """Every tree in a model, with the number of columns of the rows that it will be given.
 
-    Forests do not let their trees check the rows again, so the outermost number counts there.
+    Forests do not let their trees check the rows again, so the smaller number counts there.
     """
     if isinstance(part, Tree) or hasattr(part, "predict_binned"):
         yield part, n_columns
@@ -43,8 +43,9 @@ def _trees(part: Any, n_columns: int) -> Iterator[tuple[Any, int]]:
         own = vars(part) if hasattr(part, "__dict__") else {}
         inner = list(own.values())
         if isinstance(part, BaseEstimator):
+            own_columns = int(own.get("n_features_in_", 0))
             is_tree_of_forest = "tree_" in own and n_columns
-            n_columns = n_columns if is_tree_of_forest else int(own.get("n_features_in_", 0))
+            n_columns = min(n_columns, own_columns) if is_tree_of_forest else own_columns
     else:
         inner = []
     for value in inner:
