@@ -49,7 +49,7 @@ def audit_labels(
         Names of the rows; by default they are counted from 1.
     id_name, label_name : str
         What to call names and labels.
-    model : {"rboost", "linear", "forest", "boosting"} or classifier, default="rboost"
+    model : {"rboost", "linear", "forest"} or classifier, default="rboost"
         What scores the rows. Any classifier of two classes will do.
     random_state : int, default=0
         Seed; the same seed gives the same result.

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
+from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -34,7 +34,6 @@ MODELS: dict[str, Callable[[int], Any]] = {
     "rboost": lambda seed: RBoostClassifier(random_state=seed),
     "linear": _linear,
     "forest": lambda seed: ExtraTreesClassifier(300, min_samples_leaf=5, random_state=seed),
-    "boosting": lambda seed: HistGradientBoostingClassifier(random_state=seed),
 }
 
 

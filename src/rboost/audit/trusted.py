@@ -7,6 +7,7 @@ its types added here, and ``tests/audit/test_model_file.py`` says which.
 from __future__ import annotations
 
 TRUSTED_TYPES: tuple[str, ...] = (
+    "rboost.audit.scorers.ClassByClass",
     "rboost.boosting.classifier.RBoostClassifier",
     "rboost.boosting.decisions.Decision",
     "rboost.boosting.decisions.VoteCalibration",
@@ -18,6 +19,7 @@ TRUSTED_TYPES: tuple[str, ...] = (
     "rboost.linear.kernel.RandomKernelClassifier",
     "rboost.linear.logistic.RobustLogisticRegression",
     "rboost.meta.NoiseCalibratedClassifier",
+    "rboost.noise.bend.Bend",
     "rboost.noise.platt.NoiseAwarePlatt",
     "rboost.trees.histogram.HistogramTreeClassifier",
     "numpy.dtype",

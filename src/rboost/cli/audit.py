@@ -28,7 +28,7 @@ def add_audit_command(commands: Any) -> None:
     audit.add_argument(
         "--budget", type=int, metavar="N", help="how many rows you can check (all likely wrong)"
     )
-    audit.add_argument("--model", default="rboost", help="rboost, linear, forest or boosting")
+    audit.add_argument("--model", default="rboost", help="rboost, linear or forest (rboost)")
     audit.add_argument("--seed", type=int, default=0)
     audit.add_argument("--quiet", action="store_true", help="no progress bars")
     audit.set_defaults(run=_audit, stopped="stopped; nothing was written")
