@@ -32,7 +32,11 @@ def as_frame(X: Any) -> Any:
         frame = pandas.DataFrame(values, columns=[f"x{k}" for k in range(values.shape[1])])
     if not len(frame):
         raise ValueError("X has no rows; pass at least ten.")
-    return frame.rename(columns=str)
+    frame = frame.rename(columns=str)
+    repeated = frame.columns[frame.columns.duplicated()]
+    if len(repeated):
+        raise ValueError(f"X has two columns called {repeated[0]!r}; rename one of them.")
+    return frame
 
 
 def import_pandas() -> Any:

@@ -71,6 +71,7 @@ class ClassByClass(ClassifierMixin, BaseEstimator):
         observed = np.flatnonzero(labels.is_observed)
         checked = np.flatnonzero(labels.is_checked)
         others = np.flatnonzero(labels.current == MISSING)
+        given = features if len(observed) == len(features) else features[observed]
         self.scorers_, columns = [], []
         for positive in positives:
             scorer = clone(self.scorer)
@@ -82,7 +83,7 @@ class ClassByClass(ClassifierMixin, BaseEstimator):
                     "flip_counts": labels.flip_counts_of(positive),
                 }
             y = (labels.given[observed] == positive).astype(np.intp)
-            self.scorers_.append(scorer.fit(features[observed], y, **known))
+            self.scorers_.append(scorer.fit(given, y, **known))
             column = np.zeros(len(labels))
             column[np.concatenate([observed, checked])] = scorer.held_out_scores_
             if len(others):
