@@ -9,11 +9,10 @@ import numpy as np
 from rboost.audit.explanation import Explanation
 from rboost.audit.features import import_pandas
 from rboost.audit.suspects import Suspects
+from rboost.audit.wording import shortened
 
 if TYPE_CHECKING:
     from rboost.audit.result import LabelAudit
-
-LONGEST_VALUE = 80
 
 
 def list_suspects(audit: LabelAudit, suspects: Suspects, verbose: bool = False) -> Any:
@@ -37,14 +36,6 @@ def list_suspects(audit: LabelAudit, suspects: Suspects, verbose: bool = False) 
 def in_words(explanation: Explanation) -> str:
     """The reasons in one line."""
     return "; ".join(
-        f"{reason.column} = {shortened(reason.value)} (usually {reason.typical})"
+        f"{reason.column} = {shortened(reason.value)} (usually {shortened(reason.typical)})"
         for reason in explanation.reasons
     )
-
-
-def shortened(value: Any, longest: int = LONGEST_VALUE) -> str:
-    """A value as text of bounded length."""
-    if isinstance(value, (float, np.floating)):
-        return "missing" if np.isnan(value) else f"{value:.6g}"
-    text = str(value)
-    return text if len(text) <= longest else f"{text[:longest]}… ({len(text)} characters)"
