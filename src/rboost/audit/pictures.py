@@ -71,7 +71,7 @@ def _draw(plot: Callable[[Any], Any], width: float, height: float, alt: str) -> 
         raise ImportError(
             "The report needs matplotlib, which is not installed; run: pip install 'rboost[plots]'"
         ) from error
-    fixed = {"svg.fonttype": "none", "svg.hashsalt": "rboost", "svg.id": None}
+    fixed: Any = {"svg.fonttype": "none", "svg.hashsalt": "rboost"}
     buffer = io.BytesIO()
     with style.context("default"), matplotlib.rc_context(fixed), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
