@@ -1,4 +1,4 @@
-"""The report in a real browser; without Chromium these tests fail, as the page would be untested."""
+"""The report in a real browser. Without Chromium these tests fail; they are never skipped."""
 
 import pytest
 from selenium.webdriver.common.by import By

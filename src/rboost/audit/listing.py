@@ -14,6 +14,8 @@ from rboost.audit.wording import shortened
 if TYPE_CHECKING:
     from rboost.audit.result import LabelAudit
 
+LONGEST_VALUE = 80
+
 
 def list_suspects(audit: LabelAudit, suspects: Suspects, verbose: bool = False) -> Any:
     """The suspects, most suspicious first, then rows without a label and their suggestions."""
@@ -36,6 +38,7 @@ def list_suspects(audit: LabelAudit, suspects: Suspects, verbose: bool = False) 
 def in_words(explanation: Explanation) -> str:
     """The reasons in one line."""
     return "; ".join(
-        f"{reason.column} = {shortened(reason.value)} (usually {shortened(reason.typical)})"
+        f"{reason.column} = {shortened(reason.value, LONGEST_VALUE)} "
+        f"(usually {shortened(reason.typical, LONGEST_VALUE)})"
         for reason in explanation.reasons
     )
