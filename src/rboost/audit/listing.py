@@ -9,6 +9,7 @@ import numpy as np
 from rboost.audit.explanation import Explanation
 from rboost.audit.features import import_pandas
 from rboost.audit.suspects import Suspects
+from rboost.audit.wording import shortened
 
 if TYPE_CHECKING:
     from rboost.audit.result import LabelAudit
@@ -43,14 +44,7 @@ def list_suspects(audit: LabelAudit, suspects: Suspects, verbose: bool = False) 
 def in_words(explanation: Explanation) -> str:
     """The reasons in one line."""
     return "; ".join(
-        f"{reason.column} = {shortened(reason.value)} (usually {reason.typical})"
+        f"{reason.column} = {shortened(reason.value, LONGEST_VALUE)} "
+        f"(usually {shortened(reason.typical, LONGEST_VALUE)})"
         for reason in explanation.reasons
     )
-
-
-def shortened(value: Any, longest: int = LONGEST_VALUE) -> str:
-    """A value as text of bounded length."""
-    if isinstance(value, (float, np.floating)):
-        return "missing" if np.isnan(value) else f"{value:.6g}"
-    text = str(value)
-    return text if len(text) <= longest else f"{text[:longest]}… ({len(text)} characters)"

@@ -1,0 +1,97 @@
+"""Values and numbers as text that is short, and harmless wherever it is shown."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Any
+
+import numpy as np
+
+LONGEST_VALUE = 80
+
+# Characters that turn the direction of what follows, or end a line, without being seen.
+_UNSEEN = frozenset(
+    "\u061c\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"
+)
+_FIRST_STRONG, _END = "\u2068", "\u2069"
+
+
+def shortened(value: Any, longest: int = LONGEST_VALUE) -> str:
+    """A value as text of bounded length."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return "missing"
+    if isinstance(value, (float, np.floating)):
+        return "missing" if np.isnan(value) else f"{value:.6g}"
+    text = str(value)
+    return text if len(text) <= longest else f"{text[:longest]}… ({len(text)} characters)"
+
+
+def visible(text: str) -> str:
+    r"""Text in which control characters are spelt out, so that none of them does anything.
+
+    Line breaks and tabs stay.
+
+    >>> print(visible("\x1b[31mred"))
+    \x1b[31mred
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        character if character in "\n\t" or not _is_unseen(character) else _spelt_out(character)
+        for character in text
+    )
+
+
+def one_line(value: Any, longest: int = LONGEST_VALUE) -> str:
+    """A value as a single line of bounded length without control characters."""
+    return " ".join(visible(shortened(value, longest)).split())
+
+
+def quoted(name: Any, longest: int = 40) -> str:
+    """A name inside a sentence; one that is written from right to left stays where it is."""
+    text = one_line(name, longest)
+    if any(unicodedata.bidirectional(character) in ("R", "AL", "AN") for character in text):
+        text = f"{_FIRST_STRONG}{text}{_END}"
+    return f"“{text}”"
+
+
+def percent(share: float) -> str:
+    """A share in percent, with a decimal where it is close to 0 or 1.
+
+    >>> percent(0.1821), percent(0.042), percent(0.9998)
+    ('18 %', '4.2 %', '>99.9 %')
+    """
+    if np.isnan(share):
+        return "unknown"
+    if 0 < share < 0.0005:
+        return "<0.1 %"
+    if 0.9995 < share < 1:
+        return ">99.9 %"
+    if share in (0, 1) or 0.0995 <= share <= 0.99:
+        return f"{100 * share:.0f} %"
+    return f"{100 * share:.1f} %"
+
+
+def count(number: float) -> str:
+    r"""A number of rows; one that is expected rather than counted keeps a decimal while small.
+
+    >>> count(12345), count(3.25), count(99.7)
+    ('12\u202f345', '3.2', '100')
+    """
+    if float(number).is_integer() or number >= 9.95:
+        return f"{number:,.0f}".replace(",", "\u202f")
+    return f"{number:.1f}"
+
+
+def counted(number: int, one: str, several: str | None = None) -> str:
+    """A number with its noun: 1 row, 2 rows."""
+    return f"{count(number)} {one if number == 1 else several or one + 's'}"
+
+
+def _is_unseen(character: str) -> bool:
+    return character in _UNSEEN or unicodedata.category(character) in ("Cc", "Cs")
+
+
+def _spelt_out(character: str) -> str:
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
