@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from rboost.audit import findings
 from rboost.audit.pictures import draw_pictures
+from rboost.audit.plots import NoiseMatrixDisplay
+from rboost.audit.projection_plot import ProjectionDisplay
 from rboost.audit.quality import ASSUMPTIONS
 from rboost.audit.report_rows import suspects_shown, unlabelled_shown
 from rboost.audit.summary import AuditSummary, summarize
@@ -52,6 +54,8 @@ def render_report(audit: LabelAudit, suspects: Suspects, title: str = "Label aud
         flips=summary.flips,
         most_flips=MOST_FLIPS,
         most_flips_listed=MOST_FLIPS_LISTED,
+        most_numbered=NoiseMatrixDisplay.MOST_NUMBERED,
+        most_named=ProjectionDisplay.MOST_NAMED,
         uncertain=findings.of_uncertainty(summary),
         pictures=draw_pictures(audit, suspects, summary),
         id_name=one_line(audit.id_name, 40),
