@@ -1,4 +1,4 @@
-"""Audit a real table in which every fifth label was flipped on purpose: are the flips found?
+"""Audit a real table in which every fifth label was flipped on purpose, and count what is found.
 
 The table is scikit-learn's breast cancer set: 569 tumours, 30 measurements each.
 """

@@ -83,6 +83,8 @@ def audit_labels(
         raise ValueError(f"X has {n_rows} rows but y has {len(given)}; pass one label a row.")
     checked = [None] * n_rows if y_checked is None else list(y_checked)
     names = list(range(1, n_rows + 1)) if ids is None else list(ids)
+    if len(names) != n_rows:
+        raise ValueError(f"X has {n_rows} rows but ids has {len(names)}; pass one name a row.")
     if X_trusted is not None or y_trusted is not None:
         extra, extra_labels = _trusted_rows(table, X_trusted, y_trusted)
         table = import_pandas().concat([table, extra], ignore_index=True)

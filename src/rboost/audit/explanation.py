@@ -139,12 +139,11 @@ class Explainer:
         strengths = np.zeros((len(rows), audit.table.shape[1]))
         given, suggested = audit.labels.given[rows], audit.suggested[rows]
         doubted = np.flatnonzero(given != MISSING)
-        random = np.random.RandomState(0)
         per_block = max(1, BLOCK_ROWS // (N_TYPICAL * max(1, len(self._features_of))))
         blocks = list(gen_batches(len(doubted), per_block)) if len(doubted) else []
         for block in track(blocks, len(blocks), "Explaining", enabled=verbose and len(blocks) > 1):
             chosen = doubted[block]
-            typical = np.stack([self._borrowed(int(given[i]), random) for i in chosen])
+            typical = np.stack([self._borrowed(int(rows[i]), int(given[i])) for i in chosen])
             base = self._log_odds(audit.features[rows[chosen]], given[chosen], suggested[chosen])
             changed = self._changed(audit.features[rows[chosen]], typical)
             n_rows, n_columns = len(chosen), len(self._features_of)
@@ -156,12 +155,12 @@ class Explainer:
             strengths[np.ix_(chosen, [k for k, _ in self._features_of])] = fall
         return strengths
 
-    def _borrowed(self, given: int, random: np.random.RandomState) -> Floats:
-        """Features of a few rows that carry this label, probably rightly."""
+    def _borrowed(self, row: int, given: int) -> Floats:
+        """Features of a few rows that carry this label, probably rightly; always the same few."""
         members = self._members[given]
         if not len(members):
             members = np.flatnonzero(self.audit.labels.current == given)
-        return self.audit.features[random.choice(members, N_TYPICAL)]
+        return self.audit.features[np.random.RandomState(row).choice(members, N_TYPICAL)]
 
     def _changed(self, features: Floats, typical: Floats) -> Floats:
         """Each row with each column in turn taken from each of its typical rows."""

@@ -31,11 +31,11 @@ def as_frame(X: Any) -> Any:
             )
         frame = pandas.DataFrame(values, columns=[f"x{k}" for k in range(values.shape[1])])
     if not len(frame):
-        raise ValueError("X has no rows; pass at least ten.")
+        raise ValueError("X has no rows; pass at least 20.")
     frame = frame.rename(columns=str)
-    repeated = frame.columns[frame.columns.duplicated()]
-    if len(repeated):
-        raise ValueError(f"X has two columns called {repeated[0]!r}; rename one of them.")
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise ValueError(f"X has more than one column {twice!r}; give each another name.")
     return frame
 
 
@@ -79,7 +79,8 @@ def names_of_rows(table: Any) -> list[str]:
 
 def as_features(vectorized: Any) -> Floats:
     """The numbers that a vectorizer gave as one matrix; infinite values count as missing."""
-    features = np.array(vectorized.to_numpy(dtype=np.float32), order="C")
+    with np.errstate(over="ignore"):  # what is no float32 becomes infinite
+        features = np.array(vectorized.to_numpy(dtype=np.float32), order="C")
     np.nan_to_num(features, copy=False, nan=np.nan, posinf=np.nan, neginf=np.nan)
     return features
 
@@ -96,7 +97,8 @@ def column_of_feature(vectorizer: Any, table: Any) -> Integers:
 
 def standardized(features: Floats) -> Floats:
     """Columns of mean 0 and variance 1, in which missing values are 0 and nothing is far away."""
-    filled = SimpleImputer(keep_empty_features=True).fit_transform(features)
+    # The square of a large float32 is no float32.
+    filled = SimpleImputer(keep_empty_features=True).fit_transform(features.astype(np.float64))
     filled -= filled.mean(axis=0)
     deviation = filled.std(axis=0)
     filled /= np.where(deviation > 0, deviation, 1)

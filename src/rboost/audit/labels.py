@@ -107,9 +107,9 @@ def encode_labels(y: Any, y_checked: Any = None, name: str = "label") -> Labels:
             stacklevel=3,
         )
     place = {value: k for k, value in enumerate(frequent)}
-    classes = np.array(frequent)
-    if classes.dtype.kind not in "biufU":
-        classes = np.array(frequent, dtype=object)
+    classes = np.array(frequent, dtype=object)
+    if len({isinstance(value, str) for value in frequent}) == 1:  # "1" beside 1 stays another class
+        classes = np.array(frequent)
     return Labels(
         classes,
         np.array([place.get(value, MISSING) for value in given], dtype=np.intp),
@@ -141,6 +141,8 @@ def _plain(values: Any) -> list[Any]:
         values = values.tolist()
     plain = []
     for value in values:
+        if isinstance(value, np.generic):  # 1 is the same label, whatever holds it
+            value = value.item()
         if not is_missing(value) and not isinstance(value, (str, bool, int, float)):
             value = str(value)
         plain.append(None if is_missing(value) else value)

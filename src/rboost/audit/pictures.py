@@ -53,7 +53,10 @@ def draw_pictures(
         ),
         "gain": _draw(gain.plot, 5.2, 3.6, findings.of_gain(summary)),
         "projection": _draw(
-            projection.plot, 5.2, 4.6, findings.of_projection(summary, projection.projection)
+            projection.plot,
+            5.2,
+            4.6 if n_classes <= 4 else 5.4,
+            findings.of_projection(summary, projection.projection),
         ),
     }
 
@@ -77,6 +80,6 @@ def _draw(plot: Callable[[Any], Any], width: float, height: float, alt: str) -> 
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         figure = Figure((width, height), layout="constrained")
         plot(figure.subplots())
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+        figure.savefig(buffer, format="svg", dpi=200, metadata={"Date": None, "Creator": None})
     encoded = base64.b64encode(buffer.getvalue()).decode("ascii")
     return Picture(f"data:image/svg+xml;base64,{encoded}", alt, width)

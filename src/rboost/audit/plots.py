@@ -58,27 +58,33 @@ class NoiseMatrixDisplay:
         self.ax_, self.figure_ = axes_for(ax)
         n_classes = len(self.classes)
         flips = np.ma.array(self.noise_matrix, mask=np.eye(n_classes, dtype=bool))
-        largest = max(0.3, float(flips.max()))
+        is_numbered = n_classes <= self.MOST_NUMBERED
+        largest = max(0.3 if is_numbered else 0.02, float(flips.max()))
         drawn = self.ax_.pcolormesh(
             flips, cmap="Oranges", vmin=0, vmax=largest, edgecolors="white", linewidth=1
         )
         self.ax_.set_facecolor("#dfe7ee")
-        if n_classes <= self.MOST_NUMBERED:
+        if is_numbered:
             self._write_numbers(drawn)
         else:
             self.figure_.colorbar(drawn, ax=self.ax_, label="share of the true class")
-        places, names = np.arange(n_classes) + 0.5, [name_of(name) for name in self.classes]
-        self.ax_.set_xticks(places, names, parse_math=False)
-        if n_classes * max(map(len, names)) > 36:  # side by side they would overlap
-            slanted = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}
-            for text in self.ax_.get_xticklabels():
-                text.set(**slanted)
-        self.ax_.set_yticks(places, names, parse_math=False)
+        self._write_names()
         self.ax_.set(xlabel="label given", ylabel="true class")
         self.ax_.set_ylim(n_classes, 0)
         self.ax_.tick_params(length=0)
         self.ax_.spines[:].set_visible(False)
         return self
+
+    def _write_names(self) -> None:
+        n_classes, names = len(self.classes), [name_of(name) for name in self.classes]
+        places, size = np.arange(n_classes) + 0.5, 10 if n_classes <= 20 else 7
+        self.ax_.set_yticks(places, names, parse_math=False, fontsize=size)
+        self.ax_.set_xticks(places, names, parse_math=False, fontsize=size)
+        if n_classes * max(map(len, names)) > 36:  # side by side they would overlap
+            slanted = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}
+            turned = {"rotation": 90}
+            for text in self.ax_.get_xticklabels():
+                text.set(**(slanted if n_classes <= self.MOST_NUMBERED else turned))
 
     def _write_numbers(self, drawn: Any) -> None:
         is_small = len(self.classes) > 4

@@ -57,6 +57,7 @@ class ProjectionDisplay:
         self.ax_, self.figure_ = axes_for(ax)
         projection = self.projection
         size = 26 if len(projection.rows) < 400 else 12
+        is_crowded = len(projection.rows) > 1000  # then dots take less room than their description
         handles, names = [], []
         for k, name in enumerate(self.classes):
             own = projection.label == k
@@ -64,13 +65,19 @@ class ProjectionDisplay:
             drawn = self.ax_.scatter(
                 *projection.points[own].T, s=sizes, color=COLORS[k % len(COLORS)],
                 marker=MARKERS[k % len(MARKERS)], alpha=0.75, linewidths=0,
+                rasterized=is_crowded,
             )  # fmt: skip
             if k < self.MOST_NAMED:
                 handles.append(drawn)
                 names.append(name_of(name))
         suspects = projection.points[projection.is_suspect]
         rings = self.ax_.scatter(
-            *suspects.T, s=6 * size, facecolors="none", edgecolors=INK, linewidths=0.9
+            *suspects.T,
+            s=6 * size,
+            facecolors="none",
+            edgecolors=INK,
+            linewidths=0.9,
+            rasterized=is_crowded,
         )
         self._add_legend([*handles, rings], [*names, counted(len(suspects), "suspect")])
         self.ax_.set_xticks([])

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from rboost.audit import findings
 from rboost.audit.pictures import draw_pictures
+from rboost.audit.plots import NoiseMatrixDisplay
+from rboost.audit.projection_plot import ProjectionDisplay
 from rboost.audit.quality import ASSUMPTIONS
 from rboost.audit.report_rows import suspects_shown, unlabelled_shown
 from rboost.audit.summary import AuditSummary, summarize
@@ -18,8 +20,14 @@ from rboost.audit.wording import count, counted, one_line, percent
 if TYPE_CHECKING:
     from rboost.audit.result import LabelAudit
 
-# Rates of wrong labels that the summary names one by one, and that the table of them lists.
-MOST_FLIPS, MOST_FLIPS_LISTED = 5, 20
+# Rates of wrong labels that the summary names one by one and that the table of them lists, and
+# classes that pictures have numbers or names for.
+LIMITS = {
+    "most_flips": 5,
+    "most_flips_listed": 20,
+    "most_numbered": NoiseMatrixDisplay.MOST_NUMBERED,
+    "most_named": ProjectionDisplay.MOST_NAMED,
+}
 
 
 def render_report(audit: LabelAudit, suspects: Suspects, title: str = "Label audit") -> str:
@@ -50,8 +58,7 @@ def render_report(audit: LabelAudit, suspects: Suspects, title: str = "Label aud
         summary=summary,
         sentences=_sentences(summary),
         flips=summary.flips,
-        most_flips=MOST_FLIPS,
-        most_flips_listed=MOST_FLIPS_LISTED,
+        **LIMITS,
         uncertain=findings.of_uncertainty(summary),
         pictures=draw_pictures(audit, suspects, summary),
         id_name=one_line(audit.id_name, 40),

@@ -47,7 +47,7 @@ def find_segments(table: Any, issue_probability: Floats, most: int = 10) -> tupl
             inside, outside = wrong[members], wrong[~members]
             error = np.sqrt(inside.var() / n_rows + outside.var() / len(outside))
             difference = float(inside.mean() - outside.mean())
-            if difference > STANDARD_ERRORS * error:
+            if difference > STANDARD_ERRORS * error + 1e-9:  # means of equal numbers differ a bit
                 segment = Segment(
                     str(column), values, n_rows, float(inside.sum()), float(outside.mean())
                 )
@@ -64,7 +64,9 @@ def _parts(column: Any) -> list[tuple[str, NDArray[np.bool_]]]:
     parts = [("missing", missing)] if missing.any() else []
     if is_numeric_dtype(column) and not is_bool_dtype(column) and column.nunique() > MOST_RANGES:
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        edges = np.unique(np.nanquantile(values, np.linspace(0, 1, MOST_RANGES + 1)))
+        # Edges are values of the column: between infinite ones nothing can be interpolated.
+        shares = np.linspace(0, 1, MOST_RANGES + 1)
+        edges = np.unique(np.nanquantile(values, shares, method="lower"))
         for k, (low, high) in enumerate(pairwise(edges)):
             is_last = k == len(edges) - 2
             members = (values >= low) & ((values <= high) if is_last else (values < high))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 WIDTH = 100
 MOST_ROWS, MOST_FLIPS = 10, 6
 # How wide the columns may get: name of the row, label given, label suggested.
-WIDEST = (18, 16, 16)
+WIDEST = (18, 16, 18)
 _CUT = "…"
 _ISOLATES = {0x2068: None, 0x2069: None}
 

@@ -30,6 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", category=DeprecationWarning)
             warnings.simplefilter("ignore", category=FutureWarning)
+            warnings.simplefilter("always", category=UserWarning)
             warnings.showwarning = _show_warning
             _clean_up_when_killed()
             return int(options.run(options))

@@ -6,6 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+# Beside the files of the audit.
+ANSWERS, CHECKED = "review.sqlite", "checked.csv"
+
 
 def add_review_command(commands: Any) -> None:
     """Add ``review``."""
@@ -18,8 +21,22 @@ def add_review_command(commands: Any) -> None:
     review.add_argument("folder", type=Path, help="folder of an audit")
     review.add_argument("--port", type=int, default=0, help="(any free one)")
     review.add_argument("--open", action="store_true", help="open the page in a browser")
-    review.set_defaults(run=_review)
+    review.set_defaults(run=_review, stopped="stopped; every answer is saved")
 
 
 def _review(options: argparse.Namespace) -> int:
-    raise NotImplementedError
+    from rboost.audit.folder import read_audit, rerun
+    from rboost.review.server import serve
+    from rboost.review.session import Review, fingerprint
+    from rboost.review.store import AnswerStore
+
+    folder: Path = options.folder
+    if not 0 <= options.port < 65536:
+        raise ValueError(f"--port must be between 0 and 65535, not {options.port}.")
+    audit = read_audit(folder)
+    store = AnswerStore(folder / ANSWERS, fingerprint(audit))
+    review = Review(
+        audit, store, rerun=lambda checked: rerun(folder, checked), checked_csv=folder / CHECKED
+    )
+    serve(review, port=options.port, open_browser=options.open)
+    return 0
