@@ -145,7 +145,7 @@ def test_further_trusted_rows_count_too(data, tmp_path):
         (lambda t: t[["key", "churn"]], "no column left besides the label"),
         (lambda t: t[["key", "empty", "churn"]], "No column says anything"),
         (lambda t: t.rename(columns={"churn": "Churned"}), "did you mean 'Churned'"),
-        (lambda t: t.iloc[:15], "at least 20 are needed"),
+        (lambda t: t.groupby("churn").head(8), "at least 20 are needed"),
         (lambda t: t.iloc[:0], "no rows"),
         (lambda t: t.assign(key="same"), "in more than one row"),
     ],

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
-from rboost.audit.features import as_features, as_frame, import_pandas, make_vectorizer
+from rboost.audit.features import as_features, as_frame, cut_texts, import_pandas, make_vectorizer
 from rboost.audit.inference import infer
 from rboost.audit.labels import encode_labels
 from rboost.audit.result import LabelAudit
-from rboost.audit.scorers import ClassByClass, make_scorer
+from rboost.audit.scorers import ClassByClass, TableModel, make_scorer
 
 FEWEST_ROWS = 20
 
@@ -97,7 +96,7 @@ def audit_labels(
             f"at least {FEWEST_ROWS} are needed."
         )
     vectorizer = make_vectorizer(table)
-    features = as_features(vectorizer.fit_transform(table))
+    features = as_features(vectorizer.fit_transform(cut_texts(table)))
     if not features.shape[1]:
         raise ValueError(
             "No column says anything: all are empty, constant or different in every row; add "
@@ -107,10 +106,9 @@ def audit_labels(
     classifier.fit_rows(features, labels)
     scores = classifier.held_out_scores_
     del classifier.held_out_scores_  # of training rows, which a model that is saved has no use for
-    pipeline = Pipeline([("vectorizer", vectorizer), ("classifier", classifier)])
     return LabelAudit(
         table, labels, np.array(names, dtype=object), id_name, features, scores,
-        infer(scores, labels), pipeline,
+        infer(scores, labels), TableModel(vectorizer, classifier),
     )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import gen_batches
+from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats, Integers
 from rboost.audit.features import column_of_feature
@@ -121,7 +122,7 @@ class Explainer:
     def _group_features(self) -> list[tuple[int, Integers]]:
         """Columns that were used, each with its features; of very many, those that tell most."""
         audit = self.audit
-        column = column_of_feature(audit.model[0], audit.table)
+        column = column_of_feature(audit.model.vectorizer, audit.table)
         used = np.unique(column)
         if len(used) > MOST_COLUMNS:
             means = np.stack(
@@ -173,7 +174,8 @@ class Explainer:
 
     def _log_odds(self, features: Floats, given: Integers, suggested: Integers) -> Floats:
         """log p(suggested) − log p(given) of the model."""
-        probability = np.maximum(self.audit.model[-1].predict_proba(features), SMALLEST)
+        with threadpool_limits(1, "blas"):  # many small products, for which threads only wait
+            probability = np.maximum(self.audit.model.classifier.predict_proba(features), SMALLEST)
         each = np.arange(len(probability))
         return np.log(probability[each, suggested]) - np.log(probability[each, given])
 

@@ -13,6 +13,8 @@ from rboost._typing import Floats, Integers
 TEXT_COMPONENTS = 8
 # So many different words, one a row, are no categories.
 MANY_NAMES = 40
+# What stands farther behind in a text is not read.
+LONGEST_TEXT = 2000
 
 
 def as_frame(X: Any) -> Any:
@@ -75,6 +77,15 @@ def names_of_rows(table: Any) -> list[str]:
         if len(words) > MANY_NAMES and words.is_unique and not words.str.contains(" ").any():
             found.append(str(column))
     return found
+
+
+def cut_texts(table: Any) -> Any:
+    """The frame with only the beginning of very long texts, which costs little and saves much."""
+    long = {}
+    for column in table.select_dtypes(include=["object", "string"]).columns:
+        if (table[column].astype(str).str.len() > LONGEST_TEXT).any():
+            long[column] = table[column].str.slice(0, LONGEST_TEXT)
+    return table.assign(**long) if long else table
 
 
 def as_features(vectorized: Any) -> Floats:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rboost.audit.features import as_features, import_pandas
+from rboost.audit.features import import_pandas
 from rboost.audit.inference import infer
 from rboost.audit.labels import Labels
 from rboost.audit.listing import list_suspects
@@ -96,7 +96,7 @@ def read_audit(folder: Path) -> LabelAudit:
     labels = Labels(np.array(record["classes"]), given, checked, request.label)
     return LabelAudit(
         table.rename(columns=str), labels, np.array(ids, dtype=object), inputs.id_name,
-        as_features(model[0].transform(table)), scores, infer(scores, labels), model,
+        model.features(table), scores, infer(scores, labels), model,
     )  # fmt: skip
 
 

@@ -91,7 +91,7 @@ def run_audit(
         inputs.X, inputs.y, y_checked=y_checked, X_trusted=inputs.X_trusted,
         y_trusted=inputs.y_trusted, ids=inputs.ids, id_name=inputs.id_name,
         label_name=inputs.label_name, model=request.model, random_state=request.seed,
-        n_jobs=-1, verbose=verbose,
+        verbose=verbose,
     )  # fmt: skip
 
 

@@ -40,7 +40,7 @@ class LabelAudit:
         What models say of each row that were not fitted to it.
     inference : Inference
         The noise and the true class of each row, as inferred from scores and labels.
-    model : Pipeline
+    model : TableModel
         Fitted to the table; ``predict_proba`` takes frames with the same columns and gives
         probabilities of the true classes.
     """

@@ -20,6 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import has_fit_parameter
 
 from rboost._typing import Floats
+from rboost.audit.features import as_features, cut_texts
 from rboost.audit.labels import MISSING, Labels
 from rboost.boosting import RBoostClassifier
 from rboost.meta import NoiseCalibratedClassifier
@@ -102,3 +103,28 @@ class ClassByClass(ClassifierMixin, BaseEstimator):
     def predict(self, features: Any) -> NDArray[Any]:
         """The most probable true class."""
         return self.classes_[self.predict_proba(features).argmax(axis=1)]
+
+
+class TableModel(ClassifierMixin, BaseEstimator):
+    """A fitted vectorizer and a fitted classifier: from frames to probabilities of classes."""
+
+    def __init__(self, vectorizer: Any, classifier: ClassByClass) -> None:
+        self.vectorizer = vectorizer
+        self.classifier = classifier
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The class labels, sorted."""
+        return self.classifier.classes_
+
+    def features(self, table: Any) -> Floats:
+        """The frame in numbers."""
+        return as_features(self.vectorizer.transform(cut_texts(table)))
+
+    def predict_proba(self, table: Any) -> Floats:
+        """Probability of each true class, shape (n_rows, n_classes)."""
+        return self.classifier.predict_proba(self.features(table))
+
+    def predict(self, table: Any) -> NDArray[Any]:
+        """The most probable true class of each row."""
+        return self.classifier.predict(self.features(table))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 TRUSTED_TYPES: tuple[str, ...] = (
     "rboost.audit.scorers.ClassByClass",
+    "rboost.audit.scorers.TableModel",
     "rboost.boosting.classifier.RBoostClassifier",
     "rboost.boosting.decisions.Decision",
     "rboost.boosting.decisions.VoteCalibration",
@@ -36,6 +37,7 @@ TRUSTED_TYPES: tuple[str, ...] = (
     "skrub._datetime_encoder.DatetimeEncoder",
     "skrub._drop_uninformative.DropUninformative",
     "skrub._duration_to_float.DurationToFloat",
+    "skrub._select_cols.Drop",
     "skrub._string_encoder.StringEncoder",
     "skrub._table_vectorizer.PassThrough",
     "skrub._table_vectorizer.ShortReprDict",
