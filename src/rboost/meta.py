@@ -49,6 +49,8 @@ class NoiseCalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         Seed of the folds.
     n_jobs : int, default=None
         Processes over folds.
+    verbose : int, default=0
+        Whether to show a progress bar on standard error.
 
     Attributes
     ----------
@@ -102,12 +104,14 @@ class NoiseCalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         noise_matrix: Any = "estimate",
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.estimator = estimator
         self.cv = cv
         self.noise_matrix = noise_matrix
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(
         self,
@@ -163,6 +167,7 @@ class NoiseCalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
             outputs = out_of_fold_outputs(
                 self.estimator, X, labels, cv=self.cv, sample_weight=weight,
                 random_state=check_random_state(self.random_state), n_jobs=self.n_jobs,
+                verbose=bool(self.verbose),
             )  # fmt: skip
             self._prevalence = float(np.average(labels, weights=weight))
             scores = platt_scores(self.estimator, outputs, self._prevalence)

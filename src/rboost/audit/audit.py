@@ -102,7 +102,7 @@ def audit_labels(
             "No column says anything: all are empty, constant or different in every row; add "
             "columns that describe the rows."
         )
-    classifier = ClassByClass(make_scorer(model, random_state, n_jobs, verbose))
+    classifier = ClassByClass(make_scorer(model, labels, random_state, n_jobs, verbose))
     classifier.fit_rows(features, labels)
     scores = classifier.held_out_scores_
     del classifier.held_out_scores_  # of training rows, which a model that is saved has no use for

@@ -7,12 +7,14 @@ import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from rboost._typing import Floats
@@ -471,11 +473,10 @@ class RBoostClassifier(AdditiveClassifier):
         is_probability = self._votes == "probability"
         return learners.scores(X, self._ensemble.steps, is_probability, n_threads)
 
+    @available_if(attrgetter("out_of_bag"))
     def score_rows(self, X: Any) -> Floats:
         """Scores on the scale of ``held_out_scores_``, before the noise is taken into account."""
         check_is_fitted(self)
-        if not hasattr(self, "_vote_calibration"):
-            raise AttributeError("Only models with out_of_bag=True have such scores.")
         return self._vote_calibration.log_odds(self._scores(self._check_X(X)))
 
     def _n_learners(self) -> int:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import has_fit_parameter
 from rboost._typing import Floats, Integers
 from rboost._validation import check_classifier
 from rboost.noise.platt import smoothed_log_odds
+from rboost.progress import track
 
 
 def check_scorer(estimator: Any, sample_weight: Any) -> None:
@@ -50,7 +51,12 @@ def folds(cv: Any, classes: Integers, random_state: Any) -> Any:
 
 
 def model_outputs(model: Any, X: Any) -> Floats:
-    """p(class 1) of a model fitted on classes 0 and 1, or else its decision function."""
+    """p(class 1) of a model fitted on classes 0 and 1, or else its decision function.
+
+    A model that takes noise into account itself has ``score_rows``, its scores before it does so.
+    """
+    if hasattr(model, "score_rows"):
+        return np.asarray(model.score_rows(X), dtype=np.float64)
     if hasattr(model, "predict_proba"):
         return np.asarray(model.predict_proba(X), dtype=np.float64)[:, 1]
     return np.asarray(model.decision_function(X), dtype=np.float64)
@@ -58,7 +64,7 @@ def model_outputs(model: Any, X: Any) -> Floats:
 
 def platt_scores(estimator: Any, outputs: Floats, prevalence: float) -> Floats:
     """Outputs as scores that a sigmoid may be linear in: log-odds of probabilities."""
-    if hasattr(estimator, "predict_proba"):
+    if hasattr(estimator, "predict_proba") and not hasattr(estimator, "score_rows"):
         return smoothed_log_odds(outputs, prevalence)
     return outputs
 
@@ -72,6 +78,7 @@ def out_of_fold_outputs(
     sample_weight: Floats | None = None,
     random_state: Any = None,
     n_jobs: int | None = None,
+    verbose: bool = False,
 ) -> Floats:
     """Outputs for every row of a copy of the estimator that was fitted to the other folds.
 
@@ -88,9 +95,11 @@ def out_of_fold_outputs(
         model = clone(estimator).fit(_safe_indexing(X, train), classes[train], **weighted)
         return model_outputs(model, _safe_indexing(X, test))
 
-    found = Parallel(n_jobs=n_jobs)(delayed(outputs_of)(train, test) for train, test in splits)
+    found = Parallel(n_jobs=n_jobs, return_as="generator")(
+        delayed(outputs_of)(train, test) for train, test in splits
+    )
     outputs = np.empty(len(classes))
-    outputs[tested] = np.concatenate(found)
+    outputs[tested] = np.concatenate(list(track(found, len(splits), "Folds", enabled=verbose)))
     if not np.isfinite(outputs).all():
         raise ValueError(
             f"{type(estimator).__name__} gave scores that are not finite; scale the features, or "
