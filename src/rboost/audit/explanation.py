@@ -140,7 +140,7 @@ class Explainer:
         given, suggested = audit.labels.given[rows], audit.suggested[rows]
         doubted = np.flatnonzero(given != MISSING)
         per_block = max(1, BLOCK_ROWS // (N_TYPICAL * max(1, len(self._features_of))))
-        blocks = list(gen_batches(len(doubted), per_block))
+        blocks = list(gen_batches(len(doubted), per_block)) if len(doubted) else []
         for block in track(blocks, len(blocks), "Explaining", enabled=verbose and len(blocks) > 1):
             chosen = doubted[block]
             typical = np.stack([self._borrowed(int(rows[i]), int(given[i])) for i in chosen])
