@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import has_fit_parameter
 
 from rboost._typing import Floats
-from rboost.audit.labels import MISSING, Labels
+from rboost.audit.labels import MISSING, Labels, encode_labels
 from rboost.boosting import RBoostClassifier
 from rboost.meta import NoiseCalibratedClassifier
 
@@ -63,6 +63,10 @@ class ClassByClass(ClassifierMixin, BaseEstimator):
 
     def __init__(self, scorer: Any) -> None:
         self.scorer = scorer
+
+    def fit(self, features: Floats, y: Any) -> Self:
+        """Fit to labels of which nobody checked any; a step of a pipeline has to have this."""
+        return self.fit_rows(features, encode_labels(y))
 
     def fit_rows(self, features: Floats, labels: Labels) -> Self:
         """Fit to given labels and to checked ones, which are trusted; score all rows."""
