@@ -20,6 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import has_fit_parameter
 
 from rboost._typing import Floats
+from rboost.audit.features import as_features
 from rboost.audit.labels import MISSING, Labels, encode_labels
 from rboost.boosting import RBoostClassifier
 from rboost.meta import NoiseCalibratedClassifier
@@ -98,6 +99,8 @@ class ClassByClass(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, features: Any) -> Floats:
         """Probability of each true class, shape (n_rows, n_classes)."""
+        if hasattr(features, "to_numpy"):  # what the vectorizer of a pipeline gives
+            features = as_features(features)
         positive = np.column_stack([s.predict_proba(features)[:, 1] for s in self.scorers_])
         if len(self.classes_) == 2:
             return np.column_stack([1 - positive, positive])
