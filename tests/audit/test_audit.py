@@ -120,6 +120,8 @@ def test_checked_rows_are_right_and_never_flagged():
     assert not set(audit.suspects(threshold=0.0).rows) & set(np.flatnonzero(is_checked))
     np.testing.assert_array_equal(audit.suggested[is_checked], checked[is_checked])
     assert np.all(audit.issue_probability[~is_checked] > 0)
+    for rows in (is_checked, ~is_checked):  # scores lie where their rows do
+        assert np.corrcoef(audit.scores[rows, 0], X[rows, 0])[0, 1] > 0.95
     np.testing.assert_array_equal(audit.labels.given, y)
     again = quick(X, y, y_checked=np.where(is_checked, checked, np.nan))
     np.testing.assert_array_equal(again.issue_probability, audit.issue_probability)

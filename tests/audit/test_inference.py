@@ -9,6 +9,7 @@ from scipy.special import expit, logit
 
 from rboost.audit.inference import infer
 from rboost.audit.labels import MISSING, Labels
+from rboost.noise.platt import fit_noise_aware_platt
 
 NOISE_3 = np.array([[0.75, 0.2, 0.05], [0.05, 0.9, 0.05], [0.1, 0.1, 0.8]])
 
@@ -198,6 +199,31 @@ def test_checked_rows_that_had_another_label_count_as_flips(n_classes):
     after = infer(scores, labels.with_checked(checked))
     assert np.abs(after.noise_matrix - noise).max() < np.abs(before.noise_matrix - noise).max()
     assert np.abs(after.noise_matrix - noise).max() < 0.08
+
+
+def test_checked_flips_say_which_class_a_class_is_flipped_to():
+    """Observed labels say 0 becomes 1 four times as often as 2; many checks say the contrary."""
+    scores, labels, true = several_classes(2000, NOISE_3)
+    before = infer(scores, labels).noise_matrix
+    assert before[0, 1] > 2 * before[0, 2]
+    given, checked = labels.given.copy(), np.full(2000, MISSING)
+    rows = np.flatnonzero(true == 0)[:400]
+    given[rows], checked[rows] = np.where(np.arange(400) < 300, 0, 2), 0
+    after = infer(scores, replace(labels, given=given, checked=checked)).noise_matrix
+    assert after[0, 2] > after[0, 1]
+
+
+def test_checked_rows_are_trusted_and_need_no_label_before():
+    scores, labels, true = two_classes(1000, (0.3, 0.1), slope=1.0)
+    is_checked = np.arange(1000) < 400
+    given = np.where(is_checked, MISSING, labels.given)
+    checked = np.where(is_checked, true, MISSING)
+    found = infer(scores, replace(labels, given=given, checked=checked))
+    expected = fit_noise_aware_platt(
+        scores[:, 0], np.where(is_checked, true, labels.given), trusted=is_checked
+    )
+    assert_allclose(found.noise_matrix, expected.noise_matrix, atol=1e-9)
+    assert_allclose(found.probability[:, 1], expected(scores[:, 0]), atol=1e-9)
 
 
 def test_nothing_that_is_given_is_changed():
