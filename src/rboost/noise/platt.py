@@ -161,8 +161,9 @@ def _floats(scores: ArrayLike) -> Floats:
 
 def _blockwise(of_block: Callable[[slice], Floats], n_rows: int) -> Floats:
     """Put together what is computed for blocks of rows, so that memory does not grow with them."""
-    blocks = [of_block(block) for block in gen_batches(n_rows, BLOCK_ROWS)]
-    return np.concatenate(blocks) if blocks else np.zeros(0)
+    if not n_rows:
+        return np.zeros(0)
+    return np.concatenate([of_block(block) for block in gen_batches(n_rows, BLOCK_ROWS)])
 
 
 # Unanimity of a few hundred votes is not certainty: it is read as if this share more votes had been
@@ -255,7 +256,7 @@ def _fit_bent(
         bent = bend(center + spread * counts.scores)
         mass = counts.observed.sum(axis=0) + counts.trusted.sum(axis=0)
         center = float(np.average(bent, weights=mass))
-        spread = math.sqrt(np.average((bent - center) ** 2, weights=mass))
+        spread = math.sqrt(np.average((bent - center) ** 2, weights=mass)) or 1.0  # constant scores
         counts = replace(counts, scores=(bent - center) / spread)
     if known_rates is None:
         grid = explore(STRUCTURES, counts)

@@ -1,0 +1,199 @@
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rboost.audit.labels import FEWEST_ROWS, MISSING, Labels, encode_labels, is_missing
+
+ROWS = st.lists(
+    st.tuples(st.integers(-1, 3), st.integers(-1, 3)), min_size=1, max_size=60
+)  # (given, checked)
+
+
+def labels_of(rows, n_classes=4):
+    table = np.array(rows, dtype=np.intp)
+    return Labels(np.arange(n_classes), table[:, 0], table[:, 1])
+
+
+def decoded(labels):
+    return [None if k == MISSING else labels.classes[k] for k in labels.given]
+
+
+@pytest.mark.parametrize(
+    ("values", "classes"),
+    [
+        (["no", "yes"], ["no", "yes"]),
+        ([1, 0], [0, 1]),
+        ([True, False], [False, True]),
+        ([0.5, -1.5], [-1.5, 0.5]),
+        ([3, "a"], [3, "a"]),
+        ([1, "1"], {1, "1"}),
+        ([None, "b", "a"], ["a", "b"]),
+        ([np.nan, 2.0, 1.0], [1.0, 2.0]),
+        ([pd.NA, 2, 1], [1, 2]),
+        ([pd.NaT, np.nan, None, "x", "y"], ["x", "y"]),
+        ([10, 9, 2], [2, 9, 10]),
+    ],
+    ids=str,
+)
+def test_classes_are_sorted_and_every_label_keeps_its_value(values, classes):
+    y = values * 10
+    labels = encode_labels(y)
+    if isinstance(classes, set):
+        assert set(labels.classes) == classes
+    else:
+        assert labels.classes.tolist() == classes
+    expected = [None if pd.isna(value) else value for value in y]
+    assert decoded(labels) == expected
+    assert all(type(a) is type(b) for a, b in zip(decoded_plain(labels), expected, strict=True))
+    assert not labels.is_checked.any()
+    assert len(labels) == len(y)
+
+
+def decoded_plain(labels):
+    classes = labels.classes.tolist()
+    return [None if k == MISSING else classes[k] for k in labels.given]
+
+
+@pytest.mark.parametrize(
+    "hold",
+    [
+        list, tuple, np.array, pd.Series, pd.array, lambda y: np.array(y, dtype=object),
+        lambda y: list(np.array(y)), lambda y: pd.Series(y, index=np.arange(len(y))[::-1]),
+        lambda y: pd.Series(y).astype("category"),
+    ],
+    ids=["list", "tuple", "array", "Series", "extension", "objects", "scalars", "index", "words"],
+)  # fmt: skip
+@pytest.mark.parametrize("values", [[0, 1, 1], ["a", "b", "b"], [True, False, False], [0.5, 1, 1]])
+def test_it_does_not_matter_what_holds_the_labels(hold, values):
+    y = values * 6
+    labels = encode_labels(hold(y), hold(y))
+    expected = encode_labels(y)
+    assert labels.classes.tolist() == expected.classes.tolist()
+    np.testing.assert_array_equal(labels.given, expected.given)
+    np.testing.assert_array_equal(labels.checked, expected.given)
+
+
+def test_labels_checked_by_numpy_and_given_by_python_are_the_same_classes():
+    labels = encode_labels([0, 1] * 10, list(np.array([1, 1] * 10)))
+    assert labels.classes.tolist() == [0, 1]
+    nullable = pd.Series([1, None] * 10, dtype="Int64")
+    assert encode_labels([0, 1] * 10, nullable).classes.tolist() == [0, 1]
+    with_nan = encode_labels(np.array([0, 1] * 10), np.array([1.0, np.nan] * 10))
+    np.testing.assert_array_equal(with_nan.checked, [1, MISSING] * 10)
+
+
+def test_other_objects_are_labels_by_their_text():
+    labels = encode_labels([pd.Timestamp("2020-01-01"), pd.Timestamp("2021-01-01")] * 5)
+    assert [name[:10] for name in labels.classes] == ["2020-01-01", "2021-01-01"]
+
+
+def test_rare_classes_are_warned_of_and_become_missing():
+    y = ["a"] * 20 + ["b"] * FEWEST_ROWS + ["c"] * (FEWEST_ROWS - 1)
+    with pytest.warns(UserWarning, match="'c' of 'kind' has fewer than 5 rows") as caught:
+        labels = encode_labels(y, name="kind")
+    assert len(caught) == 1
+    assert labels.classes.tolist() == ["a", "b"]
+    np.testing.assert_array_equal(labels.given == MISSING, np.array(y) == "c")
+
+
+def test_checked_labels_count_for_how_frequent_a_class_is():
+    y = ["a"] * 20 + ["b"] * 20
+    checked = [None] * 35 + ["c"] * 5
+    assert encode_labels(y, checked).classes.tolist() == ["a", "b", "c"]
+    with pytest.warns(UserWarning, match="'c'"):
+        labels = encode_labels(y, [*checked[:-1], None])
+    assert not labels.is_checked.any()
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([None, np.nan] * 10, "is empty in every row"),
+        ([], "is empty in every row"),
+        (["a"] * 20, "'a' in every row"),
+        (["a", None] * 20, "'a' in every row"),
+        (["a"] * 20 + ["b"] * 2, "only 'a' has at least 5 rows"),
+        (["a", "b"], "only none has at least 5 rows"),
+        (range(100), "has 100 different values in 100 rows, like an id"),
+        ([k // 2 for k in range(200)], "has 100 different values"),
+        ([k % 51 for k in range(2000)], "has 51 different values"),
+        ([k % 5 for k in range(24)], "has 5 different values in 24 rows"),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_what_is_no_label_is_refused_with_one_sentence(y, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        encode_labels(y)
+    assert "\n" not in str(caught.value)
+
+
+def test_fifty_classes_are_classes_and_so_are_two_of_a_few_rows():
+    assert len(encode_labels([k % 50 for k in range(2000)]).classes) == 50
+    assert len(encode_labels([0, 1] * 5).classes) == 2
+
+
+def test_checked_labels_have_one_entry_a_row():
+    with pytest.raises(ValueError, match="y_checked has 3 entries but y has 20"):
+        encode_labels([0, 1] * 10, [None] * 3)
+
+
+@pytest.mark.parametrize("value", [None, np.nan, float("nan"), pd.NA, pd.NaT, np.datetime64("NaT")])
+def test_some_values_mean_that_there_is_none(value):
+    assert is_missing(value)
+
+
+@pytest.mark.parametrize("value", ["", 0, False, "nan", "None", 0.0, np.inf])
+def test_other_values_are_labels(value):
+    assert not is_missing(value)
+
+
+@given(ROWS)
+def test_flips_are_counted_one_by_one(rows):
+    expected = np.zeros((4, 4))
+    for before, after in rows:
+        if before >= 0 and after >= 0:
+            expected[after, before] += 1
+    np.testing.assert_array_equal(labels_of(rows).flip_counts, expected)
+
+
+@given(ROWS, st.integers(0, 3))
+def test_flips_of_one_class_against_the_others_are_counted_one_by_one(rows, positive):
+    expected = np.zeros((2, 2))
+    for before, after in rows:
+        if before >= 0 and after >= 0:
+            expected[int(after == positive), int(before == positive)] += 1
+    np.testing.assert_array_equal(labels_of(rows).flip_counts_of(positive), expected)
+
+
+@given(ROWS)
+def test_a_checked_label_goes_before_a_given_one(rows):
+    labels = labels_of(rows)
+    current = [after if after != MISSING else before for before, after in rows]
+    np.testing.assert_array_equal(labels.current, current)
+    np.testing.assert_array_equal(labels.is_checked, [after != MISSING for _, after in rows])
+    np.testing.assert_array_equal(
+        labels.is_observed, [before != MISSING and after == MISSING for before, after in rows]
+    )
+
+
+@given(ROWS)
+def test_other_checks_change_nothing_but_the_checks(rows):
+    before = labels_of(rows)
+    kept = before.checked.copy()
+    after = before.with_checked(before.given)
+    np.testing.assert_array_equal(after.checked, before.given)
+    np.testing.assert_array_equal(after.given, before.given)
+    np.testing.assert_array_equal(before.checked, kept)
+
+
+@given(st.lists(st.sampled_from(["x", "y", "z", None]), min_size=30, max_size=60))
+def test_names_undo_the_encoding(y):
+    y = ["x", "y", "z"] * 5 + y
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        labels = encode_labels(y)
+    assert labels.names(labels.given) == ["" if value is None else value for value in y]
