@@ -19,7 +19,7 @@ HOSTILE = (
     "<script>document.body.dataset.hacked='yes'</script>",
     "\"'><svg onload=document.body.dataset.hacked='yes'>",
     "\u202eright to left\u2066 \u05e9\u05dc\u05d5\u05dd",
-    "=HYPERLINK(\"http://127.0.0.1:1/\")",
+    '=HYPERLINK("http://127.0.0.1:1/")',
     "half a character \ud800",
     "line\nbreak\tand\0nul",
 )
@@ -72,11 +72,11 @@ def rerun(checked, pause=0.0):
     return make_audit(given, without=(7, 8))
 
 
-def serve_small(folder):
-    from rboost.review import open_review, serve
-
-    serve(open_review(two_classes(), Path(folder), lambda checked: rerun(checked, pause=0.5)))
-
+AUDITS = {"two": two_classes, "three": three_classes}
 
 if __name__ == "__main__":
-    serve_small(sys.argv[1])
+    from rboost.review import open_review, serve
+
+    folder, which, port = sys.argv[1:]
+    review = open_review(AUDITS[which](), Path(folder), lambda checked: rerun(checked, pause=0.5))
+    serve(review, port=int(port))

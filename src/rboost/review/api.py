@@ -13,6 +13,7 @@ from rboost.review.rows import (
     describe_neighbours,
     describe_opinion,
     describe_row,
+    describe_suggestion,
     name_of,
     reveals_nothing,
 )
@@ -126,8 +127,9 @@ class ReviewApi:
             raise ValueError("answer must be keep, change or unsure.")
         label = _whole_or_none(content, "label")
         expects = _whole_or_none(content, "expects")
+        before = self.review.state.live
         saved = self.review.answer(_key(content), row, answer, label, expects)
-        opinion = describe_opinion(self.review.state.live, self.review.explain(saved.row))
+        opinion = describe_suggestion(before, row)
         return {"saved": self._answer(saved), "opinion": opinion}
 
     def undo(self, content: Json) -> Json:

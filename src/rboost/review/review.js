@@ -44,15 +44,19 @@ async function need(question) {
   }
 }
 
-async function next() {
+async function load(path, query) {
   setBusy(true);
-  show((await need(() => ask("/api/next", { order: at("order").value, ...opinion() }))).row);
+  try {
+    show((await need(() => ask(path, { ...query, ...opinion() }))).row);
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    say(error.message, true);
+    setBusy(false);
+  }
 }
 
-async function open(position) {
-  setBusy(true);
-  show((await need(() => ask(`/api/rows/${position}`, opinion()))).row);
-}
+const next = () => load("/api/next", { order: at("order").value });
+const open = (position) => load(`/api/rows/${position}`, {});
 
 function show(found) {
   row = found;

@@ -9,8 +9,8 @@ import numpy as np
 from rboost.audit import Explanation, LabelAudit
 from rboost.audit.labels import MISSING
 
-# Longest text of a cell, and of a cell of a row that is only there for comparison.
-LONGEST, LONGEST_BESIDE = 2000, 200
+# Longest text of a cell, and of the cells and the name of a row that is there for comparison.
+LONGEST, LONGEST_BESIDE, LONGEST_NAME_BESIDE = 2000, 200, 40
 
 Json = dict[str, Any]
 
@@ -40,9 +40,9 @@ def is_missing(value: Any) -> bool:
     return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
 
 
-def name_of(audit: LabelAudit, row: int) -> str:
+def name_of(audit: LabelAudit, row: int, longest: int = LONGEST_BESIDE) -> str:
     """What a row is called."""
-    found = cell(audit.ids[row], LONGEST_BESIDE)
+    found = cell(audit.ids[row], longest)
     return "" if found is None else found["text"] + ("…" if "length" in found else "")
 
 
@@ -73,7 +73,7 @@ def describe_neighbours(live: LabelAudit, explanation: Explanation) -> list[Json
     return [
         {
             "row": row,
-            "id": name_of(live, row),
+            "id": name_of(live, row, LONGEST_NAME_BESIDE),
             "label": position(live.labels.current[row]),
             "is_checked": bool(live.labels.is_checked[row]),
             "distance": round(distance, 3),
@@ -92,25 +92,29 @@ def reveals_nothing(audit: LabelAudit, row: int) -> bool:
     return len(audit.classes) == 2 and audit.labels.given[row] != MISSING
 
 
-def describe_opinion(live: LabelAudit, explanation: Explanation) -> Json:
-    """What the model thinks, with the probabilities that follow from all answers so far."""
-    row, given = explanation.row, live.labels.given[explanation.row]
-    posterior = live.inference.posterior[row]
-    likeliest = posterior.copy()
+def describe_suggestion(live: LabelAudit, row: int) -> Json:
+    """How likely the label is to be wrong, after all answers so far, and what it would be then."""
+    given, posterior = live.labels.given[row], live.inference.posterior[row]
+    others = posterior.copy()
     if given != MISSING:
-        likeliest[given] = -1.0
-    suggested = int(likeliest.argmax())
+        others[given] = -1.0
+    suggested = int(others.argmax())
     return {
         "suggested": suggested,
         "probability_suggested": float(posterior[suggested]),
         "probability_wrong": None if given == MISSING else float(1 - posterior[given]),
-        "reasons": [
-            {
-                "column": reason.column,
-                "value": cell(reason.value, LONGEST_BESIDE),
-                "typical": reason.typical[:LONGEST_BESIDE],
-                "strength": round(reason.strength, 3),
-            }
-            for reason in explanation.reasons
-        ],
     }
+
+
+def describe_opinion(live: LabelAudit, explanation: Explanation) -> Json:
+    """What the model thinks, and why."""
+    reasons = [
+        {
+            "column": reason.column,
+            "value": cell(reason.value, LONGEST_BESIDE),
+            "typical": reason.typical[:LONGEST_BESIDE],
+            "strength": round(reason.strength, 3),
+        }
+        for reason in explanation.reasons
+    ]
+    return {**describe_suggestion(live, explanation.row), "reasons": reasons}

@@ -18,6 +18,7 @@ import numpy as np
 
 from rboost._typing import Integers
 from rboost.audit import Explanation, LabelAudit
+from rboost.audit.explanation import Explainer
 from rboost.audit.labels import MISSING
 from rboost.review.background import Job, Latest
 from rboost.review.estimate import Changes, Estimate, compare, estimate
@@ -83,7 +84,7 @@ class Review:
         with self._explaining:
             audit, last = self.state.fitted, self._last_explained
             if last is None or last[0] is not audit or last[1].row != row:
-                last = self._last_explained = (audit, audit.explain(row))
+                last = self._last_explained = (audit, _explain(audit, row))
             return last[1]
 
     def answer(
@@ -188,3 +189,11 @@ def _state(fitted: LabelAudit, log: Log) -> State:
     live = fitted.with_checked(_checked(fitted, log))
     rankings = {order: rank(live, order) for order in ORDERS}
     return State(fitted, live, log.version, estimate(live), rankings)
+
+
+def _explain(audit: LabelAudit, row: int) -> Explanation:
+    if audit.labels.given[row] != MISSING:
+        return audit.explain(row)
+    # A row without a label is not explained alone, but beside one that has a label.
+    beside = int(np.argmax(audit.labels.given != MISSING))
+    return Explainer(audit).explain(np.array([row, beside]))[0]

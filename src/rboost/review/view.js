@@ -1,5 +1,7 @@
 // What is seen. Everything from the table goes through textContent and is never markup.
 
+const FEW_NAMES = 20;
+
 export const at = (id) => document.getElementById(id);
 
 export function make(tag, text, ...classes) {
@@ -92,18 +94,21 @@ export function showOpinion(about, row, isShown) {
   if (row.given !== null) {
     line.append("The label is wrong with probability ", make("strong", percent(opinion.probability_wrong)), ". ");
   }
-  line.append(row.given === null ? "Suggested: " : "If it is wrong, the likeliest is ");
-  line.append(own(labelName(about, opinion.suggested)), ` (${percent(opinion.probability_suggested)}).`);
+  line.append(row.given === null ? "Suggested: " : "It would then be ");
+  line.append(make("strong", labelName(about, opinion.suggested)));
+  const isSaid = about.classes.length === 2 && row.given !== null;
+  line.append(isSaid ? "." : ` (${percent(opinion.probability_suggested)}).`);
+  line.lastElementChild.dir = "auto";
   at("opinion-text").append(line);
   if (!opinion.reasons.length) return;
   const reasons = make("ul");
   for (const reason of opinion.reasons) {
     const item = make("li");
     item.append(own(reason.column), " = ", fill(make("bdi"), reason.value));
-    item.append(" (rows with this label: ", own(reason.typical), ")");
+    item.append(" (usually ", own(reason.typical), ")");
     reasons.append(item);
   }
-  at("opinion-text").append(make("p", "What speaks against the label:"), reasons);
+  at("opinion-text").append(make("p", "What speaks against the label, and what rows with this label usually have:"), reasons);
 }
 
 export function answerInWords(about, answer) {
@@ -186,8 +191,8 @@ function showRefit({ state, error, changes }) {
     ["No longer suspects", changes.former_suspects, changes.n_former_suspects]];
   for (const [title, names, total] of sets) {
     const line = make("p");
-    names.forEach((name, k) => line.append(k ? ", " : "", own(name)));
-    if (total > names.length) line.append(` and ${total - names.length} more`);
+    names.slice(0, FEW_NAMES).forEach((name, k) => line.append(k ? ", " : "", own(name)));
+    if (total > FEW_NAMES) line.append(` and ${total - FEW_NAMES} more`);
     parts.push(make("h3", `${title}: ${total}`), line);
   }
   at("changes").replaceChildren(...parts);
