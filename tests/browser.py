@@ -35,6 +35,8 @@ def open_browser(width: int = 1280, height: int = 900) -> Iterator[webdriver.Chr
         options.add_argument(f"--user-data-dir={profile}")
         driver = webdriver.Chrome(options, Service("/usr/bin/chromedriver"))
         try:
+            driver.get("about:blank")
+            driver.get_log("performance")  # of the page that the browser opens with
             resize(driver, width, height)
             yield driver
         finally:

@@ -1,14 +1,8 @@
 """The page as a person meets it, in a real browser."""
 
-import os
-import re
-import signal
-import subprocess
-import sys
 import time
 import uuid
 from contextlib import closing
-from pathlib import Path
 
 import httpx
 import pytest
@@ -19,40 +13,9 @@ from selenium.webdriver.support.wait import WebDriverWait
 from rboost.review import AnswerStore, fingerprint
 from tests.browser import complaints, open_browser, resize
 from tests.review.audits import N_ROWS, two_classes
+from tests.review.servers import Server
 
-ROOT = Path(__file__).parents[2]
 WIDE, NARROW = (1280, 900), (390, 844)
-
-
-class Server:
-    """``rboost review`` of a small table, in a process of its own."""
-
-    def __init__(self, folder, which="two", port=0):
-        self.folder = folder
-        command = [sys.executable, "-m", "tests.review.audits", str(folder), which, str(port)]
-        self.process = subprocess.Popen(
-            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        line = self.process.stdout.readline()
-        found = re.search(r"(http://127\.0\.0\.1:(\d+))/\?token=\S+", line)
-        assert found, self.process.communicate()[1]
-        self.url, self.origin, self.port = found[0], found[1], int(found[2])
-
-    def kill(self):
-        os.kill(self.process.pid, signal.SIGKILL)
-        self.process.communicate()
-
-    def end(self):
-        """Ctrl-C; return the exit code and what was said."""
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)
-        said = self.process.communicate(timeout=20)
-        return self.process.returncode, "".join(said)
-
-    def answers(self):
-        path = self.folder / "review.sqlite"
-        with closing(AnswerStore(path, fingerprint(two_classes()))) as store:
-            return store.log().current
 
 
 @pytest.fixture(scope="module")
@@ -178,6 +141,7 @@ def test_buttons_do_what_keys_do_and_a_row_can_be_looked_at_again(browser, start
     page.ready()
     page.answer("k")
     page.expect_counts(1, 1, 0)
+    page.until(lambda: "kept" in page.text("answers"))
     page.click("#answers li button", 1)
     # What was said before holds again.
     page.expect_counts(0, 1, 1)

@@ -47,7 +47,7 @@ class Latest:
         with self._turn:
             return not self._is_running
 
-    def wait(self, seconds: float = 60.0) -> None:
+    def wait(self, seconds: float | None = 60.0) -> None:
         """Return when all that was asked for is done."""
         with self._turn:
             if not self._turn.wait_for(lambda: not self._is_running, seconds):
@@ -83,7 +83,7 @@ class Job:
             self.state, self.result, self.error = state, result, sentence
             self._turn.notify_all()
 
-    def wait(self, seconds: float = 60.0) -> None:
+    def wait(self, seconds: float | None = 60.0) -> None:
         """Return when no work runs."""
         with self._turn:
             if not self._turn.wait_for(lambda: self.state != "running", seconds):

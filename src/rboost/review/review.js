@@ -117,6 +117,7 @@ async function answer(kind, label = null) {
   const expects = row.present ? row.present.number : null;
   const content = { row: row.row, answer: kind, label: kind === "change" ? label : null, expects };
   setBusy(true);
+  say(""); // what was saved before must not be taken for this one
   try {
     const { saved, opinion: thought } = await insist("/api/answer", content, showBanner);
     hideBanner();

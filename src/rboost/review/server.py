@@ -57,6 +57,9 @@ def serve(
             threading.Thread(target=webbrowser.open, args=(access.url,), daemon=True).start()
         with contextlib.suppress(KeyboardInterrupt):  # uvicorn passes it on when it has ended
             uvicorn.Server(config).run(sockets=[listening])
+    if review.refit_job.state == "running":
+        print("The model is being fitted; wait for it, or leave it with Ctrl-C.", flush=True)
+    review.finish()
 
 
 def _listen(host: str, port: int, fingerprint: str) -> socket.socket:

@@ -18,7 +18,6 @@ import numpy as np
 
 from rboost._typing import Integers
 from rboost.audit import Explanation, LabelAudit
-from rboost.audit.explanation import Explainer
 from rboost.audit.labels import MISSING
 from rboost.review.background import Job, Latest
 from rboost.review.estimate import Changes, Estimate, compare, estimate
@@ -51,7 +50,6 @@ class Review:
         self.store, self.checked_csv, self._rerun = store, checked_csv, rerun
         self._explaining = threading.Lock()
         self._swapping = threading.Lock()
-        self._last_explained: tuple[LabelAudit, Explanation] | None = None
         log = store.log()
         self.fingerprint = fingerprint(audit)
         self.state = _state(audit, log)
@@ -80,12 +78,9 @@ class Review:
         return first_open(self.state.rankings[order], self.store.log().current, skipped)
 
     def explain(self, row: int) -> Explanation:
-        """Why the model doubts a row; of several questions about one row, the first is work."""
+        """Why the model doubts a row."""
         with self._explaining:
-            audit, last = self.state.fitted, self._last_explained
-            if last is None or last[0] is not audit or last[1].row != row:
-                last = self._last_explained = (audit, _explain(audit, row))
-            return last[1]
+            return self.state.fitted.explain(row)
 
     def answer(
         self, key: str, row: int, answer: str, label: int | None, expects: int | None = None
@@ -154,6 +149,14 @@ class Review:
         self.updating.ask()  # for the answers that were given meanwhile
         return changes
 
+    def finish(self) -> None:
+        """Return when nothing runs in the background, however long a fit takes.
+
+        A process that ends while compiled code runs in a thread ends badly.
+        """
+        self.refit_job.wait(None)
+        self.updating.wait(None)
+
 
 def open_review(audit: LabelAudit, folder: Path, rerun: Rerun) -> Review:
     """The review of an audit whose folder keeps the answers."""
@@ -189,11 +192,3 @@ def _state(fitted: LabelAudit, log: Log) -> State:
     live = fitted.with_checked(_checked(fitted, log))
     rankings = {order: rank(live, order) for order in ORDERS}
     return State(fitted, live, log.version, estimate(live), rankings)
-
-
-def _explain(audit: LabelAudit, row: int) -> Explanation:
-    if audit.labels.given[row] != MISSING:
-        return audit.explain(row)
-    # A row without a label is not explained alone, but beside one that has a label.
-    beside = int(np.argmax(audit.labels.given != MISSING))
-    return Explainer(audit).explain(np.array([row, beside]))[0]
