@@ -97,6 +97,24 @@ class Page:
         )
         return self.browser.execute_script(script)
 
+    def spills_over(self):
+        """Whether a text that turns its direction around turns what stands after it, too."""
+        script = """
+          const line = document.createElement("p"), text = document.createElement("bdi");
+          text.textContent = arguments[0];
+          line.append(text, " after");
+          document.querySelector("main").prepend(line);
+          const left = (place) => {
+            const letter = document.createRange();
+            letter.setStart(line.lastChild, place);
+            letter.setEnd(line.lastChild, place + 1);
+            return letter.getBoundingClientRect().left;
+          };
+          const isTurned = left(1) > left(5);
+          line.remove();
+          return isTurned;"""
+        return self.browser.execute_script(script, "\u2069\u202eab\u2066 \u05e9\u05dc")
+
     def is_unharmed(self):
         return self.browser.execute_script("return document.body.dataset.hacked") is None
 
@@ -288,6 +306,7 @@ def test_hostile_cells_are_text_and_nothing_runs(browser, start, size):
     assert "<i>dog</i>" in page.text("bar-of-answers")
     assert browser.find_elements("css selector", "main img, main script, main svg, main i") == []
     assert page.is_unharmed()
+    assert not page.spills_over()
     assert not page.scrolls_sideways()
     assert complaints(browser) == []
 

@@ -34,6 +34,15 @@ def serve(
         raise ValueError(
             f"host must be 127.0.0.1, not {host!r}: the page is for this machine only."
         )
+    with _listen(host, port, review.fingerprint) as listening:
+        _run(review, listening, open_browser)
+    if review.refit_job.state == "running":
+        print("The model is being fitted; wait for it, or leave it with Ctrl-C.", flush=True)
+    review.finish()
+
+
+def _run(review: Review, listening: socket.socket, open_browser: bool) -> None:
+    """Serve on a socket until Ctrl-C."""
     try:
         import uvicorn
 
@@ -42,24 +51,20 @@ def serve(
     except ImportError as error:
         raise ImportError(
             "The page needs starlette and uvicorn, which are not installed; run: "
-            "pip install 'rboost[audit]'"
+            "pip install 'rboost[review]'"
         ) from error
-    with _listen(host, port, review.fingerprint) as listening:
-        access = Access(listening.getsockname()[1])
-        config = uvicorn.Config(
-            make_app(review, access), log_level="warning", access_log=False, lifespan="off",
-            ws="none", http="h11", server_header=False, timeout_graceful_shutdown=3,
-        )  # fmt: skip
-        print(f"Check labels at {access.url}", flush=True)
-        print("The address opens the page once. Ctrl-C ends; every answer is saved.", flush=True)
-        if open_browser:
-            # Some browsers do not return before they are closed.
-            threading.Thread(target=webbrowser.open, args=(access.url,), daemon=True).start()
-        with contextlib.suppress(KeyboardInterrupt):  # uvicorn passes it on when it has ended
-            uvicorn.Server(config).run(sockets=[listening])
-    if review.refit_job.state == "running":
-        print("The model is being fitted; wait for it, or leave it with Ctrl-C.", flush=True)
-    review.finish()
+    access = Access(listening.getsockname()[1])
+    config = uvicorn.Config(
+        make_app(review, access), log_level="warning", access_log=False, lifespan="off",
+        ws="none", http="h11", server_header=False, timeout_graceful_shutdown=3,
+    )  # fmt: skip
+    print(f"Check labels at {access.url}", flush=True)
+    print("The address opens the page once. Ctrl-C ends; every answer is saved.", flush=True)
+    if open_browser:
+        # Some browsers do not return before they are closed.
+        threading.Thread(target=webbrowser.open, args=(access.url,), daemon=True).start()
+    with contextlib.suppress(KeyboardInterrupt):  # uvicorn passes it on when it has ended
+        uvicorn.Server(config).run(sockets=[listening])
 
 
 def _listen(host: str, port: int, fingerprint: str) -> socket.socket:

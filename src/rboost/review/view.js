@@ -95,10 +95,10 @@ export function showOpinion(about, row, isShown) {
     line.append("The label is wrong with probability ", make("strong", percent(opinion.probability_wrong)), ". ");
   }
   line.append(row.given === null ? "Suggested: " : "It would then be ");
-  line.append(make("strong", labelName(about, opinion.suggested)));
+  line.append(make("strong"));
+  line.lastChild.append(own(labelName(about, opinion.suggested)));
   const isSaid = about.classes.length === 2 && row.given !== null;
   line.append(isSaid ? "." : ` (${percent(opinion.probability_suggested)}).`);
-  line.lastElementChild.dir = "auto";
   at("opinion-text").append(line);
   if (!opinion.reasons.length) return;
   const reasons = make("ul");
