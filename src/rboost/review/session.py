@@ -1,0 +1,194 @@
+"""Review: an audit, the answers to it, and what follows from both.
+
+Three audits of the same rows matter: ``fitted`` is what was fitted last, ``live`` the same with all
+answers so far, and the result of the next fit replaces both. No lock is held while any is computed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Callable, Container
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rboost._typing import Integers
+from rboost.audit import Explanation, LabelAudit
+from rboost.audit.labels import MISSING
+from rboost.review.background import Job, Latest
+from rboost.review.estimate import Changes, Estimate, compare, estimate
+from rboost.review.export import write_checked
+from rboost.review.queue import ORDERS, first_open, rank
+from rboost.review.store import CHANGE, KEEP, UNSURE, Answer, AnswerStore, ConflictError, Log
+
+# From the class of every row that a person has checked, by their positions, to an audit that
+# learnt from them. These are all checks there are: what is not among them is not checked.
+Rerun = Callable[[dict[int, int]], LabelAudit]
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """What is known at a moment; replaced as a whole."""
+
+    fitted: LabelAudit
+    live: LabelAudit
+    version: int
+    now: Estimate
+    rankings: dict[str, Integers]
+
+
+class Review:
+    """A person's review of an audit; any number of threads may use it."""
+
+    def __init__(
+        self, audit: LabelAudit, store: AnswerStore, *, rerun: Rerun, checked_csv: Path
+    ) -> None:
+        self.store, self.checked_csv, self._rerun = store, checked_csv, rerun
+        self._explaining = threading.Lock()
+        self._swapping = threading.Lock()
+        log = store.log()
+        self.fingerprint = fingerprint(audit)
+        self.state = _state(audit, log)
+        untouched = audit.with_checked(_checked(audit, Log(0, {}, log.touched)))
+        start = json.dumps(asdict(estimate(untouched)))
+        self.start: dict[str, Any] = json.loads(store.remember("start", start))
+        self.refit_job = Job()
+        self.updating = Latest(self._update)
+
+    def _update(self) -> None:
+        """Infer again from the answers; leave it if a fit has replaced the audit meanwhile."""
+        while True:
+            fitted, log = self.state.fitted, self.store.log()
+            if log.version == self.state.version:
+                return
+            state = _state(fitted, log)
+            with self._swapping:
+                if self.state.fitted is fitted:
+                    self.state = state
+                    return
+
+    def next_row(self, order: str, skipped: Container[int] = ()) -> int | None:
+        """The row to look at next; None when all were answered."""
+        if order not in ORDERS:
+            raise ValueError(f"There is no order {order!r}; choose one of {', '.join(ORDERS)}.")
+        return first_open(self.state.rankings[order], self.store.log().current, skipped)
+
+    def explain(self, row: int) -> Explanation:
+        """Why the model doubts a row."""
+        with self._explaining:
+            return self.state.fitted.explain(row)
+
+    def answer(
+        self, key: str, row: int, answer: str, label: int | None, expects: int | None = None
+    ) -> Answer:
+        """Write down what a person said of a row; it is safe when this returns."""
+        label = self._check_answer(row, answer, label)
+        saved = self.store.add(key, row, answer, label, expects)
+        self.updating.ask()
+        return saved
+
+    def _check_answer(self, row: int, answer: str, label: int | None) -> int | None:
+        """The label that an answer stands for."""
+        audit = self.state.fitted
+        self.check_row(row)
+        if audit.labels.is_checked[row] and row not in self.store.log().touched:
+            raise ConflictError("This row came with a checked label; there is nothing to answer.")
+        given = int(audit.labels.given[row])
+        if answer == UNSURE:
+            return None
+        if answer == KEEP:
+            if given == MISSING:
+                raise ValueError("This row has no label to keep; choose one.")
+            return given
+        if answer != CHANGE:
+            raise ValueError("answer must be keep, change or unsure.")
+        if label is None or not 0 <= label < len(audit.classes):
+            raise ValueError(f"label must be the number of a class, 0 to {len(audit.classes) - 1}.")
+        if label == given:
+            raise ValueError("This is the given label; keep it instead.")
+        return label
+
+    def check_row(self, row: int) -> None:
+        """Fail with one sentence if there is no such row."""
+        if not 0 <= row < len(self.state.fitted):
+            raise LookupError(f"There is no row {row}; rows are 0 to {len(self.state.fitted) - 1}.")
+
+    def undo(self, key: str, number: int | None = None) -> Answer:
+        """Take back an answer, by default the last one."""
+        undone = self.store.undo(key, number)
+        self.updating.ask()
+        return undone
+
+    def export(self) -> Path:
+        """Write all answers to checked.csv."""
+        write_checked(self.state.fitted, list(self.store.log().current.values()), self.checked_csv)
+        return self.checked_csv
+
+    def refit(self) -> None:
+        """Begin to fit the model again, in the background, with all answers so far."""
+        if not any(a.label is not None for a in self.store.log().current.values()):
+            raise ValueError("There is nothing to learn from yet; keep or change a label first.")
+        if not self.refit_job.start(self._refit):
+            raise ConflictError("The model is being fitted already.")
+
+    def _refit(self) -> Changes:
+        fitted, log = self.state.fitted, self.store.log()
+        checked = _checked(fitted, log)
+        rows = np.flatnonzero(checked != MISSING)
+        found = self._rerun(dict(zip(rows.tolist(), checked[rows].tolist(), strict=True)))
+        if fingerprint(found) != self.fingerprint:
+            raise ValueError("The new audit is of other rows, labels or classes; nothing changed.")
+        changes = compare(fitted.with_checked(checked), found)
+        state = _state(found, log)
+        with self._swapping:
+            self.state = state
+        self.updating.ask()  # for the answers that were given meanwhile
+        return changes
+
+    def finish(self) -> None:
+        """Return when nothing runs in the background, however long a fit takes.
+
+        A process that ends while compiled code runs in a thread ends badly.
+        """
+        self.refit_job.wait(None)
+        self.updating.wait(None)
+
+
+def open_review(audit: LabelAudit, folder: Path, rerun: Rerun) -> Review:
+    """The review of an audit whose folder keeps the answers."""
+    store = AnswerStore(folder / "review.sqlite", fingerprint(audit))
+    return Review(audit, store, rerun=rerun, checked_csv=folder / "checked.csv")
+
+
+def fingerprint(audit: LabelAudit) -> str:
+    """Tells audits of different rows, given labels or classes apart, and survives a new fit."""
+    digest = hashlib.sha256()
+    parts = (audit.id_name, audit.labels.name, *audit.classes, *audit.table.columns)
+    for part in (parts, audit.ids.tolist()):
+        text = json.dumps([str(each) for each in part])
+        digest.update(f"{len(text)}:{text}".encode())
+    digest.update(audit.labels.given.astype("<i8").tobytes())
+    return digest.hexdigest()
+
+
+def _checked(audit: LabelAudit, log: Log) -> Integers:
+    """What is checked: what the audit came with, and the answers of the log.
+
+    An audit that was fitted to answers holds them as checked. Some may have been taken back since,
+    so only rows that never had an answer count as checked beforehand.
+    """
+    checked = audit.labels.checked.copy()
+    checked[list(log.touched)] = MISSING
+    for row, answer in log.current.items():
+        checked[row] = MISSING if answer.label is None else answer.label
+    return checked
+
+
+def _state(fitted: LabelAudit, log: Log) -> State:
+    live = fitted.with_checked(_checked(fitted, log))
+    rankings = {order: rank(live, order) for order in ORDERS}
+    return State(fitted, live, log.version, estimate(live), rankings)

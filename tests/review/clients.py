@@ -1,0 +1,58 @@
+"""What asks the page without a network."""
+
+import uuid
+
+import anyio
+import httpx
+
+from rboost.review.access import Access
+from rboost.review.app import make_app
+
+PORT = 21234
+ORIGIN = f"http://127.0.0.1:{PORT}"
+
+
+def key():
+    return str(uuid.uuid4())
+
+
+class Client:
+    """A browser without a network: every request is a call of the application."""
+
+    def __init__(self, app, origin):
+        transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
+        self._client = httpx.AsyncClient(transport=transport, base_url=origin)
+        self.cookies = self._client.cookies
+
+    def request(self, method, path, **options):
+        return anyio.run(lambda: self._client.request(method, path, **options))
+
+    def get(self, path, **options):
+        return self.request("GET", path, **options)
+
+    def head(self, path, **options):
+        return self.request("HEAD", path, **options)
+
+    def post(self, path, **options):
+        return self.request("POST", path, **options)
+
+
+class Page:
+    """What the script of the page does."""
+
+    def __init__(self, review):
+        self.review, self.access = review, Access(PORT)
+        self.app = make_app(review, self.access)
+
+    def client(self, origin=ORIGIN):
+        return Client(self.app, origin)
+
+    def open(self):
+        client = self.client()
+        client.get("/", params={"token": self.access.token})
+        return client
+
+
+def post(client, path, content=None, **headers):
+    headers = {"X-Rboost": "1", "Origin": ORIGIN, **headers}
+    return client.post(path, json={} if content is None else content, headers=headers)

@@ -1,0 +1,56 @@
+"""How the server starts and ends."""
+
+import socket
+import uuid
+
+import httpx
+import pytest
+
+from rboost.review import open_review, serve
+from tests.review.audits import rerun, two_classes
+from tests.review.servers import Server
+
+
+@pytest.fixture
+def review(tmp_path):
+    return open_review(two_classes(), tmp_path, rerun)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "localhost", "example.org"])
+def test_other_machines_are_never_served(review, host):
+    with pytest.raises(ValueError, match=r"host must be 127\.0\.0\.1"):
+        serve(review, host=host)
+
+
+def test_a_port_that_is_taken_is_named(review):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(OSError, match=f"Port {port} of 127.0.0.1 cannot be used"):
+            serve(review, port=port)
+
+
+def test_two_servers_of_one_audit_take_two_ports(tmp_path):
+    one, two = Server(tmp_path), Server(tmp_path)
+    assert one.port != two.port
+    for server in (one, two):
+        with httpx.Client(base_url=server.origin, follow_redirects=True) as client:
+            assert client.get(server.url).status_code == 200
+        assert server.end()[0] == 0
+
+
+def test_ctrl_c_waits_for_a_fit_and_tells_no_token(tmp_path):
+    server = Server(tmp_path)
+    with httpx.Client(base_url=server.origin, headers={"X-Rboost": "1"}) as client:
+        assert client.get(server.url).status_code == 303
+        assert client.get(server.url.replace("token=", "token=x")).status_code == 403
+        answer = {"row": 1, "answer": "keep", "key": str(uuid.uuid4())}
+        assert client.post("/api/answer", json=answer).status_code == 200
+        assert client.post("/api/refit", json={}).status_code == 200
+        code, said = server.end()
+    assert code == 0
+    assert "wait for it, or leave it with Ctrl-C" in said
+    assert "token" not in said
+    assert "Traceback" not in said
+    assert list(server.answers()) == [1]

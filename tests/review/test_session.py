@@ -1,0 +1,263 @@
+"""What follows from answers, at once and after a new fit."""
+
+import threading
+import uuid
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rboost.audit.labels import MISSING
+from rboost.review import fingerprint, open_review
+from rboost.review.background import Job, Latest, in_one_line
+from rboost.review.rows import cell
+from rboost.review.store import ConflictError
+from tests.review.audits import make_audit, rerun, three_classes, two_classes
+
+
+def key():
+    return str(uuid.uuid4())
+
+
+@pytest.fixture
+def review(tmp_path):
+    return open_review(two_classes(), tmp_path, rerun)
+
+
+def settle(review):
+    review.updating.wait()
+    assert review.updating.error is None
+
+
+def test_the_estimate_follows_the_answers_and_undo_restores_it(review):
+    start = review.state.now
+    for _ in range(5):
+        row = review.next_row("suspicious")
+        given = int(review.state.fitted.labels.given[row])
+        review.answer(key(), row, "change", 1 - given)
+    settle(review)
+    now = review.state.now
+    assert now.expected_wrong != start.expected_wrong
+    assert now.suspects <= start.suspects
+    for _ in range(5):
+        review.undo(key())
+    settle(review)
+    assert review.state.now == start
+
+
+def test_an_answered_row_is_not_offered_again(review):
+    seen = []
+    for answer in ("keep", "unsure", "change") * 3:
+        row = review.next_row("informative")
+        given = int(review.state.fitted.labels.given[row])
+        review.answer(key(), row, answer, 1 - given)
+        seen.append(row)
+        settle(review)
+    assert len(set(seen)) == len(seen)
+    assert review.next_row("informative", range(len(review.state.fitted))) is None
+
+
+def test_skipped_rows_are_left_out(review):
+    first = review.next_row("informative")
+    assert review.next_row("informative", {first}) not in (first, None)
+
+
+def test_a_row_without_a_label_takes_a_label_but_cannot_keep_one(review):
+    with pytest.raises(ValueError, match="no label to keep"):
+        review.answer(key(), 7, "keep", None)
+    assert review.explain(7).suggested in ("cat", "<i>dog</i>")
+    assert review.answer(key(), 7, "change", 0).label == 0
+
+
+@pytest.mark.parametrize(
+    ("row", "answer", "label", "sentence"),
+    [
+        (150, "keep", None, "no row 150"),
+        (-1, "keep", None, "no row -1"),
+        (0, "change", None, "number of a class"),
+        (0, "change", 2, "number of a class"),
+        (0, "change", -1, "number of a class"),
+        (0, "delete", None, "keep, change or unsure"),
+        (0, "undo", None, "keep, change or unsure"),
+    ],
+)
+def test_answers_that_make_no_sense_are_refused(review, row, answer, label, sentence):
+    with pytest.raises((ValueError, LookupError), match=sentence):
+        review.answer(key(), row, answer, label)
+
+
+def test_a_change_to_the_given_label_is_refused(review):
+    given = int(review.state.fitted.labels.given[0])
+    with pytest.raises(ValueError, match="keep it instead"):
+        review.answer(key(), 0, "change", given)
+
+
+def test_a_new_fit_learns_all_answers_and_says_what_changed(review):
+    asked = []
+
+    def learn(checked):
+        asked.append(checked)
+        review.answer(key(), 20, "keep", None)  # while the fit runs
+        return rerun(checked)
+
+    review._rerun = learn
+    with pytest.raises(ValueError, match="nothing to learn"):
+        review.refit()
+    given = review.state.fitted.labels.given
+    for row in (1, 2, 3):
+        review.answer(key(), row, "change", 1 - int(given[row]))
+    review.answer(key(), 4, "unsure", None)
+    before = review.state.fitted
+    review.refit()
+    review.refit_job.wait()
+    settle(review)
+    assert asked == [{row: 1 - int(given[row]) for row in (1, 2, 3)}]
+    changes = review.refit_job.result
+    assert changes.n_new_suspects == len(changes.new_suspects)
+    assert changes.before.noise != changes.after.noise
+    assert review.state.fitted is not before
+    assert sorted(review.store.log().current) == [1, 2, 3, 4, 20]
+    live = review.state.live.labels.checked
+    assert np.flatnonzero(live != MISSING).tolist() == [1, 2, 3, 20]
+
+
+def test_an_answer_that_was_learnt_can_be_taken_back(review, tmp_path):
+    saved = review.answer(key(), 1, "keep", None)
+    review.refit()
+    review.refit_job.wait()
+    assert review.state.fitted.labels.is_checked[1]
+    review.undo(key(), saved.number)
+    settle(review)
+    assert not review.state.live.labels.is_checked[1]
+    review.store.close()
+    again = open_review(review.state.fitted, tmp_path, rerun)
+    assert not again.state.live.labels.is_checked[1]
+    assert again.start == review.start
+
+
+def test_a_fit_that_fails_changes_nothing(review):
+    def fail(checked):
+        raise ValueError("The disk\nis full.")
+
+    review._rerun = fail
+    review.answer(key(), 1, "keep", None)
+    settle(review)
+    before = review.state
+    review.refit()
+    review.refit_job.wait()
+    assert (review.refit_job.state, review.refit_job.error) == ("failed", "The disk is full.")
+    assert review.state is before
+
+
+def test_a_fit_of_other_rows_is_refused(review):
+    review._rerun = lambda checked: three_classes()
+    review.answer(key(), 1, "keep", None)
+    review.refit()
+    review.refit_job.wait()
+    assert "other rows" in review.refit_job.error
+
+
+def test_one_fit_at_a_time(review):
+    gate = threading.Event()
+    review._rerun = lambda checked: (gate.wait(30), rerun(checked))[1]
+    review.answer(key(), 1, "keep", None)
+    review.refit()
+    with pytest.raises(ConflictError, match="already"):
+        review.refit()
+    gate.set()
+    review.refit_job.wait()
+    assert review.refit_job.state == "done"
+
+
+def test_labels_that_were_checked_beforehand_are_kept(tmp_path):
+    checked = [None] * 150
+    checked[5] = "cat"
+    review = open_review(make_audit(checked, without=(7, 8)), tmp_path, rerun)
+    with pytest.raises(ConflictError, match="came with a checked label"):
+        review.answer(key(), 5, "keep", None)
+    review.answer(key(), 6, "keep", None)
+    settle(review)
+    assert np.flatnonzero(review.state.live.labels.is_checked).tolist() == [5, 6]
+    asked = []
+    review._rerun = lambda found: (asked.append(set(found)), rerun(found))[1]
+    review.refit()
+    review.refit_job.wait()
+    assert asked == [{5, 6}]
+
+
+def test_the_fingerprint_knows_rows_labels_and_classes_but_not_checks(review):
+    audit = review.state.fitted
+    checked = np.full(len(audit), MISSING)
+    checked[0] = 1
+    assert fingerprint(audit.with_checked(checked)) == fingerprint(audit)
+    assert fingerprint(make_audit(without=(7,))) != fingerprint(audit)
+
+
+def test_the_export_holds_the_answers_and_no_formulas(review):
+    given = int(review.state.fitted.labels.given[4])
+    review.answer(key(), 4, "change", 1 - given)
+    review.answer(key(), 7, "change", 1)
+    review.answer(key(), 9, "unsure", None)
+    path = review.export()
+    found = pd.read_csv(path, keep_default_na=False)
+    assert list(found.columns) == ["name", "given_label", "checked_label", "answer", "time"]
+    assert found["answer"].tolist() == ["change", "change", "unsure"]
+    assert found["given_label"].tolist()[1] == ""
+    assert found["checked_label"].tolist() == [["<i>dog</i>", "cat"][1 - given], "cat", ""]
+    assert path.stat().st_mode & 0o777 == 0o644
+    assert [each.name for each in path.parent.iterdir() if each.name.startswith(".")] == []
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1, "1"), (np.float32(0.1), "0.1000000015"), (True, "True"), ("", ""), (float("inf"), "inf")],
+)
+def test_cells_are_text(value, text):
+    assert cell(value) == {"text": text}
+
+
+@pytest.mark.parametrize("value", [None, float("nan"), np.float32("nan"), pd.NA, pd.NaT])
+def test_missing_cells_are_none(value):
+    assert cell(value) is None
+
+
+def test_work_asked_for_meanwhile_is_done_once():
+    gate, runs = threading.Semaphore(0), []
+    latest = Latest(lambda: (gate.acquire(), runs.append(1)))
+    for _ in range(10):
+        latest.ask()
+    gate.release()
+    gate.release()
+    latest.wait()
+    assert 1 <= len(runs) <= 2
+    assert latest.is_settled
+
+
+def test_work_that_fails_is_said_and_tried_again():
+    errors = [ValueError("no")]
+    latest = Latest(lambda: errors and (_ for _ in ()).throw(errors.pop()))
+    latest.ask()
+    latest.wait()
+    assert latest.error == "no"
+    latest.ask()
+    latest.wait()
+    assert latest.error is None
+
+
+def test_waiting_has_an_end():
+    gate = threading.Event()
+    latest, job = Latest(lambda: gate.wait(30) and None), Job()
+    latest.ask()
+    job.start(lambda: gate.wait(30))
+    for work in (latest, job):
+        with pytest.raises(TimeoutError):
+            work.wait(0.01)
+    gate.set()
+    latest.wait()
+    job.wait()
+
+
+def test_errors_are_one_line():
+    assert in_one_line(ValueError("a\nb")) == "a b"
+    assert in_one_line(KeyError()) == "KeyError"
+    assert len(in_one_line(ValueError("x" * 1000))) == 301
