@@ -94,7 +94,7 @@ class NoiseCalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
     held_out_scores_: Floats
 
     # One number per training row, which prediction does not need; a model file leaves it out.
-    _training_only: ClassVar[tuple[str, ...]] = ("label_issue_probability_",)
+    _training_only: ClassVar[tuple[str, ...]] = ("label_issue_probability_", "held_out_scores_")
 
     def __init__(
         self,

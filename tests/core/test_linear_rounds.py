@@ -52,10 +52,10 @@ def both(X, y, learner=EXACT, sample_weight=None, trusted=None, **settings_):
     return models
 
 
-def assert_same_fit(fast, slow, rtol=1e-4):
+def assert_same_fit(fast, slow, rtol=1e-4, atol=1e-7):
     assert fast.stop_reason_ == slow.stop_reason_
     assert fast.n_iter_ == slow.n_iter_
-    assert_allclose(fast.estimator_weights_, slow.estimator_weights_, rtol=rtol, atol=1e-7)
+    assert_allclose(fast.estimator_weights_, slow.estimator_weights_, rtol=rtol, atol=atol)
     assert_allclose(fast.estimator_errors_, slow.estimator_errors_, rtol=rtol, atol=1e-7)
     assert_allclose(fast.noise_matrix_history_, slow.noise_matrix_history_, rtol=rtol, atol=1e-6)
     assert_allclose(fast._state.scores, slow._state.scores, rtol=rtol, atol=1e-5)
@@ -92,7 +92,8 @@ def test_every_version_is_the_same(instruction_set, version, dtype):
 def test_noise_is_inferred_alike():
     X, y = table(600, 3, seed=2)
     fast, slow = both(X, y, n_estimators=60)
-    assert_same_fit(fast, slow, rtol=1e-3)
+    # The last steps are of size 3e-5: rates that agree to 2e-5 make them differ by a hundredth.
+    assert_same_fit(fast, slow, rtol=1e-3, atol=1e-6)
     assert_allclose(fast.noise_interval_, slow.noise_interval_, atol=0.01)  # as fine as the grid
     assert_allclose(fast.label_issue_probability_, slow.label_issue_probability_, atol=1e-3)
 

@@ -204,7 +204,9 @@ class RBoostClassifier(AdditiveClassifier):
         "verbose": Switch(),
     }
     # What only a fit that goes on needs; a model file leaves it out.
-    _training_only: ClassVar[tuple[str, ...]] = ("_state", "_random", "label_issue_probability_")
+    _training_only: ClassVar[tuple[str, ...]] = (
+        "_state", "_random", "label_issue_probability_", "held_out_scores_"
+    )  # fmt: skip
 
     def __init__(
         self,
