@@ -475,7 +475,7 @@ class RBoostClassifier(AdditiveClassifier):
         is_probability = self._votes == "probability"
         return learners.scores(X, self._ensemble.steps, is_probability, n_threads)
 
-    @available_if(attrgetter("out_of_bag"))
+    @available_if(attrgetter("out_of_bag"))  # type: ignore[untyped-decorator]
     def score_rows(self, X: Any) -> Floats:
         """Scores on the scale of ``held_out_scores_``, before the noise is taken into account."""
         check_is_fitted(self)
