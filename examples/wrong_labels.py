@@ -1,4 +1,4 @@
-"""Fit on a table with wrong labels and compare with AdaBoost; `make demo` runs this.
+"""Fit on a table with wrong labels and compare with AdaBoost.
 
 400 rows of two interlocked bananas, 30 % of the negatives observed as positive. No method is told
 so unless it says. Accuracy is measured on rows with true labels.
