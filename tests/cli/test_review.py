@@ -1,0 +1,105 @@
+"""``rboost review`` from the folder of an audit: answers, a kill, a refit, and the way back."""
+
+import re
+import subprocess
+import sys
+import time
+import uuid
+from contextlib import contextmanager
+
+import httpx
+import pandas as pd
+import pytest
+
+from rboost.audit.folder import read_audit
+from rboost.cli import main
+from tests.cli.test_audit import make_table
+
+CODE = "import sys; from rboost.cli import main; sys.exit(main(sys.argv[1:]))"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    data, out = tmp_path / "table.csv", tmp_path / "audit"
+    make_table().to_csv(data, index=False)
+    options = ["--label", "churn", "--id", "key", "--out", str(out), "--model", "linear", "--quiet"]
+    assert main(["audit", str(data), *options]) == 0
+    return out
+
+
+@contextmanager
+def served(folder):
+    """A client with the cookie of a running server, and its process."""
+    command = [sys.executable, "-c", CODE, "review", str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            url = re.search(r"http://\S+", process.stdout.readline()).group()
+            base = url.partition("/?")[0]
+            headers = {"X-Rboost": "1", "Origin": base}
+            with httpx.Client(base_url=base, headers=headers, timeout=60) as client:
+                assert client.get(url, follow_redirects=True).status_code == 200
+                yield client, process
+        finally:
+            process.kill()
+
+
+def next_row(client):
+    return client.get("/api/next", params={"order": "suspicious", "opinion": "1"}).json()["row"]
+
+
+def answer(client, row, kind, label=None):
+    content = {"key": str(uuid.uuid4()), "row": row, "answer": kind, "label": label}
+    reply = client.post("/api/answer", json=content)
+    assert reply.status_code == 200, reply.text
+
+
+def until(client, condition):
+    for _ in range(600):
+        progress = client.get("/api/progress").json()
+        if condition(progress):
+            return progress
+        time.sleep(0.1)
+    raise AssertionError(progress)
+
+
+def test_answers_survive_a_kill_and_a_refit_learns_from_them(folder):
+    with served(folder) as (client, process):
+        kept = next_row(client)["row"]
+        answer(client, kept, "keep")
+        changed = next_row(client)["row"]
+        assert changed != kept
+        labels = read_audit(folder).labels
+        answer(client, changed, "change", int(1 - labels.given[changed]))
+        process.kill()
+
+    with served(folder) as (client, _):
+        progress = until(client, lambda progress: progress["is_current"])
+        assert (progress["confirmed"], progress["corrected"]) == (1, 1)
+        assert client.post("/api/refit", json={}).status_code == 200
+        done = until(client, lambda progress: progress["refit"]["state"] != "running")
+        assert done["refit"]["state"] == "done", done["refit"]
+        exported = client.get("/checked.csv").content
+
+    again = read_audit(folder)
+    assert set(again.labels.is_checked.nonzero()[0]) == {kept, changed}
+    assert again.labels.checked[kept] == labels.given[kept]
+    assert again.labels.checked[changed] == 1 - labels.given[changed]
+    keys = pd.read_csv(folder.parent / "table.csv")["key"]
+    assert {keys[kept], keys[changed]}.isdisjoint(pd.read_csv(folder / "suspects.csv")["key"])
+
+    (folder.parent / "checked.csv").write_bytes(exported)
+    other = folder.parent / "other"
+    options = ["--label", "churn", "--id", "key", "--model", "linear", "--quiet"]
+    options += ["--trusted", str(folder.parent / "checked.csv"), "--out", str(other)]
+    assert main(["audit", str(folder.parent / "table.csv"), *options]) == 0
+    assert (read_audit(other).labels.checked == again.labels.checked).all()
+
+
+def test_strangers_are_turned_away(folder):
+    with served(folder) as (client, _):
+        stranger = {"timeout": 10, "headers": {"X-Rboost": "1"}}
+        for path in ("/", "/api/next", "/?token=guess", "/checked.csv", "/review.sqlite"):
+            assert httpx.get(f"{client.base_url}{path}", **stranger).status_code in (403, 404)
+        assert client.get("/api/next", headers={"Host": "evil.example"}).status_code in (400, 421)
+        other = {"Origin": "http://evil.example"}
+        assert client.post("/api/refit", json={}, headers=other).status_code == 403
