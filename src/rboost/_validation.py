@@ -161,10 +161,15 @@ def check_labels(y: Any, name: str = "y") -> NDArray[Any]:
     return y
 
 
+def is_missing(value: Any) -> bool:
+    """Whether a single value is None, NaN, pandas.NA or NaT."""
+    # NaN differs from itself; pandas.NA is told apart by its type, as pandas may not be there.
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
+
+
 def plain_labels(y: NDArray[Any], name: str = "y") -> NDArray[Any]:
     """Turn an array of objects into one of strings or numbers, if its values are of one kind."""
-    # NaN differs from itself; None and pandas.NA are told apart by their types.
-    missing = [value is None or type(value).__name__ == "NAType" or value != value for value in y]
+    missing = [is_missing(value) for value in y]
     if any(missing):
         raise ValueError(
             f"Input {name} contains NaN or None in row {missing.index(True)}; give every row a "

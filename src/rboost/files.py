@@ -68,19 +68,32 @@ STAGE = ".stage-"
 def staged(folder: Path, last: str) -> Iterator[Path]:
     """Yield an empty folder whose files move into ``folder`` together when the block ends well.
 
-    The file called ``last`` comes last, so it can vouch for the others. What a killed run left
-    behind is removed first.
+    The file called ``last`` comes last, so it can vouch for the others. What killed runs left
+    behind is removed first; the name of a stage says whose it is.
     """
     for left in folder.glob(f"{STAGE}*"):
-        shutil.rmtree(left, ignore_errors=True)
+        if not _is_running(left.name.removeprefix(STAGE).partition("-")[0]):
+            shutil.rmtree(left, ignore_errors=True)
     with _said_plainly(folder / "output"):
-        stage = Path(tempfile.mkdtemp(dir=folder, prefix=STAGE))
+        stage = Path(tempfile.mkdtemp(dir=folder, prefix=f"{STAGE}{os.getpid()}-"))
     try:
         yield stage
-        for path in sorted(stage.iterdir(), key=lambda path: path.name == last):
-            os.replace(path, folder / path.name)
+        with _said_plainly(folder / "output"):
+            for path in sorted(stage.iterdir(), key=lambda path: path.name == last):
+                os.replace(path, folder / path.name)
     finally:
         shutil.rmtree(stage, ignore_errors=True)
+
+
+def _is_running(process: str) -> bool:
+    """Whether there is a process with this number."""
+    try:
+        os.kill(int(process), 0)
+    except (ValueError, ProcessLookupError):
+        return False
+    except OSError:
+        return True  # of another user
+    return True
 
 
 def _flush(path: Path) -> None:

@@ -25,7 +25,7 @@ from rboost.noise.out_of_fold import (
     out_of_fold_outputs,
     platt_scores,
 )
-from rboost.noise.platt import fit_noise_aware_platt
+from rboost.noise.platt import check_flip_counts, fit_noise_aware_platt
 from rboost.tables import as_counts, check_trusted_labels, stack_rows, warn_of_copies
 
 
@@ -173,7 +173,8 @@ class NoiseCalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
             scores = platt_scores(self.estimator, outputs, self._prevalence)
             self._platt = fit_noise_aware_platt(
                 scores, labels, weight,
-                trusted=np.arange(len(labels)) >= n_observed, flip_counts=flip_counts,
+                trusted=np.arange(len(labels)) >= n_observed,
+                flip_counts=check_flip_counts(flip_counts, y_trusted),
                 noise_matrix=fixed_noise,
             )  # fmt: skip
             self.noise_matrix_ = self._platt.noise_matrix

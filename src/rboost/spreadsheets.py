@@ -15,12 +15,12 @@ it; pandas and :func:`rboost.reading.read_table` skip it. Lines end as on Unix.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from rboost._validation import is_missing
 from rboost.files import atomic_path
 
 # What may stand before a formula: white space, invisible characters and control characters.
@@ -122,10 +122,7 @@ def _rows_of_frame(frame: Any) -> Iterator[Iterable[Any]]:
 def _text(value: Any) -> str:
     if isinstance(value, str):
         return value
-    is_missing = value is None or type(value).__name__ in ("NAType", "NaTType")
-    if is_missing or (isinstance(value, float) and math.isnan(value)):
-        return ""
-    return str(value)
+    return "" if is_missing(value) else str(value)
 
 
 def _line(cells: Iterable[str]) -> str:

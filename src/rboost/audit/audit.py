@@ -88,7 +88,7 @@ def audit_labels(
         extra, extra_labels = _trusted_rows(table, X_trusted, y_trusted)
         table = import_pandas().concat([table, extra], ignore_index=True)
         given, checked = given + [None] * len(extra), checked + extra_labels
-        names += [f"trusted {k}" for k in range(1, len(extra) + 1)]
+        names += extra_names(len(extra))
     labels = encode_labels(given, checked, label_name)
     if np.count_nonzero(labels.is_observed) < FEWEST_ROWS:
         raise ValueError(
@@ -108,8 +108,13 @@ def audit_labels(
     del classifier.held_out_scores_  # of training rows, which a model that is saved has no use for
     return LabelAudit(
         table, labels, np.array(names, dtype=object), id_name, features, scores,
-        infer(scores, labels), TableModel(vectorizer, classifier),
+        infer(scores, labels), TableModel(vectorizer, classifier), len(table) - n_rows,
     )  # fmt: skip
+
+
+def extra_names(n_rows: int) -> list[str]:
+    """What trusted rows are called that are not of the table."""
+    return [f"trusted {k}" for k in range(1, n_rows + 1)]
 
 
 def _trusted_rows(table: Any, X_trusted: Any, y_trusted: Any) -> tuple[Any, list[Any]]:

@@ -29,6 +29,8 @@ N_TYPICAL, N_NEIGHBOURS, MOST_COLUMNS = 5, 3, 60
 BLOCK_ROWS, SMALLEST = 20_000, 1e-6
 # Neighbours are looked for among at most this many rows of a class.
 MOST_SEARCHED = 200_000
+# Rows of a class from which its mean is taken, to see which columns tell most.
+MOST_AVERAGED = 20_000
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,7 @@ class Explainer:
         ]
         self._features_of = self._group_features()
         self._known: dict[int, Explanation] = {}
+        self._searches: dict[int, NearestNeighbors] = {}
 
     def explain(self, rows: Integers, verbose: bool = False) -> list[Explanation]:
         """Explain all of these rows; those that were explained before are remembered."""
@@ -125,10 +128,8 @@ class Explainer:
         column = column_of_feature(audit.model.vectorizer, audit.table)
         used = np.unique(column)
         if len(used) > MOST_COLUMNS:
-            means = np.stack(
-                [np.nanmean(audit.standardized[rows], axis=0) if len(rows) else
-                 np.zeros(audit.features.shape[1]) for rows in self._members]
-            )  # fmt: skip
+            some = [_thinned(rows, MOST_AVERAGED) for rows in self._members if len(rows)]
+            means = np.stack([audit.standardized[rows].mean(axis=0) for rows in some])
             apart = np.ptp(means, axis=0)
             best = np.array([apart[column == k].max() for k in used])
             used = np.sort(used[np.argsort(-best)[:MOST_COLUMNS]])
@@ -197,13 +198,13 @@ class Explainer:
         found: list[tuple[Any, Any]] = [((), ())] * len(rows)
         points = self.audit.standardized
         for k in np.unique(wanted[wanted != MISSING]).tolist():
-            members, asked = self._members[k], np.flatnonzero(wanted == k)
-            if len(members) > MOST_SEARCHED:
-                members = members[:: len(members) // MOST_SEARCHED + 1]
+            members, asked = _thinned(self._members[k], MOST_SEARCHED), np.flatnonzero(wanted == k)
             if not len(members):
                 continue
-            search = NearestNeighbors(n_neighbors=min(N_NEIGHBOURS + 1, len(members)))
-            distances, places = search.fit(points[members]).kneighbors(points[rows[asked]])
+            if k not in self._searches:
+                search = NearestNeighbors(n_neighbors=min(N_NEIGHBOURS + 1, len(members)))
+                self._searches[k] = search.fit(points[members])
+            distances, places = self._searches[k].kneighbors(points[rows[asked]])
             for i, distance, neighbours in zip(asked, distances, members[places], strict=True):
                 others = neighbours != rows[i]  # a row is no neighbour of its own
                 found[i] = (
@@ -211,3 +212,8 @@ class Explainer:
                     tuple(distance[others][:N_NEIGHBOURS].tolist()),
                 )
         return found
+
+
+def _thinned(rows: Integers, most: int) -> Integers:
+    """The rows, or some of them in equal steps where there are very many."""
+    return rows[:: len(rows) // most + 1] if len(rows) > most else rows

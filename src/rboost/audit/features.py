@@ -84,8 +84,12 @@ def cut_texts(table: Any) -> Any:
     long = {}
     for column in table.select_dtypes(include=["object", "string"]).columns:
         if (table[column].astype(str).str.len() > LONGEST_TEXT).any():
-            long[column] = table[column].str.slice(0, LONGEST_TEXT)
+            long[column] = table[column].map(_beginning)
     return table.assign(**long) if long else table
+
+
+def _beginning(value: Any) -> Any:
+    return value[:LONGEST_TEXT] if isinstance(value, str) else value
 
 
 def as_features(vectorized: Any) -> Floats:

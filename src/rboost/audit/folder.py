@@ -7,12 +7,15 @@ for predictions, ``rows.npz`` for a review. ``audit.json`` comes last, with dige
 from __future__ import annotations
 
 import json
+import shutil
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from rboost.audit.audit import extra_names
 from rboost.audit.features import import_pandas
 from rboost.audit.inference import infer
 from rboost.audit.labels import Labels
@@ -28,8 +31,8 @@ from rboost.reading import fingerprint
 from rboost.spreadsheets import write_csv
 
 FORMAT = 1
-RECORD, ROWS, MODEL, SUSPECTS, REPORT = (
-    "audit.json", "rows.npz", "model.skops", "suspects.csv", "report.html"
+RECORD, ROWS, MODEL, SUSPECTS, REPORT, TRUSTED = (
+    "audit.json", "rows.npz", "model.skops", "suspects.csv", "report.html", "trusted_rows"
 )  # fmt: skip
 AGAIN = "run rboost audit again"
 
@@ -40,16 +43,21 @@ def audit_into(
     budget: int | None = None,
     verbose: int = 0,
     checked: dict[int, Any] | None = None,
+    original: dict[str, Any] | None = None,
 ) -> tuple[LabelAudit, Suspects]:
-    """Audit a file and write what was found; a file that cannot be written fails beforehand."""
+    """Audit a file and write what was found; a folder that cannot be written fails beforehand.
+
+    ``original`` is the request to remember, if it is not this one.
+    """
     check_writable(folder)
-    before = _sources(request)
+    before = fingerprint(request.data)
     audit = run_audit(request, verbose, checked)
     suspects = audit.suspects(n=budget)
     listed = list_suspects(audit, suspects, verbose=bool(verbose))
     page = render_report(audit, suspects, f"Label audit of {request.data.name}")
     about = {
-        "columns": [str(name) for name in audit.table.columns],
+        "columns": list(audit.table.columns),
+        "text": list(audit.table.select_dtypes(include=["object", "string"]).columns),
         "classes": audit.classes.tolist(),
         "label": request.label,
         "id": request.id,
@@ -59,14 +67,16 @@ def audit_into(
         labels = audit.labels
         with atomic_path(stage / ROWS) as temporary, temporary.open("wb") as file:
             np.savez(file, scores=audit.scores, given=labels.given, checked=labels.checked)
+        if request.trusted is not None:  # the file itself may be written again by a review
+            shutil.copyfile(request.trusted, stage / TRUSTED)
         write_csv(listed, stage / SUSPECTS)
         write_atomically(stage / REPORT, page)
         record = {
             "format": FORMAT,
             "rboost": version("rboost"),
-            "request": request.as_dict(),
+            "request": original or request.as_dict(),
             "budget": budget,
-            "sources": before,
+            "source": before,
             "files": {name: fingerprint(stage / name) for name in (MODEL, ROWS)},
             "classes": labels.classes.tolist(),
             "summary": summarize(audit, suspects).as_dict(),
@@ -79,9 +89,7 @@ def audit_into(
 def read_audit(folder: Path) -> LabelAudit:
     """The audit that :func:`audit_into` wrote, with its table read anew from its source."""
     record = read_record(folder)
-    request = Request.from_dict(record["request"])
-    if _sources(request) != record["sources"]:
-        raise ValueError(f"{request.data} changed since it was audited; {AGAIN}.")
+    request = _request(folder, record)
     for name, digest in record["files"].items():
         if fingerprint(folder / name) != digest:
             raise ValueError(f"{folder / name} does not belong to {folder / RECORD}; {AGAIN}.")
@@ -90,24 +98,36 @@ def read_audit(folder: Path) -> LabelAudit:
         scores, given, checked = rows["scores"], rows["given"], rows["checked"]
     inputs = read_inputs(request)
     table, ids = inputs.X, list(inputs.ids)
-    if inputs.X_trusted is not None:
+    n_extra = 0 if inputs.X_trusted is None else len(inputs.X_trusted)
+    if n_extra:
         table = import_pandas().concat([table, inputs.X_trusted], ignore_index=True)
-        ids += [f"trusted {k}" for k in range(1, len(table) - len(ids) + 1)]
+        ids += extra_names(n_extra)
     labels = Labels(np.array(record["classes"]), given, checked, request.label)
     return LabelAudit(
-        table.rename(columns=str), labels, np.array(ids, dtype=object), inputs.id_name,
-        model.features(table), scores, infer(scores, labels), model,
+        table, labels, np.array(ids, dtype=object), inputs.id_name, model.features(table),
+        scores, infer(scores, labels), model, n_extra,
     )  # fmt: skip
 
 
-def rerun(folder: Path, checked: dict[int, int], verbose: int = 0) -> LabelAudit:
-    """Audit the same file again; ``checked`` has all rows that a person checked."""
+def rerun(folder: Path, checked: dict[int, int], opened: dict[str, Any]) -> LabelAudit:
+    """Audit the same file again; ``checked`` has all rows that a person checked, by position.
+
+    ``opened`` is the record of the audit that was checked: another one is not overwritten.
+    """
     record = read_record(folder)
-    request = Request.from_dict(record["request"])
-    if _sources(request) != record["sources"]:
-        raise ValueError(f"{request.data} changed since it was audited; {AGAIN}.")
+    if any(record[part] != opened[part] for part in ("request", "source", "classes")):
+        raise ValueError(f"{folder} holds another audit by now; start rboost review again.")
+    request = _request(folder, record)
     labels = {position: record["classes"][k] for position, k in checked.items()}
-    return audit_into(folder, request, record["budget"], verbose, labels)[0]
+    return audit_into(folder, request, record["budget"], 0, labels, original=record["request"])[0]
+
+
+def _request(folder: Path, record: dict[str, Any]) -> Request:
+    """What was asked for, with the copy of the trusted rows; fails if the table has changed."""
+    request = Request.from_dict(record["request"])
+    if fingerprint(request.data) != record["source"]:
+        raise ValueError(f"{request.data} changed since it was audited; {AGAIN}.")
+    return request if request.trusted is None else replace(request, trusted=folder / TRUSTED)
 
 
 def read_record(folder: Path) -> dict[str, Any]:
@@ -128,9 +148,3 @@ def read_record(folder: Path) -> dict[str, Any]:
             f"{path} was written by rboost {made_by[1]}, this is {version('rboost')}; {AGAIN}."
         )
     return dict(record)
-
-
-def _sources(request: Request) -> dict[str, str]:
-    """Digests of the files that an audit is made from."""
-    paths = [path for path in (request.data, request.trusted) if path is not None]
-    return {str(path.resolve()): fingerprint(path) for path in paths}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rboost._typing import Integers
+from rboost._validation import is_missing
 
 # A class with fewer rows cannot be learnt; its rows are treated as if they had no label.
 FEWEST_ROWS = 5
@@ -88,10 +90,9 @@ def encode_labels(y: Any, y_checked: Any = None, name: str = "label") -> Labels:
             f"y_checked has {len(checked)} entries but y has {len(given)}; pass one a row, missing "
             "where nobody looked."
         )
-    counted: dict[Any, int] = {}
-    for value in [*given, *checked]:
-        if value is not None:
-            counted[value] = counted.get(value, 0) + 1
+    # A label counts where it is given or checked, so that no check makes a class come or go.
+    counted = Counter(value for both in zip(given, checked, strict=True) for value in set(both))
+    del counted[None]
     _check_classes(counted, len(given), name)
     frequent = _sorted([value for value, count in counted.items() if count >= FEWEST_ROWS])
     rare = _sorted([value for value in counted if value not in frequent])
@@ -110,15 +111,15 @@ def encode_labels(y: Any, y_checked: Any = None, name: str = "label") -> Labels:
     classes = np.array(frequent, dtype=object)
     if len({isinstance(value, str) for value in frequent}) == 1:  # "1" beside 1 stays another class
         classes = np.array(frequent)
-    return Labels(
-        classes,
-        np.array([place.get(value, MISSING) for value in given], dtype=np.intp),
-        np.array([place.get(value, MISSING) for value in checked], dtype=np.intp),
-        name,
-    )
+    of_checked = np.array([place.get(value, MISSING) for value in checked], dtype=np.intp)
+    of_given = np.array([place.get(value, MISSING) for value in given], dtype=np.intp)
+    # A label that a person replaced by one too rare to learn is refuted all the same.
+    refuted = [value is not None and value not in place for value in checked]
+    of_given[np.array(refuted, dtype=bool)] = MISSING
+    return Labels(classes, of_given, of_checked, name)
 
 
-def _check_classes(counted: dict[Any, int], n_rows: int, name: str) -> None:
+def _check_classes(counted: Counter[Any], n_rows: int, name: str) -> None:
     """Fail with one sentence where the labels are no classes."""
     if not counted:
         raise ValueError(f"{name!r} is empty in every row; name a column that holds labels.")
@@ -147,11 +148,6 @@ def _plain(values: Any) -> list[Any]:
             value = str(value)
         plain.append(None if is_missing(value) else value)
     return plain
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a label is None, NaN or pandas.NA."""
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
 
 
 def _sorted(values: list[Any]) -> list[Any]:

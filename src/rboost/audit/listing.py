@@ -14,7 +14,6 @@ from rboost.audit.wording import shortened
 if TYPE_CHECKING:
     from rboost.audit.result import LabelAudit
 
-LONGEST_VALUE = 80
 # Reasons take time; beyond this many suspects, and rows without a label, the list goes on without.
 MOST_EXPLAINED = 500
 
@@ -44,7 +43,6 @@ def list_suspects(audit: LabelAudit, suspects: Suspects, verbose: bool = False) 
 def in_words(explanation: Explanation) -> str:
     """The reasons in one line."""
     return "; ".join(
-        f"{reason.column} = {shortened(reason.value, LONGEST_VALUE)} "
-        f"(usually {shortened(reason.typical, LONGEST_VALUE)})"
+        f"{reason.column} = {shortened(reason.value)} (usually {shortened(reason.typical)})"
         for reason in explanation.reasons
     )

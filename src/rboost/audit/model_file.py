@@ -89,12 +89,6 @@ def load_model(path: Path) -> tuple[Any, About]:
         return _loaded(archive, path), card["about"]
 
 
-def read_about(path: Path) -> About:
-    """What was said about a model when it was saved; the model itself is not loaded."""
-    with _opened(path) as archive:
-        return _card(archive, path)["about"]
-
-
 def _loaded(archive: zipfile.ZipFile, path: Path) -> Any:
     skops_io = _skops_io()
     with _damage_named(path):

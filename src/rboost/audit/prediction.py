@@ -14,7 +14,7 @@ from rboost.reading import read_table
 def predict_file(model_path: Path, data: Path) -> Any:
     """A frame with each row's id, predicted class, and probability of every true class."""
     model, about = load_model(model_path)
-    table = read_table(data)
+    table = read_table(data, text=[*about["text"], about["id"]])
     absent = [column for column in about["columns"] if column not in table.columns]
     if absent:
         raise ValueError(
@@ -28,8 +28,9 @@ def predict_file(model_path: Path, data: Path) -> Any:
         problem = " ".join(str(error).split())
         raise ValueError(f"{data} is no table like the audited one: {problem}") from error
     classes = [str(name) for name in about["classes"]]
-    id_name = about["id"] if about["id"] in table.columns else ROW
-    ids = table[id_name] if id_name in table.columns else range(1, len(table) + 1)
+    has_ids = about["id"] is not None and about["id"] in table.columns
+    id_name = about["id"] if has_ids else ROW
+    ids = table[id_name] if has_ids else range(1, len(table) + 1)
     label = about["label"]
     columns = {
         id_name: ids,

@@ -25,8 +25,9 @@ ASSUMPTIONS = (
 class Quality:
     """Shares of rows whose held-out prediction agrees with the label, and with the true class.
 
-    ``accuracy_by_class`` refers to true classes. ``label_accuracy`` is the expected share of given
-    labels that are right: where it is below ``accuracy`` the model knows better than the table.
+    ``accuracy_by_class`` refers to true classes. ``label_accuracy`` is the expected share of
+    labels, given or corrected, that are right: where it is below ``accuracy`` the model knows
+    better than the table.
     """
 
     agreement: float

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from rboost._validation import is_missing
 from rboost.audit.audit import audit_labels
-from rboost.audit.labels import is_missing
 from rboost.audit.result import LabelAudit
 from rboost.reading import check_column, label_column, read_table
 from rboost.spreadsheets import unguarded
@@ -59,7 +59,7 @@ class Inputs:
 
 def read_inputs(request: Request) -> Inputs:
     """Read the files of a request and fail with one sentence if they do not fit."""
-    table = read_table(request.data, label=request.label)
+    table = read_table(request.data, label=request.label, text=[request.id])
     names = list(table.columns)
     for column in (request.id, *request.drop):
         check_column(names, column, request.data)
@@ -121,16 +121,19 @@ def _read_trusted(
     checked: list[Any] = [None] * len(ids)
     if request.trusted is None:
         return checked, None, None
-    table = read_table(request.trusted)
+    id_name = request.id or ROW
+    table = read_table(request.trusted, text=[CHECKED, request.label, id_name])
     names = set(table.columns)
-    label, id_name = CHECKED if CHECKED in names else request.label, request.id or ROW
+    label = CHECKED if CHECKED in names else request.label
     check_column(list(table.columns), label, request.trusted)
-    _check_trusted_columns(request, id_name, columns, names)
+    # A column of measurements may be called "row"; it then names no rows.
+    has_ids = id_name in names and id_name not in columns
+    _check_trusted_columns(request, "" if not has_ids else id_name, columns, names)
     labels = _trusted_labels(table, label, classes, request)
     place = {str(name): position for position, name in enumerate(ids)}
     further: dict[int, Any] = {}
     for number, value in labels.items():
-        name = str(table[id_name].iloc[number]) if id_name in names else ""
+        name = str(table[id_name].iloc[number]) if has_ids else ""
         position = place.get(name, place.get(unguarded(name)))
         if position is not None:
             checked[position] = value
@@ -150,9 +153,9 @@ def _check_trusted_columns(
     request: Request, id_name: str, columns: list[str], names: set[str]
 ) -> None:
     absent = [column for column in columns if column not in names]
-    if id_name not in names and absent:
+    if absent and not id_name:
         raise ValueError(
-            f"{request.trusted} has neither the column {id_name!r} nor all columns of "
+            f"{request.trusted} has neither the column {request.id or ROW!r} nor all columns of "
             f"{request.data} ({absent[0]!r} is missing); add one or the other."
         )
 

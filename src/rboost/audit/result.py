@@ -41,8 +41,10 @@ class LabelAudit:
     inference : Inference
         The noise and the true class of each row, as inferred from scores and labels.
     model : TableModel
-        Fitted to the table; ``predict_proba`` takes frames with the same columns and gives
+        Fitted to the table; its ``predict_proba`` takes frames with the same columns and gives
         probabilities of the true classes.
+    n_extra : int
+        How many rows at the end are trusted rows that are not of the table itself.
     """
 
     table: Any
@@ -53,6 +55,7 @@ class LabelAudit:
     scores: Floats
     inference: Inference
     model: Any
+    n_extra: int = 0
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -84,11 +87,12 @@ class LabelAudit:
 
     @cached_property
     def suggested(self) -> Integers:
-        """Position of the likeliest class other than the given one; the checked one, if checked."""
-        posterior = self.inference.posterior.copy()
-        observed = np.flatnonzero(self.labels.is_observed)
-        posterior[observed, self.labels.given[observed]] = -1.0
-        return posterior.argmax(axis=1)
+        """Position of the likeliest class other than the given one."""
+        # Of a confirmed row all other classes have the posterior 0; the features then decide.
+        chances = self.inference.posterior + 1e-9 * self.inference.probability
+        labelled = np.flatnonzero(self.labels.given != MISSING)
+        chances[labelled, self.labels.given[labelled]] = -1.0
+        return chances.argmax(axis=1)
 
     @property
     def expected_wrong_labels(self) -> float:

@@ -63,6 +63,14 @@ def make_scorer(model: Any, labels: Labels, seed: int, n_jobs: int | None, verbo
     return scorer.set_params(**{k: v for k, v in options.items() if k in scorer.get_params()})
 
 
+# The score of a class that no row has any more.
+LOWEST_SCORE = -10.0
+
+
+def _has_two(is_positive: NDArray[np.bool_]) -> bool:
+    return bool(is_positive.any() and not is_positive.all())
+
+
 class ClassByClass(ClassifierMixin, BaseEstimator):
     """A scorer for each class against the others; for two classes, a single one.
 
@@ -81,33 +89,45 @@ class ClassByClass(ClassifierMixin, BaseEstimator):
         self.classes_ = labels.classes
         n_classes = len(labels.classes)
         positives = range(1, 2) if n_classes == 2 else range(n_classes)
-        observed = np.flatnonzero(labels.is_observed)
-        checked = np.flatnonzero(labels.is_checked)
-        others = np.flatnonzero(labels.current == MISSING)
-        given = features if len(observed) == len(features) else features[observed]
-        self.scorers_, columns = [], []
-        for positive in positives:
-            scorer = clone(self.scorer)
-            known: dict[str, Any] = {}
-            if len(checked):
-                known = {
-                    "X_trusted": features[checked],
-                    "y_trusted": (labels.checked[checked] == positive).astype(np.intp),
-                    "flip_counts": labels.flip_counts_of(positive),
-                }
-            y = (labels.given[observed] == positive).astype(np.intp)
-            self.scorers_.append(scorer.fit(given, y, **known))
-            column = np.zeros(len(labels))
-            column[np.concatenate([observed, checked])] = scorer.held_out_scores_
-            if len(others):
-                column[others] = scorer.score_rows(features[others])
-            columns.append(column)
-        self.held_out_scores_ = np.column_stack(columns)
+        found = [self._fit_class(features, labels, positive) for positive in positives]
+        self.scorers_ = [scorer for scorer, _ in found]
+        self.held_out_scores_ = np.column_stack([scores for _, scores in found])
         return self
+
+    def _fit_class(self, features: Floats, labels: Labels, positive: int) -> tuple[Any, Floats]:
+        """A scorer of one class against the others, and its scores of all rows."""
+        scorer = clone(self.scorer)
+        observed, checked = np.flatnonzero(labels.is_observed), np.flatnonzero(labels.is_checked)
+        known: dict[str, Any] = {}
+        if len(checked):
+            known = {
+                "X_trusted": features[checked],
+                "y_trusted": (labels.checked[checked] == positive).astype(np.intp),
+                "flip_counts": labels.flip_counts_of(positive),
+            }
+        if not _has_two(labels.given[observed] == positive):
+            # All rows of the class were checked. They are then fitted like any others.
+            observed, checked, known = np.concatenate([observed, checked]), checked[:0], {}
+        y = labels.current[observed] == positive
+        scores = np.full(len(labels), LOWEST_SCORE)
+        if not _has_two(y) and len(labels.classes) > 2:
+            return None, scores  # a class of which no row is left
+        given = features if len(observed) == len(features) else features[observed]
+        scorer.fit(given, y.astype(np.intp), **known)
+        scores[np.concatenate([observed, checked])] = scorer.held_out_scores_
+        others = np.flatnonzero(labels.current == MISSING)
+        if len(others):
+            scores[others] = scorer.score_rows(features[others])
+        return scorer, scores
 
     def predict_proba(self, features: Any) -> Floats:
         """Probability of each true class, shape (n_rows, n_classes)."""
-        positive = np.column_stack([s.predict_proba(features)[:, 1] for s in self.scorers_])
+        positive = np.column_stack(
+            [
+                np.zeros(len(features)) if scorer is None else scorer.predict_proba(features)[:, 1]
+                for scorer in self.scorers_
+            ]
+        )
         if len(self.classes_) == 2:
             return np.column_stack([1 - positive, positive])
         return positive / np.maximum(positive.sum(axis=1, keepdims=True), 1e-300)

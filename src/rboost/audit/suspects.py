@@ -21,7 +21,7 @@ class Suspects:
     probability_wrong : ndarray of shape (n_suspects,)
         How likely the label of each is to be wrong.
     expected_wrong_labels : float
-        How many labels of the whole table are expected to be wrong.
+        How many of all labels that nobody checked are expected to be wrong.
     """
 
     rows: Integers

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from rboost._validation import is_missing
+
 LONGEST_VALUE = 80
 
 # Characters that turn the direction of what follows, or end a line, without being seen.
@@ -18,10 +20,10 @@ _FIRST_STRONG, _END = "\u2068", "\u2069"
 
 def shortened(value: Any, longest: int = LONGEST_VALUE) -> str:
     """A value as text of bounded length."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+    if is_missing(value):
         return "missing"
     if isinstance(value, (float, np.floating)):
-        return "missing" if np.isnan(value) else f"{value:.6g}"
+        return f"{value:.6g}"
     text = str(value)
     return text if len(text) <= longest else f"{text[:longest]}… ({len(text)} characters)"
 

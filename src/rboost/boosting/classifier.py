@@ -304,8 +304,9 @@ class RBoostClassifier(AdditiveClassifier):
             trusted = trusted_table(
                 X_trusted, y_trusted, classes, self._check_X, both_classes=not self.out_of_bag
             )
+            counts = check_flip_counts(flip_counts, y_trusted)
             if trusted is not None:
-                trusted = replace(trusted, flip_counts=check_flip_counts(flip_counts))
+                trusted = replace(trusted, flip_counts=counts)
             if self.out_of_bag:
                 warn_of_copies(train.X, train.labels)
                 train, trusted = join(train, trusted), None

@@ -13,7 +13,7 @@ def add_audit_command(commands: Any) -> None:
         "audit",
         help="find wrong labels in a table",
         description="Estimate how noisy the labels of a table are and list those that are probably "
-        "wrong, with reasons. Writes suspects.csv, report.html, audit.json and model.skops.",
+        "wrong, with reasons. Writes suspects.csv, report.html, audit.json, model.skops, rows.npz.",
     )
     audit.add_argument("data", type=Path, help="CSV, TSV or Parquet, may be compressed")
     audit.add_argument("--label", required=True, metavar="COLUMN", help="the column to audit")

@@ -6,9 +6,6 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-# Beside the files of the audit.
-ANSWERS, CHECKED = "review.sqlite", "checked.csv"
-
 
 def add_review_command(commands: Any) -> None:
     """Add ``review``."""
@@ -25,18 +22,14 @@ def add_review_command(commands: Any) -> None:
 
 
 def _review(options: argparse.Namespace) -> int:
-    from rboost.audit.folder import read_audit, rerun
+    from rboost.audit.folder import read_audit, read_record, rerun
     from rboost.review.server import serve
-    from rboost.review.session import Review, fingerprint
-    from rboost.review.store import AnswerStore
+    from rboost.review.session import open_review
 
     folder: Path = options.folder
     if not 0 <= options.port < 65536:
         raise ValueError(f"--port must be between 0 and 65535, not {options.port}.")
-    audit = read_audit(folder)
-    store = AnswerStore(folder / ANSWERS, fingerprint(audit))
-    review = Review(
-        audit, store, rerun=lambda checked: rerun(folder, checked), checked_csv=folder / CHECKED
-    )
+    opened = read_record(folder)
+    review = open_review(read_audit(folder), folder, lambda checked: rerun(folder, checked, opened))
     serve(review, port=options.port, open_browser=options.open)
     return 0

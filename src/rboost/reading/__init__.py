@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rboost.reading._packages import package
-from rboost.reading.columns import MISSING, WHOLE, to_series, typed, without_missing
+from rboost.reading.columns import MISSING, WHOLE, as_text, to_series, typed, without_missing
 from rboost.reading.parquet import read_parquet
 from rboost.reading.sources import PARQUET, fingerprint, read_content
 from rboost.reading.text import read_text, shortened, usable_names
@@ -19,7 +19,9 @@ from rboost.reading.text import read_text, shortened, usable_names
 __all__ = ["check_column", "fingerprint", "label_column", "read_table"]
 
 
-def read_table(path: str | Path, label: str | None = None) -> Any:
+def read_table(
+    path: str | Path, label: str | None = None, text: Collection[str | None] = ()
+) -> Any:
     """Read a table with a header from a file.
 
     Parameters
@@ -30,6 +32,8 @@ def read_table(path: str | Path, label: str | None = None) -> Any:
     label : str, default=None
         A column to keep as it is written, apart from white space around it, for
         :func:`label_column`. It must be there.
+    text : collection of str, default=()
+        Columns that stay text, if they are there, whatever their cells look like.
 
     Returns
     -------
@@ -45,12 +49,18 @@ def read_table(path: str | Path, label: str | None = None) -> Any:
         names = usable_names(names, path)
         check_column(names, label, path)
     else:
-        names, texts, delimiter = read_text(content, path)
+        names, cells, delimiter = read_text(content, path)
+        del content  # as large as the table
         check_column(names, label, path)
-        columns = [
-            to_series(without_missing(text)) if name == label else typed(text, delimiter != ",")
-            for name, text in zip(names, texts, strict=True)
-        ]
+        columns = []
+        for place, name in enumerate(names):
+            if name == label:
+                columns.append(to_series(without_missing(cells[place])))
+            elif name in text:
+                columns.append(as_text(cells[place]))
+            else:
+                columns.append(typed(cells[place], delimiter != ","))
+            cells[place] = None
     table = pandas.concat(dict(enumerate(columns)), axis=1)
     table.columns = names
     return _without_infinities(table, path)

@@ -32,7 +32,13 @@ def typed(text: Any, decimal_comma: bool) -> Any:
         return to_series(_floats(compute.replace_substring(cells, ",", ".")))
     if _all(cells, TRUTH):
         return to_series(compute.equal(compute.utf8_lower(cells), "true"))
-    return to_series(compute.if_else(compute.is_null(cells), None, text))
+    return as_text(text)
+
+
+def as_text(text: Any) -> Any:
+    """A pandas series of the cells as they are, apart from missing ones."""
+    compute = package("pyarrow.compute")
+    return to_series(compute.if_else(compute.is_null(without_missing(text)), None, text))
 
 
 def without_missing(text: Any) -> Any:

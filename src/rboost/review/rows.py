@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from rboost._validation import is_missing
 from rboost.audit import Explanation, LabelAudit
 from rboost.audit.labels import MISSING
 
@@ -31,13 +32,6 @@ def cell(value: Any, longest: int = LONGEST) -> Json | None:
     if len(text) <= longest:
         return {"text": text}
     return {"text": text[:longest], "length": len(text)}
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a cell is empty."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
 
 
 def name_of(audit: LabelAudit, row: int, longest: int = LONGEST_BESIDE) -> str:

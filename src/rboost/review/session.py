@@ -124,8 +124,10 @@ class Review:
         return undone
 
     def export(self) -> Path:
-        """Write all answers to checked.csv."""
-        write_checked(self.state.fitted, list(self.store.log().current.values()), self.checked_csv)
+        """Write all answers, and what was checked before, to checked.csv."""
+        log = self.store.log()
+        checked = _checked(self.state.fitted, log)
+        write_checked(self.state.fitted, list(log.current.values()), checked, self.checked_csv)
         return self.checked_csv
 
     def refit(self) -> None:
@@ -167,7 +169,7 @@ def open_review(audit: LabelAudit, folder: Path, rerun: Rerun) -> Review:
 def fingerprint(audit: LabelAudit) -> str:
     """Tells audits of different rows, given labels or classes apart, and survives a new fit."""
     digest = hashlib.sha256()
-    parts = (audit.id_name, audit.labels.name, *audit.classes, *audit.table.columns)
+    parts = (audit.labels.name, *audit.classes)
     for part in (parts, audit.ids.tolist()):
         text = json.dumps([str(each) for each in part])
         digest.update(f"{len(text)}:{text}".encode())
