@@ -55,7 +55,7 @@ $(RUN): pyproject.toml CMakeLists.txt $(wildcard src/native/*)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "rboost needs Python 3.11 or newer; name one with: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --editable ".[audit]"
+	$(BIN)/python -m pip install --quiet --editable ".[review]"
 	touch $@
 
 $(READY): $(RUN)

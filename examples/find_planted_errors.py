@@ -50,7 +50,8 @@ def main() -> None:
         f"Of the {certain.sum()} suspects with a probability of 0.9 or more, "
         f"{is_planted[certain].mean():.1%} were planted."
     )
-    print(f"\nOpen the report: {(out / 'report.html').resolve()}")
+    print(f"\nCheck some of them yourself: .venv/bin/rboost review {out}")
+    print(f"Open the report: {(out / 'report.html').resolve()}")
 
 
 if __name__ == "__main__":

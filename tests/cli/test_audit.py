@@ -229,7 +229,7 @@ def test_a_killed_run_leaves_nothing_behind(sent, tmp_path):
     if sent == signal.SIGTERM:
         assert process.returncode == 130
         assert "nothing was written" in said
-    assert not list(out.iterdir())
+    assert not out.exists() or not list(out.iterdir())
 
 
 def test_files_that_do_not_belong_together_are_refused(audited, tmp_path, capsys):
@@ -237,7 +237,7 @@ def test_files_that_do_not_belong_together_are_refused(audited, tmp_path, capsys
     folder.mkdir()
     for path in audited.iterdir():
         (folder / path.name).write_bytes(path.read_bytes())
-    (folder / "rows.npz").write_bytes((audited / "rows.npz").read_bytes()[:-1] + b"\0")
+    (folder / "rows.npz").write_bytes((audited / "rows.npz").read_bytes() + b"more")
     assert "does not belong to" in refused(capsys, "review", folder)
     (folder / "audit.json").write_text("{}")
     assert "is damaged" in refused(capsys, "review", folder)
@@ -294,3 +294,74 @@ def test_a_huge_cell_and_odd_columns_are_no_obstacle(tmp_path, capsys):
     code, said = run(capsys, "audit", path, *options)
     assert code == 0, said
     assert Path(out / "report.html").stat().st_size < 3_000_000
+
+
+def test_nothing_that_was_there_before_is_overwritten(audited, data, tmp_path, capsys):
+    model = audited / "model.skops"
+    for out in (model, data):
+        assert "would be overwritten" in refused(capsys, "predict", model, data, "--out", out)
+    folder = tmp_path / "foreign"
+    folder.mkdir()
+    table = folder / "suspects.csv"
+    table.write_bytes(data.read_bytes())
+    options = ["--label", "churn", "--out", folder, "--quiet"]
+    assert "would be overwritten" in refused(capsys, "audit", table, *options)
+    assert "is not of an audit" in refused(capsys, "audit", data, *options)
+    assert table.read_bytes() == data.read_bytes()
+
+
+def test_columns_keep_their_type_from_audit_to_prediction(tmp_path, capsys):
+    """A new file may lack the one value that made a column text."""
+    random = np.random.RandomState(0)
+    table = pd.DataFrame(
+        {"answer": random.choice(["TRUE", "FALSE", "maybe"], 200, p=[0.5, 0.4, 0.1])}
+    )
+    table["size"] = random.standard_normal(200)
+    wrong = random.uniform(size=200) < 0.1
+    table["churn"] = np.where((table["answer"] == "TRUE") ^ wrong, "yes", "no")
+    data, new, out = tmp_path / "data.csv", tmp_path / "new.csv", tmp_path / "out"
+    table.to_csv(data, index=False)
+    options = ["--label", "churn", "--out", out, "--model", "linear", "--quiet"]
+    assert run(capsys, "audit", data, *options)[0] == 0
+    rows = table[table["answer"] != "maybe"]
+    rows.to_csv(new, index=False)
+    predictions = tmp_path / "predictions.csv"
+    assert run(capsys, "predict", out / "model.skops", new, "--out", predictions)[0] == 0
+    predicted = pd.read_csv(predictions)["predicted churn"].to_numpy()
+    assert np.mean((predicted == "yes") == (rows["answer"] == "TRUE")) > 0.95
+    rows.assign(size="large").to_csv(new, index=False)
+    assert "has text such as 'large'" in refused(capsys, "predict", out / "model.skops", new)
+
+
+def test_a_few_words_among_numbers_are_missing_numbers(tmp_path, capsys):
+    table = make_table()
+    table["amount"] = table["amount"].astype(object)
+    table.loc[3, "amount"] = "unknown"
+    path, out = tmp_path / "table.csv", tmp_path / "out"
+    table.to_csv(path, index=False)
+    options = ["--label", "churn", "--id", "key", "--out", out, "--model", "linear", "--quiet"]
+    code, said = run(capsys, "audit", path, *options)
+    assert code == 0
+    assert "1 cells in the column 'amount' of numbers that are none, such as 'unknown'" in said
+    assert "amount" in pd.read_csv(out / "suspects.csv")["against_given_label"].str.cat()
+
+
+def test_columns_that_say_nothing_are_named(audited):
+    assert json.loads((audited / "audit.json").read_text())["summary"]["unused_columns"] == [
+        "empty"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("key,checked_label\nk0001,yes\nk0001,no\n", "twice, with different labels"),
+        ("key,checked_label\nk0001,\n", "has no label in any row"),
+    ],
+)
+def test_checks_that_say_nothing_are_refused(content, says, data, tmp_path, capsys):
+    trusted = tmp_path / "checked.csv"
+    trusted.write_text(content)
+    options = ["--label", "churn", "--id", "key", "--out", tmp_path / "out", "--quiet"]
+    assert says in refused(capsys, "audit", data, *options, "--trusted", trusted)
+    assert not (tmp_path / "out").exists()

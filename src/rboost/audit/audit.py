@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -106,9 +107,17 @@ def audit_labels(
     classifier.fit_rows(features, labels)
     scores = classifier.held_out_scores_
     del classifier.held_out_scores_  # of training rows, which a model that is saved has no use for
+    inference = infer(scores, labels)
+    predicted = np.unique(inference.probability.argmax(axis=1))
+    if len(predicted) == 1:
+        warnings.warn(
+            f"Every row is predicted as {labels.names(predicted)[0]!r}: the columns say too little "
+            f"about {label_name!r}, so that rates and suspects mean little; add columns.",
+            stacklevel=2,
+        )
     return LabelAudit(
         table, labels, np.array(names, dtype=object), id_name, features, scores,
-        infer(scores, labels), TableModel(vectorizer, classifier), len(table) - n_rows,
+        inference, TableModel(vectorizer, classifier), len(table) - n_rows,
     )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from sklearn.utils import gen_batches
 from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats, Integers
-from rboost.audit.features import column_of_feature
+from rboost.audit.features import column_of_feature, import_pandas
 from rboost.audit.labels import MISSING
 from rboost.progress import track
 
@@ -190,6 +190,8 @@ class Explainer:
         if is_numeric_dtype(values) and not is_bool_dtype(values):
             low, high = np.quantile(values.to_numpy(dtype=np.float64), [0.25, 0.75])
             return f"{low:.4g} to {high:.4g}"
+        if audit_kind(self.audit, column) == "datetime":
+            return _middle_dates(values)
         frequent = values.astype(str).value_counts()
         return f"{frequent.index[0]} ({frequent.iloc[0] / len(values):.0%})"
 
@@ -217,3 +219,16 @@ class Explainer:
 def _thinned(rows: Integers, most: int) -> Integers:
     """The rows, or some of them in equal steps where there are very many."""
     return rows[:: len(rows) // most + 1] if len(rows) > most else rows
+
+
+def audit_kind(audit: LabelAudit, column: int) -> str:
+    """What the vectorizer took a column for, such as "numeric" or "datetime"."""
+    kinds: dict[str, str] = audit.model.vectorizer.column_to_kind_
+    return kinds.get(audit.table.columns[column], "")
+
+
+def _middle_dates(values: Any) -> str:
+    """The days between which half of the dates lie."""
+    dates = import_pandas().to_datetime(values, errors="coerce", format="mixed").dropna()
+    low, high = dates.quantile([0.25, 0.75])
+    return f"{low:%Y-%m-%d} to {high:%Y-%m-%d}"

@@ -74,9 +74,20 @@ def names_of_rows(table: Any) -> list[str]:
     found = []
     for column in table.select_dtypes(include=["object", "string", "category"]).columns:
         words = table[column].dropna().astype(str)
-        if len(words) > MANY_NAMES and words.is_unique and not words.str.contains(" ").any():
+        if (
+            len(words) > MANY_NAMES
+            and words.is_unique
+            and not words.str.contains(" ").any()
+            and not _are_dates(words)
+        ):
             found.append(str(column))
     return found
+
+
+def _are_dates(words: Any) -> bool:
+    """Whether the first words of a column are dates, most of them."""
+    dates = import_pandas().to_datetime(words.head(100), errors="coerce", format="mixed")
+    return bool(dates.notna().mean() > 0.5)
 
 
 def cut_texts(table: Any) -> Any:

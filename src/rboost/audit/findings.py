@@ -37,6 +37,11 @@ def of_rows(summary: AuditSummary) -> str:
             f"{counted(summary.n_checked, 'label')} {were} checked by a person; "
             f"{count(summary.n_corrected)} of them differed from the label given."
         )
+    if summary.unused_columns:
+        named = [quoted(name) for name in summary.unused_columns[:MOST_NAMED]]
+        if len(summary.unused_columns) > MOST_NAMED:
+            named.append(f"{len(summary.unused_columns) - MOST_NAMED} more")
+        sentences.append(f"Left aside, as empty, constant or names of rows: {listed(named)}.")
     return " ".join(sentences)
 
 

@@ -6,6 +6,7 @@ for predictions, ``rows.npz`` for a review. ``audit.json`` comes last, with dige
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 from dataclasses import replace
@@ -49,7 +50,40 @@ def audit_into(
 
     ``original`` is the request to remember, if it is not this one.
     """
-    check_writable(folder)
+    _check_folder(folder, request)
+    is_new = not folder.exists()
+    try:
+        check_writable(folder)
+        return _audit_into(folder, request, budget, verbose, checked, original)
+    except BaseException:
+        if is_new:
+            with contextlib.suppress(OSError):
+                folder.rmdir()  # empty, as nothing was written
+        raise
+
+
+def _check_folder(folder: Path, request: Request) -> None:
+    """Fail before files of others, or those to be audited, are overwritten."""
+    ours = {(folder / name).resolve() for name in (RECORD, ROWS, MODEL, SUSPECTS, REPORT, TRUSTED)}
+    for path in (request.data, request.trusted):
+        if path is not None and path.resolve() in ours and path != folder / TRUSTED:
+            raise ValueError(f"{path} would be overwritten; choose another folder with --out.")
+    taken = [path.name for path in sorted(ours) if path.exists()]
+    if taken and RECORD not in taken:
+        raise ValueError(
+            f"{folder} has a file {taken[0]} that is not of an audit; choose another folder with "
+            "--out."
+        )
+
+
+def _audit_into(
+    folder: Path,
+    request: Request,
+    budget: int | None,
+    verbose: int,
+    checked: dict[int, Any] | None,
+    original: dict[str, Any] | None,
+) -> tuple[LabelAudit, Suspects]:
     before = fingerprint(request.data)
     audit = run_audit(request, verbose, checked)
     suspects = audit.suspects(n=budget)
@@ -58,6 +92,7 @@ def audit_into(
     about = {
         "columns": list(audit.table.columns),
         "text": list(audit.table.select_dtypes(include=["object", "string"]).columns),
+        "numbers": list(audit.table.select_dtypes(include="number").columns),
         "classes": audit.classes.tolist(),
         "label": request.label,
         "id": request.id,

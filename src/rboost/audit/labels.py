@@ -132,7 +132,7 @@ def _check_classes(counted: Counter[Any], n_rows: int, name: str) -> None:
     if len(counted) > most:
         raise ValueError(
             f"{name!r} has {len(counted)} different values in {n_rows} rows, like an id or a "
-            "measurement; name a column of labels with a few classes."
+            f"measurement; name a column of labels with at most {MOST_CLASSES} classes."
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,18 @@ def predict_file(model_path: Path, data: Path) -> Any:
             + (f", and {len(absent) - 1} more" if len(absent) > 1 else "")
             + "; pass a table with the columns of the audit."
         )
+    for column in about["numbers"]:
+        if table[column].dtype == object and table[column].notna().any():
+            example = str(table[column].dropna().iloc[0])
+            raise ValueError(
+                f"{data} has text such as {example[:40]!r} in the column {column!r}, which held "
+                "numbers when the model was made; pass a table like the audited one."
+            )
     try:
-        probability = model.predict_proba(table[about["columns"]])
+        with warnings.catch_warnings():
+            # That a category is new is no mistake; it then says nothing.
+            warnings.filterwarnings("ignore", message="Found unknown categories")
+            probability = model.predict_proba(table[about["columns"]])
     except (ValueError, TypeError) as error:
         problem = " ".join(str(error).split())
         raise ValueError(f"{data} is no table like the audited one: {problem}") from error

@@ -63,6 +63,8 @@ def read_inputs(request: Request) -> Inputs:
     names = list(table.columns)
     for column in (request.id, *request.drop):
         check_column(names, column, request.data)
+        if column == request.label:
+            raise ValueError(f"{column!r} is the label; name another column with --id or --drop.")
     ids: list[Any] = list(range(1, len(table) + 1))
     if request.id is not None:
         ids = _unique_ids(table[request.id], request.id)
@@ -136,6 +138,11 @@ def _read_trusted(
         name = str(table[id_name].iloc[number]) if has_ids else ""
         position = place.get(name, place.get(unguarded(name)))
         if position is not None:
+            if checked[position] not in (None, value):
+                raise ValueError(
+                    f"{request.trusted} has the row {name!r} twice, with different labels; keep "
+                    "one of them."
+                )
             checked[position] = value
         elif set(columns) <= names:
             further[number] = value
@@ -174,4 +181,6 @@ def _trusted_labels(table: Any, name: str, classes: set[Any], request: Request) 
                 f"{request.data} never is; use the same labels in both."
             )
         found[number] = by_text[text]
+    if not found:
+        raise ValueError(f"{request.trusted} has no label in any row; fill in the column {name!r}.")
     return found

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rboost._typing import Floats, Integers
 from rboost.audit.explanation import Explainer, Explanation
-from rboost.audit.features import standardized
+from rboost.audit.features import column_of_feature, standardized
 from rboost.audit.inference import Inference, infer
 from rboost.audit.labels import MISSING, Labels
 from rboost.audit.quality import Quality, estimate_quality
@@ -93,6 +93,12 @@ class LabelAudit:
         labelled = np.flatnonzero(self.labels.given != MISSING)
         chances[labelled, self.labels.given[labelled]] = -1.0
         return chances.argmax(axis=1)
+
+    @cached_property
+    def unused_columns(self) -> tuple[str, ...]:
+        """Columns that say nothing: empty, constant, or names of rows."""
+        used = column_of_feature(self.model.vectorizer, self.table)
+        return tuple(np.delete(self.table.columns.to_numpy(dtype=object), np.unique(used)).tolist())
 
     @property
     def expected_wrong_labels(self) -> float:

@@ -51,7 +51,8 @@ class AuditSummary:
     """What an audit found, in numbers.
 
     ``n_missing`` rows have no label and ``n_checked`` one that a person confirmed or corrected.
-    What is expected or probably wrong is among the other ``n_unchecked``.
+    What is expected or probably wrong is among the other ``n_unchecked``. ``unused_columns`` are
+    empty, constant, or names of rows.
     """
 
     label_name: str
@@ -71,6 +72,7 @@ class AuditSummary:
     expected_found: float
     budgets: tuple[Budget, ...]
     is_uncertain: bool
+    unused_columns: tuple[str, ...] = ()
 
     @property
     def flips(self) -> tuple[FlipRate, ...]:
@@ -110,6 +112,7 @@ def summarize(audit: LabelAudit, suspects: Suspects) -> AuditSummary:
         expected_found=suspects.expected_found,
         budgets=gain.budgets(),
         is_uncertain=bool((high - low > WIDE).any()),
+        unused_columns=audit.unused_columns,
     )
 
 

@@ -39,7 +39,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except MemoryError:
         return _failed("the table does not fit into memory; audit a sample of its rows")
-    except (ValueError, ImportError, OSError) as error:
+    except OSError as error:
+        is_raw = error.strerror and error.filename  # ours are sentences already
+        return _failed(f"{error.filename}: {error.strerror}." if is_raw else str(error))
+    except (ValueError, ImportError) as error:
         return _failed(str(error))
     except KeyboardInterrupt:
         print(f"rboost: {getattr(options, 'stopped', 'stopped')}", file=sys.stderr)

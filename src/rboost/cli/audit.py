@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ def add_audit_command(commands: Any) -> None:
     )
     audit.add_argument("data", type=Path, help="CSV, TSV or Parquet, may be compressed")
     audit.add_argument("--label", required=True, metavar="COLUMN", help="the column to audit")
-    audit.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (audit)")
+    audit.add_argument("--out", metavar="DIR", help="folder for the results (audit)")
     audit.add_argument(
         "--trusted", type=Path, metavar="FILE", help="rows whose labels a person has checked"
     )
@@ -53,10 +54,12 @@ def _audit(options: argparse.Namespace) -> int:
         model=options.model,
         seed=options.seed,
     )
-    folder = options.out or Path("audit")
+    folder = Path("audit") if options.out is None else Path(options.out)
+    if folder == Path():
+        raise ValueError("--out must name a folder.")
     audit, suspects = audit_into(folder, request, options.budget, verbose=not options.quiet)
     print(describe(audit, suspects))
     print(f"Suspects: {folder / SUSPECTS}")
     print(f"Report:   {folder / REPORT}")
-    print(f"Check them in a browser with: rboost review {folder}")
+    print(f"Check them in a browser with: rboost review {shlex.quote(str(folder))}")
     return 0

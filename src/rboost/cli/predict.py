@@ -25,6 +25,10 @@ def _predict(options: argparse.Namespace) -> int:
     from rboost.audit.prediction import predict_file
     from rboost.spreadsheets import csv_lines, write_csv
 
+    if options.out is not None:
+        for path in (options.model, options.data):
+            if options.out.resolve() == path.resolve():
+                raise ValueError(f"{path} would be overwritten; choose another name with --out.")
     predictions = predict_file(options.model, options.data)
     if options.out is None:
         sys.stdout.writelines(csv_lines(predictions))

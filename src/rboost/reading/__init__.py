@@ -11,7 +11,15 @@ from typing import Any
 import numpy as np
 
 from rboost.reading._packages import package
-from rboost.reading.columns import MISSING, WHOLE, as_text, to_series, typed, without_missing
+from rboost.reading.columns import (
+    MISSING,
+    WHOLE,
+    as_text,
+    numbers_with_exceptions,
+    to_series,
+    typed,
+    without_missing,
+)
 from rboost.reading.parquet import read_parquet
 from rboost.reading.sources import PARQUET, fingerprint, read_content
 from rboost.reading.text import read_text, shortened, usable_names
@@ -59,11 +67,26 @@ def read_table(
             elif name in text:
                 columns.append(as_text(cells[place]))
             else:
-                columns.append(typed(cells[place], delimiter != ","))
+                columns.append(_typed(cells[place], delimiter, name, path))
             cells[place] = None
     table = pandas.concat(dict(enumerate(columns)), axis=1)
     table.columns = names
     return _without_infinities(table, path)
+
+
+def _typed(cells: Any, delimiter: str, name: str, path: Path) -> Any:
+    """The column of its own type; a few words among numbers count as missing."""
+    column = typed(cells, delimiter != ",")
+    found = numbers_with_exceptions(cells) if column.dtype == object else None
+    if found is None:
+        return column
+    numbers, n_others, example = found
+    warnings.warn(
+        f"{path} has {n_others} cells in the column {name!r} of numbers that are none, such as "
+        f"{example[:40]!r}; they count as missing.",
+        stacklevel=3,
+    )
+    return numbers
 
 
 def _without_infinities(table: Any, path: Path) -> Any:

@@ -1,6 +1,6 @@
 """From columns of text to columns of numbers, truth values and text, with what is missing.
 
-A column is numbers only if every cell is. Whole numbers stay whole where some are missing; numbers
+A column is numbers if every cell is, or nearly every one, with a warning. Whole numbers stay whole where some are missing; numbers
 with leading zeros, or with more digits than 64 bits hold, are names rather than quantities and stay
 text. Dates stay text too.
 """
@@ -18,6 +18,8 @@ NUMBER = r"(?i)^[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf|infinity)$"
 DECIMAL_COMMA = r"^[+-]?[0-9]+(,[0-9]+)?$"
 NAME = r"^[+-]?(0[0-9]|[0-9]{19,}$)"
 TRUTH = r"(?i)^(true|false)$"
+# A column in which this share of the cells are numbers is one of numbers.
+NEARLY_ALL = 0.95
 
 
 def typed(text: Any, decimal_comma: bool) -> Any:
@@ -33,6 +35,22 @@ def typed(text: Any, decimal_comma: bool) -> Any:
     if _all(cells, TRUTH):
         return to_series(compute.equal(compute.utf8_lower(cells), "true"))
     return as_text(text)
+
+
+def numbers_with_exceptions(text: Any) -> tuple[Any, int, str] | None:
+    """The numbers of a column of text in which nearly all cells are, how many are not, and one."""
+    compute = package("pyarrow.compute")
+    cells = without_missing(text)
+    is_number = compute.and_(
+        compute.match_substring_regex(cells, NUMBER),
+        compute.invert(compute.match_substring_regex(cells, NAME)),
+    )
+    share = compute.mean(is_number).as_py()
+    if share is None or share < NEARLY_ALL:
+        return None
+    others = compute.filter(cells, compute.invert(is_number))
+    numbers = to_series(_floats(compute.if_else(is_number, cells, None)))
+    return numbers, len(others), others[0].as_py()
 
 
 def as_text(text: Any) -> Any:

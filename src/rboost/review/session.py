@@ -132,7 +132,8 @@ class Review:
 
     def refit(self) -> None:
         """Begin to fit the model again, in the background, with all answers so far."""
-        if not any(a.label is not None for a in self.store.log().current.values()):
+        fitted = self.state.fitted
+        if np.array_equal(_checked(fitted, self.store.log()), fitted.labels.checked):
             raise ValueError("There is nothing to learn from yet; keep or change a label first.")
         if not self.refit_job.start(self._refit):
             raise ConflictError("The model is being fitted already.")
