@@ -1,8 +1,8 @@
 """From columns of text to columns of numbers, truth values and text, with what is missing.
 
-A column is numbers if every cell is, or nearly every one, with a warning. Whole numbers stay whole where some are missing; numbers
-with leading zeros, or with more digits than 64 bits hold, are names rather than quantities and stay
-text. Dates stay text too.
+A column is numbers if every cell is, or nearly every one, with a warning. Whole numbers stay whole
+where some are missing; numbers with leading zeros, or with more digits than 64 bits hold, are names
+rather than quantities and stay text. Dates stay text too.
 """
 
 from __future__ import annotations
