@@ -25,8 +25,14 @@ from rboost.noise.out_of_fold import (
     out_of_fold_outputs,
     platt_scores,
 )
-from rboost.noise.platt import check_flip_counts, fit_noise_aware_platt
-from rboost.tables import as_counts, check_trusted_labels, stack_rows, warn_of_copies
+from rboost.noise.platt import fit_noise_aware_platt
+from rboost.tables import (
+    as_counts,
+    check_counted_rows,
+    check_trusted_labels,
+    stack_rows,
+    warn_of_copies,
+)
 
 
 class NoiseCalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
@@ -159,6 +165,7 @@ class NoiseCalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
             warn_of_copies(X, labels)
             n_observed = len(labels)
             trusted = check_trusted_labels(X_trusted, y_trusted, self.classes_)
+            check_counted_rows(flip_counts, trusted)
             if trusted is not None:
                 X, labels = stack_rows(X, X_trusted), np.concatenate([labels, trusted])
                 if weight is not None:
@@ -174,7 +181,7 @@ class NoiseCalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
             self._platt = fit_noise_aware_platt(
                 scores, labels, weight,
                 trusted=np.arange(len(labels)) >= n_observed,
-                flip_counts=check_flip_counts(flip_counts, y_trusted),
+                flip_counts=flip_counts,
                 noise_matrix=fixed_noise,
             )  # fmt: skip
             self.noise_matrix_ = self._platt.noise_matrix

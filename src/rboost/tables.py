@@ -119,6 +119,14 @@ def check_trusted_labels(X_trusted: Any, y_trusted: Any, classes: NDArray[Any]) 
     return is_class.argmax(axis=1)
 
 
+def check_counted_rows(flip_counts: Any, trusted: Any) -> None:
+    """Fail when there are counts of trusted rows, but no such rows."""
+    if flip_counts is not None and trusted is None:
+        raise ValueError(
+            "flip_counts counts trusted rows; pass X_trusted and y_trusted too, or leave it out."
+        )
+
+
 def join(first: Table, second: Table | None) -> Table:
     """Put the rows of two tables into one; those of the second count as much as the first's."""
     if second is None:

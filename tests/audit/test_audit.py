@@ -53,18 +53,12 @@ def test_planted_errors_are_found_and_as_many_as_expected(load):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "load",
-    [
-        pytest.param(lambda: digits(3, 8), id="3 or 8"),
-        pytest.param(lambda: digits(6, 8), id="6 or 8"),
-    ],
-)
-def test_where_precision_is_misjudged_it_is_promised_too_low_and_not_too_high(load):
-    """Small tables whose noise is taken for overlap: .65 and .77 expected, .86 and .95 found."""
-    found, expected = found_and_expected(*load())
-    assert found >= 0.85
-    assert found - 0.25 < expected < found + 0.05
+def test_on_average_precision_is_as_expected():
+    """Single small tables can be far off, mostly too low (docs/audit/planted.md)."""
+    pairs = [(0, 1), (2, 3), (4, 5), (6, 7), (8, 9)]
+    found, expected = np.transpose([found_and_expected(*digits(*pair)) for pair in pairs])
+    assert np.all(found >= 0.85)
+    assert_allclose(expected.mean(), found.mean(), atol=0.1)
 
 
 @pytest.mark.slow
@@ -118,7 +112,9 @@ def test_checked_rows_are_right_and_never_flagged():
     is_checked = checked >= 0
     np.testing.assert_array_equal(audit.issue_probability[is_checked], 0)
     assert not set(audit.suspects(threshold=0.0).rows) & set(np.flatnonzero(is_checked))
-    np.testing.assert_array_equal(audit.suggested[is_checked], checked[is_checked])
+    refuted = is_checked & (checked != y)
+    assert refuted.any()
+    np.testing.assert_array_equal(audit.suggested[refuted], checked[refuted])
     assert np.all(audit.issue_probability[~is_checked] > 0)
     for rows in (is_checked, ~is_checked):  # scores lie where their rows do
         assert np.corrcoef(audit.scores[rows, 0], X[rows, 0])[0, 1] > 0.95

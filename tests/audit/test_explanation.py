@@ -168,14 +168,16 @@ def test_probabilities_are_those_of_the_audit(audit):
         assert_allclose(one.probability_suggested, one.probability_wrong, atol=1e-12)
 
 
-def test_checked_rows_are_explained_by_what_was_said(audit):
+def test_checked_rows_are_compared_with_the_other_class(audit):
     checked = np.full(N_ROWS, -1)
     checked[:4] = [0, 1, 0, 1]
     after = audit.with_checked(checked)
     for one in after.explain_all(np.arange(4)):
-        assert one.suggested == audit.classes[checked[one.row]]
+        given = audit.labels.given[one.row]
+        assert one.suggested == audit.classes[1 - given]
         assert one.probability_wrong == 0
-        assert one.probability_suggested == 1
+        assert one.probability_suggested == (checked[one.row] != given)
+        assert set(one.agreeing).isdisjoint(one.opposing)
 
 
 @pytest.mark.parametrize("row", [-1, N_ROWS, 10**9])

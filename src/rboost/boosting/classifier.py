@@ -45,6 +45,7 @@ from rboost.noise.platt import check_flip_counts
 from rboost.progress import track
 from rboost.tables import (
     Table,
+    check_counted_rows,
     join,
     training_table,
     trusted_table,
@@ -304,9 +305,9 @@ class RBoostClassifier(AdditiveClassifier):
             trusted = trusted_table(
                 X_trusted, y_trusted, classes, self._check_X, both_classes=not self.out_of_bag
             )
-            counts = check_flip_counts(flip_counts, y_trusted)
+            check_counted_rows(flip_counts, trusted)
             if trusted is not None:
-                trusted = replace(trusted, flip_counts=counts)
+                trusted = replace(trusted, flip_counts=check_flip_counts(flip_counts))
             if self.out_of_bag:
                 warn_of_copies(train.X, train.labels)
                 train, trusted = join(train, trusted), None

@@ -234,7 +234,7 @@ def fit_noise_aware_platt(
            [0. , 1. ]])
     """
     counts, center, spread = _count_rows(scores, labels, sample_weight, trusted)
-    counts = replace(counts, flips=check_flip_counts(flip_counts, trusted))
+    counts = replace(counts, flips=check_flip_counts(flip_counts))
     known = None
     if noise_matrix is not None:
         known = rates_of(check_noise_matrix(noise_matrix, n_classes=2))[np.newaxis]
@@ -274,12 +274,10 @@ def _fit_bent(
     )
 
 
-def check_flip_counts(flip_counts: ArrayLike | None, trusted: Any) -> Floats | None:
-    """Return the counts as an array, None where there are none; they are of trusted rows."""
+def check_flip_counts(flip_counts: ArrayLike | None) -> Floats | None:
+    """Return the counts as an array, None where there are none."""
     if flip_counts is None:
         return None
-    if trusted is None:
-        raise ValueError("flip_counts counts trusted rows; pass these rows as well.")
     counts = np.asarray(flip_counts, dtype=np.float64)
     if counts.shape != (2, 2) or not np.isfinite(counts).all() or np.any(counts < 0):
         raise ValueError(
