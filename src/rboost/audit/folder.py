@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
+import warnings
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -50,7 +51,8 @@ def audit_into(
 
     ``original`` is the request to remember, if it is not this one.
     """
-    _check_folder(folder, request)
+    if original is None:
+        _check_folder(folder, request)
     is_new = not folder.exists()
     try:
         check_writable(folder)
@@ -66,8 +68,14 @@ def _check_folder(folder: Path, request: Request) -> None:
     """Fail before files of others, or those to be audited, are overwritten."""
     ours = {(folder / name).resolve() for name in (RECORD, ROWS, MODEL, SUSPECTS, REPORT, TRUSTED)}
     for path in (request.data, request.trusted):
-        if path is not None and path.resolve() in ours and path != folder / TRUSTED:
+        if path is not None and path.resolve() in ours:
             raise ValueError(f"{path} would be overwritten; choose another folder with --out.")
+    if (folder / "review.sqlite").exists():
+        warnings.warn(
+            f"{folder} has answers of a review, which this audit does not know; to use them, pass "
+            "its checked.csv with --trusted.",
+            stacklevel=4,
+        )
     taken = [path.name for path in sorted(ours) if path.exists()]
     if taken and RECORD not in taken:
         raise ValueError(
