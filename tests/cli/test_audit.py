@@ -180,6 +180,8 @@ def test_wrong_options_are_refused(arguments, says, data, tmp_path, capsys):
         ("key,checked_label\nk0001,maybe\n", "has the label 'maybe'"),
         ("name,checked_label\nk0001,yes\n", "neither the column 'key'"),
         ("key,other\nk0001,yes\n", "There is no column 'churn'"),
+        ("key,checked_label\nk0001,yes\nk0001,no\n", "twice, with different labels"),
+        ("key,checked_label\nk0001,\n", "has no label in any row"),
     ],
 )
 def test_a_file_of_trusted_rows_must_fit(content, says, data, tmp_path, capsys):
@@ -187,6 +189,7 @@ def test_a_file_of_trusted_rows_must_fit(content, says, data, tmp_path, capsys):
     trusted.write_text(content)
     options = ["--label", "churn", "--id", "key", "--out", tmp_path / "out", "--quiet"]
     assert says in refused(capsys, "audit", data, *options, "--trusted", trusted)
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_place_that_is_no_folder_is_refused_before_the_work(data, tmp_path, capsys):
@@ -350,18 +353,3 @@ def test_columns_that_say_nothing_are_named(audited):
     assert json.loads((audited / "audit.json").read_text())["summary"]["unused_columns"] == [
         "empty"
     ]
-
-
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        ("key,checked_label\nk0001,yes\nk0001,no\n", "twice, with different labels"),
-        ("key,checked_label\nk0001,\n", "has no label in any row"),
-    ],
-)
-def test_checks_that_say_nothing_are_refused(content, says, data, tmp_path, capsys):
-    trusted = tmp_path / "checked.csv"
-    trusted.write_text(content)
-    options = ["--label", "churn", "--id", "key", "--out", tmp_path / "out", "--quiet"]
-    assert says in refused(capsys, "audit", data, *options, "--trusted", trusted)
-    assert not (tmp_path / "out").exists()
