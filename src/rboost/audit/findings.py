@@ -79,18 +79,21 @@ def of_flip(flip: FlipRate) -> str:
 
 def of_uncertainty(summary: AuditSummary) -> str:
     """What the data cannot tell, and what would help; nothing where intervals are narrow."""
+    # One model for each class treats all other classes as one, which their flips need not be.
+    several = "With more than two classes the true intervals are wider than those given."
     if not summary.is_uncertain:
-        return ""
+        return several if len(summary.classes) > 2 else ""
     widest = max(summary.noise, key=lambda entry: entry.high - entry.low)
     label = (
         "the right label" if widest.given == widest.true else f"the label {quoted(widest.given)}"
     )
-    return (
+    sentence = (
         f"The data alone cannot tell wrong labels from classes that overlap: of rows that are "
         f"truly {quoted(widest.true)}, anything from {percent(widest.low)} to "
         f"{percent(widest.high)} may carry {label}. Rows whose labels are known to be right narrow "
-        "this down; a few dozen, drawn at random and checked by a person, already help."
+        "this down; a few dozen, checked by a person, already help."
     )
+    return f"{sentence} {several}" if len(summary.classes) > 2 else sentence
 
 
 def of_matrix(summary: AuditSummary) -> str:
