@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from scipy.special import expit
 
 from rboost import core
-from rboost.noise import platt, sigmoid, structures
+from rboost.noise import label_counts, platt, sigmoid, structures
 from rboost.noise.matrix import with_rates
 from rboost.noise.platt import NoiseAwarePlatt, fit_noise_aware_platt
 from rboost.noise.sigmoid import Counts, fit_lines, fit_lines_slowly
@@ -58,7 +58,7 @@ def draw(n_rows, rates, seed=0, slope=3.0, offset=0.3):
 
 
 def counts_of(scores, labels, weight=None, trusted=None):
-    counts, _, _ = platt._count_rows(scores, labels, weight, trusted)
+    counts, _, _ = label_counts.count_rows(scores, labels, weight, trusted)
     return counts
 
 
@@ -222,9 +222,9 @@ def test_rows_are_counted_as_specified(n_rows):
         random.gamma(1.0, size=n_rows) + 1e-3,
         random.uniform(size=n_rows) < 0.2,
     ]
-    found, center, spread = platt._count_rows(*rows)
+    found, center, spread = label_counts.count_rows(*rows)
     with slowly():
-        expected, expected_center, expected_spread = platt._count_rows(*rows)
+        expected, expected_center, expected_spread = label_counts.count_rows(*rows)
     assert_allclose([center, spread], [expected_center, expected_spread], rtol=1e-12, atol=1e-12)
     for name in ("scores", "observed", "trusted"):
         assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9, atol=1e-9)

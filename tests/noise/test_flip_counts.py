@@ -9,8 +9,9 @@ from scipy.special import expit, log_expit, logsumexp, softmax
 from sklearn.linear_model import LogisticRegression
 
 from rboost import NoiseCalibratedClassifier, RBoostClassifier, core
+from rboost.noise.label_counts import count_rows
 from rboost.noise.matrix import rates_of
-from rboost.noise.platt import _count_rows, fit_noise_aware_platt
+from rboost.noise.platt import fit_noise_aware_platt
 from rboost.noise.sigmoid import fit_lines_slowly
 from rboost.noise.structures import STRUCTURES, explore_slowly
 
@@ -137,7 +138,7 @@ def test_rates_are_what_numerical_integration_gives(seed):
 def test_each_noise_matrix_counts_by_its_chance_of_the_flips(seed, flips):
     """On one and the same grid: the weight without flips times Π γ^n."""
     scores, labels, _ = draw(200, (0.2, 0.1), seed)
-    plain, _, _ = _count_rows(scores, labels, None, None)
+    plain, _, _ = count_rows(scores, labels, None, None)
     flips = np.array(flips, dtype=float).reshape(2, 2)
     for structure in STRUCTURES[1:2] + STRUCTURES[4:]:
         with_flips = explore_slowly(structure, replace(plain, flips=flips))
