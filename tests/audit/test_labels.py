@@ -197,3 +197,9 @@ def test_names_undo_the_encoding(y):
         warnings.simplefilter("error")
         labels = encode_labels(y)
     assert labels.names(labels.given) == ["" if value is None else value for value in y]
+
+
+def test_spellings_that_differ_by_case_are_named():
+    with pytest.warns(UserWarning, match="'Yes', 'yes' of 'label' differ only by case"):
+        labels = encode_labels(["yes", "Yes", "no"] * 5)
+    assert labels.classes.tolist() == ["Yes", "no", "yes"]

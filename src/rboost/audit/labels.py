@@ -107,6 +107,7 @@ def encode_labels(y: Any, y_checked: Any = None, name: str = "label") -> Labels:
             "these rows are treated as if they had no label.",
             stacklevel=3,
         )
+    _warn_of_spellings(frequent, name)
     place = {value: k for k, value in enumerate(frequent)}
     classes = np.array(frequent, dtype=object)
     if len({isinstance(value, str) for value in frequent}) == 1:  # "1" beside 1 stays another class
@@ -117,6 +118,21 @@ def encode_labels(y: Any, y_checked: Any = None, name: str = "label") -> Labels:
     refuted = [value is not None and value not in place for value in checked]
     of_given[np.array(refuted, dtype=bool)] = MISSING
     return Labels(classes, of_given, of_checked, name)
+
+
+def _warn_of_spellings(classes: list[Any], name: str) -> None:
+    """Warn where two classes are perhaps one, written in two ways."""
+    alike: dict[str, list[Any]] = {}
+    for value in classes:
+        if isinstance(value, str):
+            alike.setdefault(value.casefold().strip(), []).append(value)
+    for spellings in alike.values():
+        if len(spellings) > 1:
+            warnings.warn(
+                f"{_listed(spellings)} of {name!r} differ only by case or spaces and are taken for "
+                "different classes; write them alike if they are one.",
+                stacklevel=4,
+            )
 
 
 def _check_classes(counted: Counter[Any], n_rows: int, name: str) -> None:
