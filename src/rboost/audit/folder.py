@@ -56,7 +56,18 @@ def audit_into(
     is_new = not folder.exists()
     try:
         check_writable(folder)
-        return _audit_into(folder, request, budget, verbose, checked, original)
+        record = {
+            "format": FORMAT,
+            "rboost": version("rboost"),
+            "request": original or request.as_dict(),
+            "budget": budget,
+            "source": fingerprint(request.data),
+        }
+        audit = run_audit(request, verbose, checked)
+        suspects = audit.suspects(n=budget)
+        listed = list_suspects(audit, suspects, verbose=bool(verbose))
+        _write(folder, audit, suspects, request, record, listed)
+        return audit, suspects
     except BaseException:
         if is_new:
             with contextlib.suppress(OSError):
@@ -84,30 +95,19 @@ def _check_folder(folder: Path, request: Request) -> None:
         )
 
 
-def _audit_into(
+def _write(
     folder: Path,
+    audit: LabelAudit,
+    suspects: Suspects,
     request: Request,
-    budget: int | None,
-    verbose: int,
-    checked: dict[int, Any] | None,
-    original: dict[str, Any] | None,
-) -> tuple[LabelAudit, Suspects]:
-    before = fingerprint(request.data)
-    audit = run_audit(request, verbose, checked)
-    suspects = audit.suspects(n=budget)
-    listed = list_suspects(audit, suspects, verbose=bool(verbose))
+    record: dict[str, Any],
+    listed: Any,
+) -> None:
+    """Write all files together, the record last."""
     page = render_report(audit, suspects, f"Label audit of {request.data.name}")
-    about = {
-        "columns": list(audit.table.columns),
-        "text": list(audit.table.select_dtypes(include=["object", "string"]).columns),
-        "numbers": list(audit.table.select_dtypes(include="number").columns),
-        "classes": audit.classes.tolist(),
-        "label": request.label,
-        "id": request.id,
-    }
+    labels = audit.labels
     with staged(folder, last=RECORD) as stage:
-        save_model(audit.model, stage / MODEL, about)
-        labels = audit.labels
+        save_model(audit.model, stage / MODEL, _about(audit, request))
         with atomic_path(stage / ROWS) as temporary, temporary.open("wb") as file:
             np.savez(file, scores=audit.scores, given=labels.given, checked=labels.checked)
         if request.trusted is not None:  # the file itself may be written again by a review
@@ -115,18 +115,26 @@ def _audit_into(
         write_csv(listed, stage / SUSPECTS)
         write_atomically(stage / REPORT, page)
         record = {
-            "format": FORMAT,
-            "rboost": version("rboost"),
-            "request": original or request.as_dict(),
-            "budget": budget,
-            "source": before,
+            **record,
             "files": {name: fingerprint(stage / name) for name in (MODEL, ROWS)},
             "classes": labels.classes.tolist(),
             "summary": summarize(audit, suspects).as_dict(),
         }
         text = json.dumps(record, indent=1, ensure_ascii=False)
         write_atomically(stage / RECORD, text + "\n")
-    return audit, suspects
+
+
+def _about(audit: LabelAudit, request: Request) -> dict[str, Any]:
+    """What predictions have to know of the table: its columns, and what they held."""
+    table = audit.table
+    return {
+        "columns": list(table.columns),
+        "text": list(table.select_dtypes(include=["object", "string"]).columns),
+        "numbers": list(table.select_dtypes(include="number").columns),
+        "classes": audit.classes.tolist(),
+        "label": request.label,
+        "id": request.id,
+    }
 
 
 def read_audit(folder: Path) -> LabelAudit:

@@ -73,7 +73,7 @@ def read_inputs(request: Request) -> Inputs:
     if not X.shape[1]:
         raise ValueError(f"{request.data} has no column left besides the label; add some.")
     y = label_column(table, request.label).tolist()
-    known = _read_trusted(request, list(X.columns), ids, set(y))
+    known = _read_trusted(request, X, ids, set(y))
     return Inputs(X, y, *known, ids, request.id or ROW, request.label)
 
 
@@ -113,18 +113,18 @@ def _unique_ids(column: Any, name: str) -> list[Any]:
 
 
 def _read_trusted(
-    request: Request, columns: list[str], ids: list[Any], classes: set[Any]
+    request: Request, X: Any, ids: list[Any], classes: set[Any]
 ) -> tuple[list[Any], Any, list[Any] | None]:
     """Checked labels of the rows of the table, and further rows with their labels.
 
     A file of checked rows has the ids of rows, or all their columns, or both: a row with a known id
     is that row, any other is a further one.
     """
-    checked: list[Any] = [None] * len(ids)
     if request.trusted is None:
-        return checked, None, None
-    id_name = request.id or ROW
-    table = read_table(request.trusted, text=[CHECKED, request.label, id_name])
+        return [None] * len(ids), None, None
+    id_name, columns = request.id or ROW, list(X.columns)
+    words = X.select_dtypes(include="object").columns  # text there is text here
+    table = read_table(request.trusted, text=[CHECKED, request.label, id_name, *words])
     names = set(table.columns)
     label = CHECKED if CHECKED in names else request.label
     check_column(list(table.columns), label, request.trusted)
@@ -132,28 +132,37 @@ def _read_trusted(
     has_ids = id_name in names and id_name not in columns
     _check_trusted_columns(request, "" if not has_ids else id_name, columns, names)
     labels = _trusted_labels(table, label, classes, request)
-    place = {str(name): position for position, name in enumerate(ids)}
-    further: dict[int, Any] = {}
-    for number, value in labels.items():
-        name = str(table[id_name].iloc[number]) if has_ids else ""
-        position = place.get(name, place.get(unguarded(name)))
-        if position is not None:
-            if checked[position] not in (None, value):
-                raise ValueError(
-                    f"{request.trusted} has the row {name!r} twice, with different labels; keep "
-                    "one of them."
-                )
-            checked[position] = value
-        elif set(columns) <= names:
-            further[number] = value
-        else:
-            raise ValueError(
-                f"{request.trusted} names a row {name!r} that {request.data} does not have; "
-                f"check the column {id_name!r}."
-            )
+    named = table[id_name].astype(str).tolist() if has_ids else [""] * len(table)
+    checked, further = _placed(request, labels, named, ids)
+    if further and not set(columns) <= names:
+        raise ValueError(
+            f"{request.trusted} names a row {named[further[0]]!r} that {request.data} does not "
+            f"have; check the column {id_name!r}."
+        )
     if not further:
         return checked, None, None
-    return checked, table.iloc[list(further)][columns], list(further.values())
+    return checked, table.iloc[further][columns], [labels[number] for number in further]
+
+
+def _placed(
+    request: Request, labels: dict[int, Any], named: list[str], ids: list[Any]
+) -> tuple[list[Any], list[int]]:
+    """The label of each row of the table that was checked, and the numbers of further rows."""
+    checked: list[Any] = [None] * len(ids)
+    place = {str(name): position for position, name in enumerate(ids)}
+    further = []
+    for number, value in labels.items():
+        position = place.get(named[number], place.get(unguarded(named[number])))
+        if position is None:
+            further.append(number)
+        elif checked[position] not in (None, value):
+            raise ValueError(
+                f"{request.trusted} has the row {named[number]!r} twice, with different labels; "
+                "keep one of them."
+            )
+        else:
+            checked[position] = value
+    return checked, further
 
 
 def _check_trusted_columns(

@@ -7,7 +7,7 @@ overlap. On large tables this error is larger than what chance leaves open. So s
 
     z → sinh(k·z) / k,    z = (score − center) / spread,
 
-which is z itself for k = 0, and of a few k the data choose the one with the largest evidence.
+which is z itself for k = 0; k grows as long as the evidence does.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from rboost._typing import Floats
 
 # On fewer rows (by weight) no bend can be told from another, and scores stay as they are.
 MANY_ROWS = 2000
-BENDS = (0.0, 0.5, 1.0, 1.5, 2.0)
+# Tried in this order, as long as the evidence grows.
+BENDS = (1.0, 1.5, 2.0)
 # Beyond so many standard deviations a score says no more; sinh stays finite.
 FARTHEST = 20.0
 

@@ -235,14 +235,14 @@ def fit_noise_aware_platt(
     known = None
     if noise_matrix is not None:
         known = rates_of(check_noise_matrix(noise_matrix, n_classes=2))[np.newaxis]
-    candidates = [_fit_bent(counts, STRAIGHT, center, spread, known)]
+    best = _fit_bent(counts, STRAIGHT, center, spread, known)
     if counts.observed.sum() + counts.trusted.sum() >= MANY_ROWS:
-        candidates += [
-            _fit_bent(counts, Bend(strength, center, spread), center, spread, known)
-            for strength in BENDS
-            if strength
-        ]
-    return max(candidates, key=lambda candidate: candidate[0])[1]
+        for strength in BENDS:
+            bent = _fit_bent(counts, Bend(strength, center, spread), center, spread, known)
+            if bent[0] <= best[0]:
+                break  # the evidence rises to its largest and falls from there
+            best = bent
+    return best[1]
 
 
 def _fit_bent(
