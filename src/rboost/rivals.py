@@ -1,5 +1,25 @@
 """Other boosters under the same interface, to compare with."""
 
-from rboost.boosting.rivals import GentleBoostClassifier, ModestBoostClassifier
+from rboost.boosting.rivals import (
+    AdaCostClassifier,
+    BaggedBoostClassifier,
+    CostSensitiveBoostClassifier,
+    EtaBoostClassifier,
+    GentleBoostClassifier,
+    LogitBoostClassifier,
+    ModestBoostClassifier,
+    OutlierRemovalBoostClassifier,
+    RobustBoostClassifier,
+)
 
-__all__ = ["GentleBoostClassifier", "ModestBoostClassifier"]
+__all__ = [
+    "AdaCostClassifier",
+    "BaggedBoostClassifier",
+    "CostSensitiveBoostClassifier",
+    "EtaBoostClassifier",
+    "GentleBoostClassifier",
+    "LogitBoostClassifier",
+    "ModestBoostClassifier",
+    "OutlierRemovalBoostClassifier",
+    "RobustBoostClassifier",
+]

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from sklearn.tree import DecisionTreeRegressor
+import numpy as np
 
 from rboost._typing import Floats
-from rboost.boosting.rivals.real import RealBooster, RealTree, tree_weights
-from rboost.tables import Table
+from rboost.boosting.rivals.working_response import WorkingResponseBooster
 
 
-class GentleBoostClassifier(RealBooster):
+class GentleBoostClassifier(WorkingResponseBooster):
     """Gentle AdaBoost: each round adds a regression tree fitted to the labels ±1.
 
     f(x) = E_D[ỹ | x] by weighted least squares is a Newton step on the exponential loss, and a
@@ -40,8 +37,6 @@ class GentleBoostClassifier(RealBooster):
         Names of the features, when X had string column names.
     """
 
-    def _base_learners(self) -> list[Any]:
-        return [DecisionTreeRegressor(max_leaf_nodes=self.max_splits + 1)]
-
-    def _fit_tree(self, tree: Any, table: Table, weights: Floats) -> RealTree | None:
-        return tree.fit(table.X, table.labels, sample_weight=tree_weights(weights, table))
+    def _working_response(self, labels: Floats, scores: Floats) -> tuple[Floats, Floats]:
+        margins = labels * scores
+        return labels, np.exp(margins.min() - margins)  # L'' = −ỹ·L' = e^(−ỹF)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.tree import DecisionTreeClassifier
 
 from rboost._typing import Floats
-from rboost.boosting.rivals.real import RealBooster, RealTree, tree_weights
+from rboost.boosting.rivals.reweighting import ReweightingBooster, exponential_weights
+from rboost.boosting.rivals.tree_booster import Addend
 from rboost.tables import Table
 
 
@@ -25,7 +25,7 @@ class LeafValues:
         return self.value_of_leaf[self.tree.apply(X)]
 
 
-class ModestBoostClassifier(RealBooster):
+class ModestBoostClassifier(ReweightingBooster[Floats]):
     """Modest AdaBoost: a leaf says less where it is right about rows that are right already.
 
     With D the boosting weights and D̄ ∝ 1 − D the inverse ones, P±(leaf) = p_D(ỹ = ±1, x in leaf)
@@ -58,15 +58,22 @@ class ModestBoostClassifier(RealBooster):
         Names of the features, when X had string column names.
     """
 
-    def _base_learners(self) -> list[Any]:
-        return [DecisionTreeClassifier(max_leaf_nodes=self.max_splits + 1)]
+    def _start(self, table: Table) -> Floats:
+        return np.zeros(len(table.labels))
 
-    def _fit_tree(self, tree: Any, table: Table, weights: Floats) -> RealTree | None:
-        tree.fit(table.X, table.labels, sample_weight=tree_weights(weights, table))
+    def _row_weights(self, table: Table, state: Floats) -> Floats:
+        return exponential_weights(table, table.labels * state)
+
+    def _add(
+        self, tree: Any, table: Table, state: Floats, weights: Floats
+    ) -> tuple[Addend, Floats] | None:
         # A row of weight 2 stands for two rows, each with half its share of D.
         inverse = np.maximum(table.sample_weight - weights, 0)
-        value = leaf_values(tree.apply(table.X), table.labels, weights, inverse / inverse.sum())
-        return LeafValues(tree, value) if np.any(np.abs(value) > 1e-12) else None
+        leaf = tree.apply(table.X)
+        value = leaf_values(leaf, table.labels, weights, inverse / inverse.sum())
+        if np.all(np.abs(value) <= 1e-12):
+            return None
+        return LeafValues(tree, value), state + value[leaf]
 
 
 def leaf_values(leaf: Any, labels: Floats, weights: Floats, inverse: Floats) -> Floats:

@@ -1,9 +1,10 @@
-"""What boosters with real-valued trees share: weights that follow the exponential loss."""
+"""What all rivals share: small trees, one a round, and a score that is the sum of what they add."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -19,18 +20,29 @@ from rboost.calibration import agree_with_decision
 from rboost.tables import Table, training_table, weights_as_counts
 
 
-class RealTree(Protocol):
-    """A fitted tree that adds a real number to the score of each row."""
+class Addend(Protocol):
+    """Something fitted that adds a real number to the score of each row."""
 
     def predict(self, X: Any) -> Floats:
         """What it adds."""
 
 
-class RealBooster(AdditiveClassifier):
-    """Boosting of small trees with real outputs f(x); the score is F(x) = Σ f(x).
+@dataclass(frozen=True)
+class Step:
+    """A fitted tree times its step size α."""
 
-    Each round fits a tree to weights D ∝ e^(−ỹF(x)), the gradient of the exponential loss. How a
-    tree becomes f is what distinguishes one booster from another.
+    tree: Any
+    step: float
+
+    def predict(self, X: Any) -> Floats:
+        """α·h(x) of each row."""
+        return self.step * self.tree.predict(X)
+
+
+class TreeBooster(AdditiveClassifier):
+    """Boosting of small trees; the score is F(x) = Σ f(x).
+
+    How a tree is fitted and what it adds is what distinguishes one booster from another.
     """
 
     _requirements: ClassVar[Requirements] = {
@@ -52,11 +64,11 @@ class RealBooster(AdditiveClassifier):
         self.n_jobs = n_jobs
 
     @abstractmethod
-    def _fit_tree(self, tree: Any, table: Table, weights: Floats) -> RealTree | None:
-        """Fit one tree to ±1 labels and weights D that sum to 1; None when nothing is left."""
+    def _boost(self, table: Table) -> Iterator[Addend]:
+        """Yield what is added to the score, round by round; weights of rows are counts."""
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit to labels of two classes, which it takes to be right.
+        """Fit to labels of two classes.
 
         Parameters
         ----------
@@ -73,30 +85,22 @@ class RealBooster(AdditiveClassifier):
             self.estimators_ = list(self._boost(weights_as_counts(table)))
         return self
 
-    def _boost(self, table: Table) -> Iterator[RealTree]:
-        """Yield the trees, one a round."""
+    def _seeded_trees(self) -> Iterator[Any]:
+        """An unfitted tree for each round."""
         random_state = check_random_state(self.random_state)
-        scores = np.zeros(len(table.labels))
         for _ in range(self.n_estimators):
-            margin = table.labels * scores
-            weights = table.sample_weight * np.exp(margin.min() - margin)  # the largest is 1
-            seed = random_state.randint(np.iinfo(np.int32).max)
             (tree,) = self._base_learners()
-            tree.set_params(random_state=seed)
-            fitted = self._fit_tree(tree, table, weights / weights.sum())
-            if fitted is None:
-                return
-            yield fitted
-            scores = scores + fitted.predict(table.X)
+            yield tree.set_params(random_state=random_state.randint(np.iinfo(np.int32).max))
 
     def _contributions(self, X: Any) -> Iterator[Floats]:
-        for tree in self.estimators_:
-            yield tree.predict(X)
+        for addend in self.estimators_:
+            yield addend.predict(X)
 
     def _positive_probability(self, scores: Floats) -> Floats:
         return agree_with_decision(expit(2 * scores), scores)
 
 
-def tree_weights(weights: Floats, table: Table) -> Floats:
-    """Weights as a tree should see them: summing to the sample weights, ties kept exact."""
-    return scaled_weights(weights, table.sample_weight)
+def fit_weighted(tree: Any, table: Table, targets: Floats, weights: Floats) -> Any:
+    """Fit to weights that sum to the sample weights, with ties between splits kept exact."""
+    scaled = scaled_weights(weights, table.sample_weight)
+    return tree.fit(table.X, targets, sample_weight=scaled)

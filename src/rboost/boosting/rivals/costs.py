@@ -1,0 +1,33 @@
+"""What the errors of each class cost, for boosters that are told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rboost._typing import Floats
+from rboost.tables import Table
+
+
+def row_costs(class_costs: Any, table: Table) -> Floats:
+    """The cost of an error on each row, "balanced" meaning 1 over the frequency of its class."""
+    if isinstance(class_costs, str) and class_costs == "balanced":
+        costs = 1 / np.array([1 - table.prevalence, table.prevalence])
+    else:
+        costs = check_costs(class_costs)
+    return np.where(table.labels > 0, costs[1], costs[0])
+
+
+def check_costs(class_costs: Any) -> Floats:
+    """Two positive costs, or one sentence."""
+    try:
+        costs = np.asarray(class_costs, dtype=np.float64)
+    except (TypeError, ValueError):
+        costs = np.zeros(0)
+    if costs.shape != (2,) or not np.all(np.isfinite(costs) & (costs > 0)):
+        raise ValueError(
+            "class_costs must be 'balanced' or two positive numbers, the costs of an error on a row"
+            f" of each class in sorted order, not {class_costs!r}."
+        )
+    return costs
