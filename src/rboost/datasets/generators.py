@@ -64,3 +64,37 @@ def make_waveform(n_samples: int = 5000, *, random_state: Seed = None) -> tuple[
     share = rng.uniform(size=(n_samples, 1))
     wave = share * triangles[first] + (1 - share) * triangles[second]
     return wave + rng.standard_normal((n_samples, 21)), (mixture == 0).astype(np.intp)
+
+
+def make_long_servedio(
+    n_samples: int = 4000, *, random_state: Seed = None
+) -> tuple[Floats, Integers]:
+    """The construction that random flips turn against every convex booster (Long & Servedio 2010).
+
+    21 features of −1 or +1, of which each is a weak rule, and whose majority is the class. With the
+    class as a sign, a row is one of three kinds:
+
+        large margin (¼)   all features agree with the class
+        puller (¼)         the first 11 agree, the last 10 do not
+        penaliser (½)      5 of the first 11 and 6 of the last 10 agree, drawn at random
+
+    The labels are right; flip a tenth of them with :func:`rboost.noise.flip_labels`. The rows of
+    large margin whose labels are wrong then cost a convex loss so much that it gives up the
+    penalisers, half of the table, and errs on some quarter of all rows.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, 21)
+        −1 or +1.
+    y : ndarray of shape (n_samples,)
+        0 or 1.
+    """
+    rng = check_random_state(random_state)
+    y = rng.randint(2, size=n_samples)
+    kind = rng.choice(3, size=n_samples, p=[0.25, 0.25, 0.5])
+    puller = np.arange(21) < 11
+    # The ranks of random numbers: those below 5 of the first 11 and below 6 of the last 10 agree.
+    first, last = (rng.uniform(size=(n_samples, n)).argsort(axis=1) for n in (11, 10))
+    penaliser = np.hstack([first < 5, last < 6])
+    agrees = np.where(kind[:, np.newaxis] == 2, penaliser, (kind == 0)[:, np.newaxis] | puller)
+    return np.where(agrees, 1.0, -1.0) * (2.0 * y - 1)[:, np.newaxis], y.astype(np.intp)

@@ -1,4 +1,4 @@
-"""AdaCost: Fan, Stolfo, Zhang & Chan, "AdaCost: misclassification cost-sensitive boosting" (1999)."""
+"""AdaCost: Fan, Stolfo, Zhang & Chan, "Misclassification cost-sensitive boosting" (1999)."""
 
 from __future__ import annotations
 
@@ -17,31 +17,48 @@ from rboost.boosting.rivals.reweighting import (
 from rboost.boosting.rivals.tree_booster import Addend, Step, TreeBooster
 from rboost.tables import Table
 
-# Where the adjustment β(c) starts, for right and for wrong votes alike, at which cost.
-#   "centred"   1 at the mean cost: equal costs give AdaBoost.
-#   "paper"     ½ at no cost. With equal costs right votes then teach nothing, and no tree has an edge.
-ADJUSTMENTS = ("centred", "paper")
+
+def outside(agreement: Floats, costs: Floats, mean_cost: float) -> Floats:
+    """β = 1: costs are in the weights at the start and stay there, as factors."""
+    return np.ones_like(agreement)
+
+
+def inside(agreement: Floats, costs: Floats, mean_cost: float) -> Floats:
+    """β = 1 ∓ ½·(c − c̄), for right and wrong votes."""
+    return 1 - 0.5 * agreement * (costs - mean_cost)
+
+
+def as_in_the_paper(agreement: Floats, costs: Floats, mean_cost: float) -> Floats:
+    """β = ½ ∓ ½·c, for right and wrong votes."""
+    return 0.5 - 0.5 * agreement * costs
+
+
+# The factor β inside the exponential, for costs c ≤ 1 and agreement ỹ·h.
+COST_FACTORS = {"outside": outside, "inside": inside, "paper": as_in_the_paper}
 
 
 class AdaCostClassifier(ReweightingBooster[Floats]):
-    """AdaCost: rows that are dear gain more weight by an error and lose less by a success.
+    """AdaCost: boosting that is told what errors cost.
 
-    With the costs cᵢ at most 1, weights start as D ∝ cᵢ and follow
+    With the costs cᵢ at most 1, weights start as D ∝ cᵢ and follow D ← D·e^(−α·ỹ·h·β), with the
+    step α = ½·ln((1 + r)/(1 − r)) for the edge r = Σ D·ỹ·h·β, divided by the largest β where that
+    exceeds 1, as the bound behind it asks for. Three choices of β:
 
-        D ← D·e^(−α·ỹ·h·β),    β = 1 − ½·(cᵢ − c̄) where h = ỹ,  1 + ½·(cᵢ − c̄) where h ≠ ỹ,
+        "outside"   1. Costs stay outside of the exponential, the loss is Σ cᵢ·e^(−ỹF).
+        "inside"    1 ∓ ½·(cᵢ − c̄) for right and wrong votes, c̄ being the mean cost: dear rows gain
+                    more by an error and lose less by a success.
+        "paper"     ½ ∓ ½·cᵢ. Where costs are equal, right votes then teach nothing, no tree has an
+                    edge, and boosting ends before it begins.
 
-    so that the cost is a factor outside the exponential of the score. The step is
-    α = ½·ln((1 + r)/(1 − r)) for the edge r = Σ D·ỹ·h·β, divided by the largest β where that
-    exceeds 1, as the bound behind it asks for.
+    With either of the first two, equal costs give AdaBoost.
 
     Parameters
     ----------
     class_costs : "balanced" or array-like of shape (2,), default="balanced"
         What an error on a row of each class costs, classes in sorted order; only the ratio matters.
         "balanced" takes 1 over the frequency of the class.
-    adjustment : {"centred", "paper"}, default="centred"
-        "centred" is the β above, with the mean cost c̄. "paper" is β = ½ ∓ ½·cᵢ: where costs are
-        alike no tree has a positive edge, and boosting ends before it begins.
+    cost_factor : {"outside", "inside", "paper"}, default="outside"
+        Where the costs come in: the β above.
     n_estimators : int, default=150
         Number of rounds.
     max_splits : int, default=2
@@ -65,14 +82,14 @@ class AdaCostClassifier(ReweightingBooster[Floats]):
 
     _requirements: ClassVar[Requirements] = {
         **TreeBooster._requirements,
-        "adjustment": OneOf(ADJUSTMENTS),
+        "cost_factor": OneOf(tuple(COST_FACTORS)),
     }
 
     def __init__(
         self,
         *,
         class_costs: Any = "balanced",
-        adjustment: str = "centred",
+        cost_factor: str = "outside",
         n_estimators: int = 150,
         max_splits: int = 2,
         random_state: int | np.random.RandomState | None = None,
@@ -85,7 +102,7 @@ class AdaCostClassifier(ReweightingBooster[Floats]):
             n_jobs=n_jobs,
         )
         self.class_costs = class_costs
-        self.adjustment = adjustment
+        self.cost_factor = cost_factor
 
     def _costs(self, table: Table) -> Floats:
         costs = row_costs(self.class_costs, table)
@@ -100,15 +117,9 @@ class AdaCostClassifier(ReweightingBooster[Floats]):
     def _add(
         self, tree: Any, table: Table, state: Floats, weights: Floats
     ) -> tuple[Addend, Floats] | None:
-        agreement = table.labels * tree.predict(table.X)
-        adjusted = agreement * self._adjustment(table, agreement)
+        agreement, costs = table.labels * tree.predict(table.X), self._costs(table)
+        mean_cost = float(np.average(costs, weights=table.sample_weight))
+        adjusted = agreement * COST_FACTORS[self.cost_factor](agreement, costs, mean_cost)
         bound = max(1.0, float(np.abs(adjusted).max()))
         step = adaboost_step(float(weights @ adjusted) / bound) / bound
         return (Step(tree, step), state + step * adjusted) if step > 0 else None
-
-    def _adjustment(self, table: Table, agreement: Floats) -> Floats:
-        """β of each row."""
-        costs = self._costs(table)
-        if self.adjustment == "paper":
-            return 0.5 - 0.5 * agreement * costs
-        return 1 - 0.5 * agreement * (costs - np.average(costs, weights=table.sample_weight))

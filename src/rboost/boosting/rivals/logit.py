@@ -8,11 +8,11 @@ import numpy as np
 from scipy.special import expit
 
 from rboost._typing import Floats
+from rboost._validation import Number, Requirements
+from rboost.boosting.rivals.tree_booster import TreeBooster
 from rboost.boosting.rivals.working_response import WorkingResponseBooster
 
-# The paper's remedies against rows that are fitted too well or too badly: responses are cut off
-# here ("between 2 and 4"), and weights are never smaller than twice the smallest difference.
-LARGEST_RESPONSE = 4.0
+# The paper's remedy against weights that vanish.
 SMALLEST_WEIGHT = 2 * np.finfo(np.float64).eps
 
 
@@ -27,8 +27,14 @@ class LogitBoostClassifier(WorkingResponseBooster):
     exponential one explodes, so a wrong label pulls less than in AdaBoost; but it is convex, and
     the construction of Long & Servedio defeats it too.
 
+    Responses are cut off at ±``max_response``, which the paper recommends for the sake of rounding
+    and which is more than that: a row that is far on the wrong side then pulls with z·w → 0 instead
+    of 1, as if the loss were not convex. So cut off, LogitBoost survives Long & Servedio.
+
     Parameters
     ----------
+    max_response : float, default=4.0
+        Where responses are cut off, "between 2 and 4" in the paper; infinity never does.
     n_estimators : int, default=150
         Number of rounds.
     max_splits : int, default=2
@@ -50,10 +56,33 @@ class LogitBoostClassifier(WorkingResponseBooster):
         Names of the features, when X had string column names.
     """
 
+    _requirements: ClassVar[Requirements] = {
+        **TreeBooster._requirements,
+        "max_response": Number(2, closed=True, finite=False),
+    }
     _step: ClassVar[float] = 0.5
 
+    def __init__(
+        self,
+        *,
+        max_response: float = 4.0,
+        n_estimators: int = 150,
+        max_splits: int = 2,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            n_estimators=n_estimators,
+            max_splits=max_splits,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self.max_response = max_response
+
     def _working_response(self, labels: Floats, scores: Floats) -> tuple[Floats, Floats]:
-        # z is 1/p for class 1 and −1/(1 − p) for class 0: the label over the odds for it.
+        # z is 1/p for class 1 and −1/(1 − p) for class 0: the label over its own probability.
         own = expit(2 * labels * scores)
         weights = np.maximum(own * expit(-2 * labels * scores), SMALLEST_WEIGHT)
-        return labels / np.maximum(own, 1 / LARGEST_RESPONSE), weights
+        with np.errstate(divide="ignore"):  # an own probability of 0 has an infinite response
+            response = np.minimum(1 / own, min(self.max_response, 1 / SMALLEST_WEIGHT))
+        return labels * response, weights

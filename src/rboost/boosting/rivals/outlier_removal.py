@@ -37,7 +37,7 @@ class OutlierRemovalBoostClassifier(ReweightingBooster[Remaining]):
 
     Parameters
     ----------
-    max_weight : float, default=5.0
+    max_weight : float, default=10.0
         A row is dropped when it weighs more than this many times the mean; infinity drops none and
         gives AdaBoost.
     n_estimators : int, default=150
@@ -71,7 +71,7 @@ class OutlierRemovalBoostClassifier(ReweightingBooster[Remaining]):
     def __init__(
         self,
         *,
-        max_weight: float = 5.0,
+        max_weight: float = 10.0,
         n_estimators: int = 150,
         max_splits: int = 2,
         random_state: int | np.random.RandomState | None = None,

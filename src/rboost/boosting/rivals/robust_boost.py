@@ -1,22 +1,19 @@
-"""RobustBoost: Freund, "A more robust boosting algorithm" (2009).
-
-Margins are m = ỹF, with labels ỹ −1 or +1. Time t runs from 0 to 1.
-"""
+"""RobustBoost: Freund, "A more robust boosting algorithm" (2009)."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import warnings
+from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import erfc, erfcinv
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.utils import check_random_state
 
 from rboost._typing import Floats
 from rboost._validation import Either, Number, OneOf, Requirements
+from rboost.boosting.rivals.potential import Potential, find_move
 from rboost.boosting.rivals.reweighting import ReweightingBooster
 from rboost.boosting.rivals.tree_booster import Addend, Step, TreeBooster
 from rboost.calibration import agree_with_decision
@@ -24,54 +21,10 @@ from rboost.noise.out_of_fold import out_of_fold_outputs, platt_scores
 from rboost.noise.platt import fit_noise_aware_platt
 from rboost.tables import Table
 
-# Goals between which the estimated one must lie: 0 would be AdaBoost's, ½ is met by any guess.
-ATTAINABLE = (0.01, 0.45)
-# Relative accuracy of a move, which only has to be good enough to go on from.
-ACCURACY = 1e-7
-
-
-@dataclass(frozen=True)
-class Potential:
-    """Φ(m, t) = ½·erfc((m − μ(t)) / σ(t)): what a margin is worth at a time, between 0 and 1.
-
-    σ²(t) = (σ_f² + 1)·e^(2(1 − t)) − 1 and μ(t) = (θ − 2ρ)·e^(1 − t) + 2ρ, where ρ is such that
-    Φ(0, 0) = ε. As the mean potential never grows, the share of rows with margins below θ is about
-    ε at t = 1, where Φ is a step of width σ_f.
-    """
-
-    error_goal: float
-    margin_goal: float
-    margin_width: float
-
-    @property
-    def drift(self) -> float:
-        """ρ, from Φ(0, 0) = ε."""
-        reach = self.width(0.0) * float(erfcinv(2 * self.error_goal))
-        return (math.e * self.margin_goal + reach) / (2 * (math.e - 1))
-
-    def width(self, time: float) -> float:
-        """σ(t)."""
-        return math.sqrt((self.margin_width**2 + 1) * math.exp(2 * (1 - time)) - 1)
-
-    def centre(self, time: float) -> float:
-        """μ(t)."""
-        return (self.margin_goal - 2 * self.drift) * math.exp(1 - time) + 2 * self.drift
-
-    def distance(self, margins: Floats, time: float) -> Floats:
-        """How far margins are above the centre, in widths."""
-        return (margins - self.centre(time)) / self.width(time)
-
-    def __call__(self, margins: Floats, time: float) -> Floats:
-        """Φ of each margin."""
-        return 0.5 * erfc(self.distance(margins, time))
-
-    def slope(self, margins: Floats, time: float) -> Floats:
-        """−∂Φ/∂m up to a factor, the weights of rows: those far on either side count for nothing.
-
-        The largest is 1.
-        """
-        exponent = -(self.distance(margins, time) ** 2)
-        return np.exp(exponent - exponent.max())
+# Goals between which one is looked for: 0 would be AdaBoost's, ½ is met by any guess.
+LOWEST_GOAL, HIGHEST_GOAL = 0.01, 0.45
+# Runs that the search takes; each halves the distance, in logarithms, to the lowest that is met.
+SEARCH_RUNS = 5
 
 
 class Progress(NamedTuple):
@@ -91,11 +44,12 @@ class RobustBoostClassifier(ReweightingBooster[Progress]):
     Parameters
     ----------
     error_goal : "estimate" or float, default="estimate"
-        ε, the share of training rows that may end on the wrong side of their labels, below ½. It
-        should be the share of wrong labels plus that of rows that cannot be told. "estimate" finds
-        it without clean labels: noise-aware Platt scaling of a forest's scores on left-out rows
-        says which class each row belongs to, and ε is the share of labels that disagree.
-    margin_goal : float, default=0.0
+        ε, the share of training rows that may end on the wrong side of their labels, below ½. Too
+        low a goal is never met: boosting gets stuck before t = 1. Too high a one is met by the
+        first tree. "estimate" finds it without clean labels: the lowest goal that is met and that
+        is not below the share of wrong labels, which noise-aware Platt scaling of a forest's scores
+        on left-out rows tells.
+    margin_goal : float, default=1.0
         θ, the margin that the other rows are to have.
     margin_width : float, default=0.1
         σ_f, how sharply margins are judged in the end.
@@ -124,6 +78,8 @@ class RobustBoostClassifier(ReweightingBooster[Progress]):
         Names of the features, when X had string column names.
     """
 
+    time_: float
+
     _requirements: ClassVar[Requirements] = {
         **TreeBooster._requirements,
         "error_goal": Either((OneOf(("estimate",)), Number(0, high=0.499))),
@@ -135,7 +91,7 @@ class RobustBoostClassifier(ReweightingBooster[Progress]):
         self,
         *,
         error_goal: float | str = "estimate",
-        margin_goal: float = 0.0,
+        margin_goal: float = 1.0,
         margin_width: float = 0.1,
         n_estimators: int = 150,
         max_splits: int = 2,
@@ -152,14 +108,42 @@ class RobustBoostClassifier(ReweightingBooster[Progress]):
         self.margin_goal = margin_goal
         self.margin_width = margin_width
 
-    def _start(self, table: Table) -> Progress:
-        goal = self.error_goal
-        self.error_goal_ = self._estimated_goal(table) if isinstance(goal, str) else float(goal)
-        self.time_ = 0.0
-        return Progress(np.zeros(len(table.labels)), self.time_)
+    def _boost(self, table: Table) -> Iterator[Addend]:
+        if isinstance(self.error_goal, str):
+            yield from self._search(table)
+            return
+        yield from self._run(table, float(self.error_goal))
+        if self.time_ < 1:
+            warnings.warn(
+                f"RobustBoost ended at time {self.time_:.2f} of 1, before its error_goal of "
+                f"{self.error_goal:g} was met; raise error_goal or n_estimators.",
+                stacklevel=4,
+            )
 
-    def _estimated_goal(self, table: Table) -> float:
-        """The share of labels that disagree with what noise-aware Platt scaling takes for true."""
+    def _run(self, table: Table, goal: float) -> list[Addend]:
+        self.error_goal_ = goal
+        return list(super()._boost(table))
+
+    def _search(self, table: Table) -> list[Addend]:
+        """Boost with the lowest goal that is met and not below the share of wrong labels."""
+        too_low = self._share_of_wrong_labels(table)
+        addends = self._run(table, too_low)
+        if self.time_ >= 1:
+            return addends
+        goal, addends = HIGHEST_GOAL, self._run(table, HIGHEST_GOAL)
+        reached = self.time_
+        for _ in range(SEARCH_RUNS):
+            middle = math.sqrt(too_low * goal)
+            found = self._run(table, middle)
+            if self.time_ >= 1:
+                goal, addends, reached = middle, found, self.time_
+            else:
+                too_low = middle
+        self.error_goal_, self.time_ = goal, reached
+        return addends
+
+    def _share_of_wrong_labels(self, table: Table) -> float:
+        """By noise-aware Platt scaling of what a forest says of rows that it has not seen."""
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         scorer = RandomForestClassifier(min_samples_leaf=5, random_state=seed)
         labels, weight = table.classes.astype(np.intp), table.sample_weight
@@ -168,7 +152,11 @@ class RobustBoostClassifier(ReweightingBooster[Progress]):
         )
         scores = platt_scores(scorer, outputs, table.prevalence)
         wrong = fit_noise_aware_platt(scores, labels, weight).issue_probability(scores, labels)
-        return float(np.clip(np.average(wrong, weights=weight), *ATTAINABLE))
+        return float(np.clip(np.average(wrong, weights=weight), LOWEST_GOAL, HIGHEST_GOAL))
+
+    def _start(self, table: Table) -> Progress:
+        self.time_ = 0.0
+        return Progress(np.zeros(len(table.labels)), self.time_)
 
     @property
     def _potential(self) -> Potential:
@@ -192,9 +180,8 @@ class RobustBoostClassifier(ReweightingBooster[Progress]):
         )
         if move is None:
             return None
-        waiting, step = move
-        self.time_ = state.time + waiting
-        scores = math.exp(-waiting) * state.scores + step * votes
+        self.time_, step = move
+        scores = math.exp(state.time - self.time_) * state.scores + step * votes
         # All scores shrink alike as time goes by, so F·e^t is a plain sum of the steps times e^t.
         return Step(tree, step * math.exp(self.time_)), Progress(scores, self.time_)
 
@@ -202,49 +189,3 @@ class RobustBoostClassifier(ReweightingBooster[Progress]):
         """The share of the votes, by their steps; there is no model of probabilities behind it."""
         total = sum(addend.step for addend in self.estimators_) or 1.0
         return agree_with_decision((1 + scores / total) / 2, scores)
-
-
-def find_move(
-    potential: Potential, margins: Floats, agreement: Floats, sample_weight: Floats, time: float
-) -> tuple[float, float] | None:
-    """The Δt and Δs of a round; None when the votes have no edge.
-
-    For a given Δt, Σ w·ỹ·h = 0 is where Δs makes the mean potential smallest. The longer the time,
-    the larger that minimum: Δt is where it is back at what it was, or the end.
-    """
-
-    def total(moved: Floats, at: float) -> float:
-        return float(sample_weight @ potential(moved, at))
-
-    def best_step(waiting: float) -> float:
-        shrunk = math.exp(-waiting) * margins
-
-        def edge(step: float) -> float:
-            slope = potential.slope(shrunk + step * agreement, time + waiting)
-            return float((sample_weight * slope) @ agreement) / float(sample_weight @ slope)
-
-        return _first_root(edge, start=potential.width(time + waiting))
-
-    def excess(waiting: float) -> float:
-        step = best_step(waiting)
-        moved = math.exp(-waiting) * margins + step * agreement
-        return total(moved, time + waiting) - before
-
-    before = total(margins, time)
-    rest = 1 - time
-    if excess(0.0) >= -ACCURACY * before:
-        return None
-    waiting = rest if excess(rest) <= 0 else float(brentq(excess, 0.0, rest, xtol=ACCURACY))
-    return waiting, best_step(waiting)
-
-
-def _first_root(falling: Any, start: float) -> float:
-    """Where a function that is positive at 0 becomes 0; 0 when it is not, at most 100·start."""
-    if falling(0.0) <= 0:
-        return 0.0
-    low, high = 0.0, start
-    while falling(high) > 0:
-        if high > 100 * start:
-            return high
-        low, high = high, 2 * high
-    return float(brentq(falling, low, high, xtol=ACCURACY * start))
