@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from rboost.datasets import make_banana, make_twonorm, make_waveform
+from rboost.datasets import make_banana, make_long_servedio, make_twonorm, make_waveform
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,17 @@ def test_waveform_and_banana_are_learnable_to_the_right_degree():
     assert 0.86 < linear.score(X[3000:], y[3000:]) < 0.93
     X, y = make_banana(6000, random_state=0)
     assert LogisticRegression().fit(X, y).score(X, y) < 0.85  # a curved rule has .90
+
+
+def test_long_servedio_has_three_kinds_of_rows_and_a_majority_that_is_right():
+    X, y = make_long_servedio(20000, random_state=0)
+    agrees = X * (2 * y - 1)[:, np.newaxis] > 0
+    first, last = agrees[:, :11].sum(axis=1), agrees[:, 11:].sum(axis=1)
+    kinds = {"large margin": (11, 10), "puller": (11, 0), "penaliser": (5, 6)}
+    shares = [np.mean((first == a) & (last == b)) for a, b in kinds.values()]
+    np.testing.assert_allclose(shares, [0.25, 0.25, 0.5], atol=0.02)
+    assert sum(shares) == 1
+    assert np.array_equal(X.sum(axis=1) > 0, y == 1)
+    penalisers = agrees[(first == 5) & (last == 6)]
+    np.testing.assert_allclose(penalisers[:, :11].mean(axis=0), 5 / 11, atol=0.03)
+    np.testing.assert_allclose(penalisers[:, 11:].mean(axis=0), 0.6, atol=0.03)

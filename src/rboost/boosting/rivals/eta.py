@@ -18,9 +18,9 @@ class EtaBoostClassifier(SteppingBooster):
     """η-boost: AdaBoost for labels that are wrong most often where the classes meet.
 
     The loss Σ U(−ỹF) with U(z) = (1 − η)·e^z + η·z mixes AdaBoost's with the number of errors, the
-    naive error rate: its weights D ∝ (1 − η)·e^(−ỹF) + η never forget a row and never follow one
-    alone. It is the likelihood of a logistic model, p(y = 1 | x) = 1 / (1 + e^(−2F)), whose labels
-    are flipped with a probability that is η/2 on the boundary and falls with the distance from it,
+    naive error rate: its weights D ∝ (1 − η)·e^(−ỹF) + η never forget a row. It is the likelihood
+    of a logistic model, p(y = 1 | x) = 1 / (1 + e^(−2F)), whose labels are flipped with a
+    probability that is η/2 on the boundary and falls with the distance from it,
 
         p(flip | x) = η / ((1 − η)·(e^F + e^(−F)) + 2η).
 

@@ -89,7 +89,11 @@ def find_move(
     before = float(sample_weight @ potential(margins, time))
     if excess(time) >= -ACCURACY * before:
         return None
-    later = 1.0 if excess(1.0) <= 0 else float(brentq(excess, time, 1.0, xtol=ACCURACY))
+    if excess(1.0) <= 0:
+        return 1.0, best_step(1.0)
+    later = float(brentq(excess, time, 1.0, xtol=ACCURACY))
+    if excess(later) > ACCURACY * before:
+        later -= 4 * ACCURACY  # the best step jumps here: stay where the potential has not grown
     return later, best_step(later)
 
 

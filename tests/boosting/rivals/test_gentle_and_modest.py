@@ -27,7 +27,7 @@ def test_modest_leaf_values_by_hand():
 def test_gentle_steps_are_weighted_means_within_one(hastie):
     X, y, _, _ = hastie
     model = GentleBoostClassifier(n_estimators=20, random_state=0).fit(X, y)
-    first = model.estimators_[0]
+    first = model.estimators_[0].tree
     leaf = first.apply(X)
     for number in np.unique(leaf):
         assert_allclose(first.tree_.value[number, 0, 0], y[leaf == number].mean())
