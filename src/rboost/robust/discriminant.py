@@ -117,9 +117,10 @@ class RobustDiscriminantClassifier(ClassifierMixin, BaseEstimator):
     noise_matrix : "estimate" or array-like of shape (2, 2), default="estimate"
         ``noise_matrix[j, k] = p(observed k | true j)``, classes in sorted order. An array fixes it;
         the identity gives ordinary discriminant analysis.
-    covariance : {"shared", "separate", "diagonal"}, default="shared"
-        One covariance matrix for both classes (Fisher's linear discriminant), one for each class
-        (quadratic), or one for each without correlations.
+    covariance : {"shared", "separate"}, default="shared"
+        One covariance matrix for both classes (Fisher's linear discriminant) or one for each class
+        (quadratic). Separate ones need classes that really are normal: otherwise EM finds two
+        clusters that have little to do with the labels, and calls the difference noise.
     shrinkage : float, default=1.0
         Strength of the prior on the covariances: it counts as ``shrinkage * n_features`` rows that
         have the variances of the columns of X and no correlations. It hence matters when rows are
@@ -170,7 +171,7 @@ class RobustDiscriminantClassifier(ClassifierMixin, BaseEstimator):
     """
 
     _requirements: ClassVar[Requirements] = {
-        "covariance": OneOf(("shared", "separate", "diagonal")),
+        "covariance": OneOf(("shared", "separate")),
         "shrinkage": Number(0, closed=True),
         "max_iter": Number(1, integer=True, closed=True),
         "tol": Number(0),
