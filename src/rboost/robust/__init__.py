@@ -2,5 +2,10 @@
 
 from rboost.robust.discriminant import RobustDiscriminantClassifier
 from rboost.robust.mixture_discriminant import RobustMixtureDiscriminantClassifier
+from rboost.robust.neighbors import DepurationNeighborsClassifier
 
-__all__ = ["RobustDiscriminantClassifier", "RobustMixtureDiscriminantClassifier"]
+__all__ = [
+    "DepurationNeighborsClassifier",
+    "RobustDiscriminantClassifier",
+    "RobustMixtureDiscriminantClassifier",
+]

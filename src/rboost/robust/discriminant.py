@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, log_expit, logsumexp
+from scipy.special import expit, log_expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
@@ -30,7 +30,7 @@ from rboost._validation import (
     check_parameters,
 )
 from rboost.noise.matrix import check_noise_parameter, posterior, rates_of, symmetric, with_rates
-from rboost.robust.gaussians import Climb, Gaussians, climb, fit_gaussians, scaling_of
+from rboost.robust.gaussians import Climb, Gaussians, climb, expectation, fit_gaussians, scaling_of
 from rboost.tables import training_table, weights_as_counts
 
 # Where an estimate of both flip rates starts, and what they sum to at most.
@@ -70,9 +70,8 @@ class NoisyDiscriminant:
 
     def step(self, model: Model) -> tuple[Model, float]:
         """One EM step, and the mean objective of the model before it."""
-        log_joint = model.log_joint(self.X, self.observed)
-        log_density = logsumexp(log_joint, axis=1)
-        responsibility = np.exp(log_joint - log_density[:, np.newaxis])  # p(y = j | x, ỹ)
+        # p(y = j | x, ỹ) and log p(x, ỹ)
+        responsibility, log_density = expectation(model.log_joint(self.X, self.observed))
         log_prior = model.gaussians.log_prior(self.prior_rows, self.structure)
         objective = (self.sample_weight @ log_density + log_prior) / self.sample_weight.sum()
         following = Model(

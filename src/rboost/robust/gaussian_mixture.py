@@ -9,12 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp
 from sklearn.cluster import kmeans_plusplus
-from sklearn.metrics import pairwise_distances_argmin
 
 from rboost._typing import Floats
-from rboost.robust.gaussians import Climb, Gaussians, climb, fit_gaussians
+from rboost.robust.gaussians import Climb, Gaussians, climb, expectation, fit_gaussians
 
 
 @dataclass(frozen=True)
@@ -31,9 +29,7 @@ class MixtureProblem:
 
     def step(self, gaussians: Gaussians) -> tuple[Gaussians, float]:
         """One EM step, and the mean objective of the mixture before it."""
-        log_joint = gaussians.log_joint(self.X)
-        log_density = logsumexp(log_joint, axis=1)
-        responsibility = np.exp(log_joint - log_density[:, np.newaxis])
+        responsibility, log_density = expectation(gaussians.log_joint(self.X))
         log_prior = gaussians.log_prior(self.prior_rows, self.structure)
         objective = (self.sample_weight @ log_density + log_prior) / self.sample_weight.sum()
         return self.components(responsibility), float(objective)
@@ -48,8 +44,9 @@ class MixtureProblem:
         centres, _ = kmeans_plusplus(
             self.X, n_components, sample_weight=self.sample_weight, random_state=random
         )
-        nearest = pairwise_distances_argmin(self.X, centres)
-        return self.components(np.eye(n_components)[nearest])
+        # ‖x − c‖² without ‖x‖², which is the same for all centres.
+        distances = np.square(centres).sum(axis=1) - 2 * self.X @ centres.T
+        return self.components(np.eye(n_components)[distances.argmin(axis=1)])
 
     def fit(self, n_components: int, random: np.random.RandomState) -> Climb[Gaussians]:
         """The best of several climbs."""
@@ -67,5 +64,5 @@ class MixtureProblem:
         )
         matrices = 1 if self.structure == "shared" else n_components
         n_parameters = n_components - 1 + n_components * n_features + matrices * variances
-        log_likelihood = self.sample_weight @ logsumexp(gaussians.log_joint(self.X), axis=1)
+        log_likelihood = self.sample_weight @ expectation(gaussians.log_joint(self.X))[1]
         return float(n_parameters * np.log(self.sample_weight.sum()) - 2 * log_likelihood)

@@ -100,6 +100,12 @@ class Gaussians:
         return float(-prior_rows * (traces + self.log_determinants[distinct].sum()) / 2)
 
 
+def expectation(log_joint: Floats) -> tuple[Floats, Floats]:
+    """The E step: how each row belongs to the components, and the logarithm of its density."""
+    log_density = np.logaddexp.reduce(log_joint, axis=1)
+    return np.exp(log_joint - log_density[:, np.newaxis]), log_density
+
+
 def fit_gaussians(
     X: Floats, responsibility: Floats, prior_rows: float, structure: str
 ) -> Gaussians:

@@ -37,7 +37,9 @@ from rboost.robust.gaussians import STRUCTURES, Climb, Gaussians, climb, scaling
 from rboost.tables import Table, training_table, weights_as_counts
 
 # The numbers of components that BIC chooses from, and the steps and precision of the class shares.
-CANDIDATES = (2, 3, 4, 6, 8, 12)
+CANDIDATES = (2, 3, 4, 6, 8, 12, 20)
+# Components of fewer rows than this on average are of no use.
+ROWS_PER_COMPONENT = 5
 SHARE_STEPS, SHARE_TOL = 1000, 1e-9
 
 
@@ -80,11 +82,13 @@ class RobustMixtureDiscriminantClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    n_components : "bic" or int, default="bic"
-        Number of components of the mixture. "bic" takes the one of 2, 3, 4, 6, 8 and 12 with the
-        smallest value of Schwarz's criterion.
-    covariance : {"separate", "shared", "diagonal"}, default="separate"
-        One covariance matrix for each component, one for all, or one for each without correlations.
+    n_components : int or "bic", default=20
+        Number of components of the mixture, but at most one for every five rows. "bic" takes the
+        one of 2, 3, 4, 6, 8, 12 and 20 with the smallest value of Schwarz's criterion. That is
+        right for the density of X, but often too few to tell the classes apart.
+    covariance : {"diagonal", "separate", "shared"}, default="diagonal"
+        One covariance matrix for each component without correlations, one for each with them, or
+        one for all components.
     noise_matrix : array-like of shape (2, 2) or None, default=None
         ``noise_matrix[j, k] = p(observed k | true j)``, classes in sorted order. None stands for
         the identity, as in the paper. It is not estimated: labels alone do not tell a cluster of
@@ -92,7 +96,7 @@ class RobustMixtureDiscriminantClassifier(ClassifierMixin, BaseEstimator):
     shrinkage : float, default=1.0
         Strength of the prior on the covariances: it counts as ``shrinkage * n_features`` rows that
         have the variances of the columns of X and no correlations. 0 is maximum likelihood.
-    n_init : int, default=3
+    n_init : int, default=1
         Number of random starts of each mixture, of which the best is kept.
     max_iter : int, default=500
         Largest number of EM steps of each start.
@@ -142,13 +146,14 @@ class RobustMixtureDiscriminantClassifier(ClassifierMixin, BaseEstimator):
     >>> X, blob = make_blobs(1000, centers=[[-4, 0], [0, 0], [4, 0]], random_state=0)
     >>> y = (blob == 1).astype(int)
     >>> noisy, _ = flip_labels(y, symmetric(0.3), random_state=0)
-    >>> model = RobustMixtureDiscriminantClassifier(random_state=0).fit(X, noisy)
+    >>> model = RobustMixtureDiscriminantClassifier(n_components="bic", random_state=0)
+    >>> model = model.fit(X, noisy)
     >>> model.n_components_, round(model.score(X, y), 2)
     (3, 0.97)
     """
 
     _requirements: ClassVar[Requirements] = {
-        "n_components": Either((OneOf(("bic",)), Number(1, integer=True, closed=True))),
+        "n_components": Either((Number(1, integer=True, closed=True), OneOf(("bic",)))),
         "covariance": OneOf(STRUCTURES),
         "shrinkage": Number(0, closed=True),
         "n_init": Number(1, integer=True, closed=True),
@@ -159,11 +164,11 @@ class RobustMixtureDiscriminantClassifier(ClassifierMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        n_components: int | str = "bic",
-        covariance: str = "separate",
+        n_components: int | str = 20,
+        covariance: str = "diagonal",
         noise_matrix: Any = None,
         shrinkage: float = 1.0,
-        n_init: int = 3,
+        n_init: int = 1,
         max_iter: int = 500,
         tol: float = 1e-5,
         random_state: int | np.random.RandomState | None = None,
@@ -231,9 +236,9 @@ class RobustMixtureDiscriminantClassifier(ClassifierMixin, BaseEstimator):
             self.tol,
         )
         random = check_random_state(self.random_state)
-        if self.n_components != "bic":
-            return problem.fit(min(int(self.n_components), len(order)), random)
-        sizes = [size for size in CANDIDATES if size <= len(order)]
+        most = max(1, int(table.sample_weight.sum() / ROWS_PER_COMPONENT))
+        candidates = CANDIDATES if self.n_components == "bic" else (int(self.n_components),)
+        sizes = sorted({min(size, most) for size in candidates})
         mixtures = [problem.fit(size, random) for size in sizes]
         return min(mixtures, key=lambda mixture: problem.bic(mixture.state))
 
