@@ -128,12 +128,12 @@ class DepurationNeighborsClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    n_neighbors : int, default=3
+    n_neighbors : int, default=7
         Number of other rows, k, that decide on the label of a training row.
-    n_agreeing : int, default=2
-        How many of them, k', must agree; more than half of ``n_neighbors``. With 2 of 3 and two
-        classes labels are changed and hardly a row is removed; as many as ``n_neighbors`` keeps
-        only rows with unanimous neighbours.
+    n_agreeing : int, default=5
+        How many of them, k', must agree; more than half of ``n_neighbors``. The paper has 2 of 3:
+        labels are changed but, of two classes, no row is removed, and two wrong labels outvote
+        the rest. As many as ``n_neighbors`` keeps only rows with unanimous neighbours.
     n_passes : int, default=1
         How often the training rows are depurated; each pass starts from the labels of the last.
     n_voters : int, default=1
@@ -172,7 +172,7 @@ class DepurationNeighborsClassifier(ClassifierMixin, BaseEstimator):
     >>> from rboost.robust import DepurationNeighborsClassifier
     >>> X, y = make_blobs(1000, centers=[[-3, 0], [3, 0]], random_state=0)
     >>> noisy, _ = flip_labels(y, symmetric(0.2), random_state=0)
-    >>> model = DepurationNeighborsClassifier(n_neighbors=7, n_agreeing=5).fit(X, noisy)
+    >>> model = DepurationNeighborsClassifier().fit(X, noisy)
     >>> round(float((model.kept_labels_ == y[model.kept_rows_]).mean()), 2)
     0.99
     """
@@ -187,8 +187,8 @@ class DepurationNeighborsClassifier(ClassifierMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        n_neighbors: int = 3,
-        n_agreeing: int = 2,
+        n_neighbors: int = 7,
+        n_agreeing: int = 5,
         n_passes: int = 1,
         n_voters: int = 1,
     ) -> None:
