@@ -262,6 +262,7 @@ class RobustMixtureDiscriminantClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the more probable class."""
+        check_is_fitted(self)
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> Floats:

@@ -253,6 +253,7 @@ class DepurationNeighborsClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class of most of the nearest rows that were kept."""
+        check_is_fitted(self)
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> Floats:
