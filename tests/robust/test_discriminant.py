@@ -119,6 +119,25 @@ def test_the_likelihood_never_decreases(covariance, seed, noise, fixed, prior_ro
     assert np.min(np.diff(objectives)) > -1e-10
 
 
+@given(seed=st.integers(0, 2**31 - 1), noise=noise_matrices(smallest=0.01))
+def test_flip_rates_stay_informative_and_get_better(seed, noise):
+    """Responsibilities that contradict the labels ask for rates of more than 1 in sum."""
+    random = np.random.RandomState(seed)
+    observed = np.arange(50) % 2
+    responsibility = random.dirichlet([1, 1], size=50)
+    contradicting = responsibility.argmax(axis=1) == observed
+    responsibility[contradicting] = responsibility[contradicting, ::-1]
+    weight = random.gamma(1.0, size=50) + 0.01
+    problem = NoisyDiscriminant(np.zeros((50, 1)), observed, weight, 1.0, "shared", None)
+    updated = problem._noise_matrix(noise, responsibility)
+
+    def expected_log_likelihood(matrix):
+        return weight @ (responsibility * np.log(matrix.T[observed])).sum(axis=1)
+
+    assert_allclose(updated[0, 1] + updated[1, 0], LARGEST_SUM)
+    assert expected_log_likelihood(updated) >= expected_log_likelihood(noise) - 1e-9
+
+
 def test_the_objective_is_the_likelihood_of_rows_and_labels():
     X, _, noisy = two_gaussians(50, [[0.7, 0.3], [0.1, 0.9]])
     weight = np.arange(1.0, 51.0)

@@ -216,7 +216,7 @@ class RobustDiscriminantClassifier(ClassifierMixin, BaseEstimator):
         with all_or_nothing(self):
             check_parameters(self, self._requirements)
             noise_matrix = check_noise_parameter(self.noise_matrix)
-            X = validate_data(self, X, dtype=np.float64)
+            X, y = validate_data(self, X, dtype=np.float64), check_labels(y)
             table, self.classes_ = training_table(X, y, sample_weight)
             table = weights_as_counts(table)
             self._scaling = scaling_of(table.X, table.sample_weight)
@@ -229,7 +229,7 @@ class RobustDiscriminantClassifier(ClassifierMixin, BaseEstimator):
                 noise_matrix,
             )
             self._set_fit(climb(problem.start(), problem.step, self.max_iter, self.tol))
-            observed = np.searchsorted(self.classes_, check_labels(y))
+            observed = np.searchsorted(self.classes_, y)
             self.label_issue_probability_ = self._issue_probability(X, observed)
         return self
 

@@ -221,9 +221,9 @@ class DepurationNeighborsClassifier(ClassifierMixin, BaseEstimator):
         """
         with all_or_nothing(self):
             self._check_parameters()
-            X = validate_data(self, X, dtype=np.float64)
+            X, y = validate_data(self, X, dtype=np.float64), check_labels(y)
             table, self.classes_ = training_table(X, y, sample_weight)
-            observed = np.searchsorted(self.classes_, check_labels(y))
+            observed = np.searchsorted(self.classes_, y)
             positions = np.flatnonzero(check_sample_weight(sample_weight, observed))
             weight = as_counts(table.sample_weight)
             rows = LabelledRows(table.X, observed[positions], weight, positions)
