@@ -89,7 +89,8 @@ class Gaussians:
         """log π_c + log N(x; m_c, Σ_c), shape (n, K)."""
         distances = np.empty((len(X), len(self.means)))
         for c, (mean, whitener) in enumerate(zip(self.means, self.whiteners, strict=True)):
-            distances[:, c] = np.square((X - mean) @ whitener.T).sum(axis=1)
+            whitened = (X - mean) @ whitener.T
+            distances[:, c] = np.einsum("ij,ij->i", whitened, whitened)
         constant = self.log_determinants + X.shape[1] * np.log(2 * np.pi)
         return np.log(np.maximum(self.shares, TINY)) - (distances + constant) / 2
 

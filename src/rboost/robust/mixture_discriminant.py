@@ -100,7 +100,7 @@ class RobustMixtureDiscriminantClassifier(ClassifierMixin, BaseEstimator):
         Number of random starts of each mixture, of which the best is kept.
     max_iter : int, default=500
         Largest number of EM steps of each start.
-    tol : float, default=1e-5
+    tol : float, default=1e-4
         Stop when a step raises the mean log-likelihood of a row by no more than this.
     random_state : int, RandomState instance or None, default=None
         Seed of the random starts.
@@ -148,8 +148,8 @@ class RobustMixtureDiscriminantClassifier(ClassifierMixin, BaseEstimator):
     >>> noisy, _ = flip_labels(y, symmetric(0.3), random_state=0)
     >>> model = RobustMixtureDiscriminantClassifier(n_components="bic", random_state=0)
     >>> model = model.fit(X, noisy)
-    >>> model.n_components_, round(model.score(X, y), 2)
-    (3, 0.98)
+    >>> model.n_components_, model.score(X, y) > 0.95
+    (3, True)
     """
 
     _requirements: ClassVar[Requirements] = {
@@ -170,7 +170,7 @@ class RobustMixtureDiscriminantClassifier(ClassifierMixin, BaseEstimator):
         shrinkage: float = 1.0,
         n_init: int = 1,
         max_iter: int = 500,
-        tol: float = 1e-5,
+        tol: float = 1e-4,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_components = n_components

@@ -36,6 +36,8 @@ from rboost.tables import as_counts, training_table
 
 # Rows looked up at a time, which bounds the memory.
 BLOCK_ROWS = 1024
+# A tree of boxes is faster than one of balls up to this many columns.
+FEW_COLUMNS = 15
 # Sums of weights are equal when they differ by less than this.
 ROUNDING = 1e-9
 
@@ -65,7 +67,8 @@ class Neighbourhood:
     @cached_property
     def tree(self) -> NearestNeighbors:
         """Finds rows by distance; unlike a product of matrices, equal ones have the distance 0."""
-        return NearestNeighbors(algorithm="kd_tree").fit(self.rows.X)
+        kind = "kd_tree" if self.rows.X.shape[1] <= FEW_COLUMNS else "ball_tree"
+        return NearestNeighbors(algorithm=kind).fit(self.rows.X)
 
     def votes(self, X: Floats, k: int, own: bool = False) -> Floats:
         """The votes of the k nearest rows; X are the rows themselves when ``own``."""
