@@ -1,0 +1,5 @@
+"""Other classifiers that model wrong labels."""
+
+from rboost.robust.gaussian_process import RobustGaussianProcessClassifier
+
+__all__ = ["RobustGaussianProcessClassifier"]
