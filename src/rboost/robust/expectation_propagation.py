@@ -109,9 +109,7 @@ class Tilted:
     def moments(self) -> Gaussians:
         """Mean μ + v·slope and variance v + v²·curvature."""
         mean, variance = self.cavity
-        return Gaussians(
-            mean + variance * self.slope, variance + variance**2 * self.curvature
-        )
+        return Gaussians(mean + variance * self.slope, variance + variance**2 * self.curvature)
 
     @property
     def sites(self) -> Sites:
@@ -124,6 +122,11 @@ class Tilted:
         precision = np.maximum(-curvature / (1 + variance * curvature), SMALLEST_PRECISION)
         shift = precision * self.cavity.mean + self.slope * (1 + variance * precision)
         return Sites(precision, shift)
+
+    @property
+    def score(self) -> Floats:
+        """μ/√(1 + v), what the other rows say: they expect class +1 with probability Φ(score)."""
+        return self.labels * self._margin
 
     @property
     def issue_probability(self) -> Floats:
@@ -188,10 +191,9 @@ class UnknownRate:
 
 @dataclass(frozen=True)
 class Propagation:
-    """Sites, noise matrix and cavities times likelihood, and how the sweeps ended."""
+    """Sites, cavities times likelihood, which hold the noise matrix, and how the sweeps ended."""
 
     sites: Sites
-    noise_matrix: Floats
     tilted: Tilted
     n_iter: int
     converged: bool
@@ -203,7 +205,7 @@ def propagate(
     weight: Floats,
     noise: Floats | UnknownRate,
     *,
-    start: Propagation | None = None,
+    start: Sites | None = None,
     max_iter: int,
     tol: float,
 ) -> Propagation:
@@ -213,9 +215,7 @@ def propagate(
     with the sites, as a variational EM; the paper approximates its posterior by sites as well.
     """
     noise_matrix = noise.first_guess if isinstance(noise, UnknownRate) else noise
-    sites = Sites(np.full(len(labels), SMALLEST_PRECISION), np.zeros(len(labels)))
-    if start is not None:
-        sites, noise_matrix = start.sites, start.noise_matrix
+    sites = start or Sites(np.full(len(labels), SMALLEST_PRECISION), np.zeros(len(labels)))
     for n_iter in range(1, max_iter + 1):
         cavity = cavities(posterior(covariance, sites, weight), sites, weight)
         tilted = Tilted(cavity, labels, noise_matrix)
@@ -224,7 +224,8 @@ def propagate(
         if isinstance(noise, UnknownRate):
             noise_matrix = noise.update(tilted, weight)
             change = max(change, np.abs(noise_matrix - tilted.noise_matrix).max())
-        if change <= tol:
+        found = Propagation(sites, tilted, n_iter, bool(change <= tol))
+        if found.converged:
             break
         sites = Sites(*(np.array(sites) + STEP * np.subtract(target, sites)))
-    return Propagation(sites, noise_matrix, tilted, n_iter, change <= tol)
+    return found

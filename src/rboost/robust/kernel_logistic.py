@@ -8,12 +8,13 @@ distinct rows are such features; those of some rows, the landmarks, are an appro
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, log_expit
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.kernel_approximation import Nystroem
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Tags, check_random_state
@@ -29,7 +30,9 @@ from rboost._validation import (
     check_parameters,
 )
 from rboost.linear import RobustLogisticRegression
-from rboost.tables import training_table
+from rboost.noise.matrix import check_noise_parameter
+from rboost.noise.platt import fit_noise_aware_platt
+from rboost.tables import Table, training_table, weights_as_counts
 
 KERNELS = ("rbf", "laplacian", "polynomial", "sigmoid", "linear")
 
@@ -58,7 +61,12 @@ class RobustKernelLogisticRegression(ClassifierMixin, BaseEstimator):
     noise_matrix : "estimate" or array-like of shape (2, 2), default="estimate"
         ``noise_matrix[j, k] = p(observed k | true j)``, classes in sorted order. An array fixes it;
         the identity gives ordinary kernel logistic regression.
-    C : float, default=1.0
+    noise_estimator : {"noise-aware", "likelihood"}, default="noise-aware"
+        How the noise is estimated. "likelihood": together with f, as in
+        :class:`rboost.RobustLogisticRegression`; a flexible f mostly explains wrong labels itself,
+        so that the rates come out near 0. "noise-aware": by noise-aware Platt scaling of what
+        ordinary kernel logistic regression says of each row without that row.
+    C : float, default=10.0
         Inverse strength of the penalty.
     standardize : bool, default=True
         Whether to scale the columns to mean 0 and variance 1 first.
@@ -114,6 +122,7 @@ class RobustKernelLogisticRegression(ClassifierMixin, BaseEstimator):
         "degree": Number(0),
         "coef0": Number(-np.inf),
         "n_components": Number(1, integer=True, closed=True),
+        "noise_estimator": OneOf(("noise-aware", "likelihood")),
         "C": Number(0),
         "standardize": OneOf((True, False)),
         "max_rows": Number(2, integer=True, closed=True, optional=True),
@@ -128,7 +137,8 @@ class RobustKernelLogisticRegression(ClassifierMixin, BaseEstimator):
         coef0: float = 1.0,
         n_components: int = 500,
         noise_matrix: Any = "estimate",
-        C: float = 1.0,
+        noise_estimator: str = "noise-aware",
+        C: float = 10.0,
         standardize: bool = True,
         n_init: int = 5,
         max_iter: int = 500,
@@ -142,6 +152,7 @@ class RobustKernelLogisticRegression(ClassifierMixin, BaseEstimator):
         self.coef0 = coef0
         self.n_components = n_components
         self.noise_matrix = noise_matrix
+        self.noise_estimator = noise_estimator
         self.C = C
         self.standardize = standardize
         self.n_init = n_init
@@ -182,21 +193,32 @@ class RobustKernelLogisticRegression(ClassifierMixin, BaseEstimator):
             if self.gamma == "scale":
                 self.gamma_ = scale_of_kernel(rows, train.sample_weight)
             self._features = self._nystroem(rows, random)
-            self._model = RobustLogisticRegression(
-                noise_matrix=self.noise_matrix,
-                C=self.C,
-                n_init=self.n_init,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                random_state=random,
-            )
-            self._model.fit(
-                self._features.transform(rows), train.labels > 0, train.sample_weight
-            )
+            features = self._features.transform(rows)
+            self._model = self._fit_linear(replace(train, X=features), random)
             self.landmarks_ = self._features.components_
             self.noise_matrix_ = self._model.noise_matrix_
             self.loss_, self.n_iter_ = self._model.loss_, self._model.n_iter_
         return self
+
+    def _fit_linear(self, train: Table, random: np.random.RandomState) -> RobustLogisticRegression:
+        """Fit the linear model on features, and the noise before it where that is asked for."""
+        model = RobustLogisticRegression(
+            noise_matrix=self.noise_matrix,
+            C=self.C,
+            n_init=self.n_init,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            random_state=random,
+        )
+        estimated = check_noise_parameter(self.noise_matrix) is None
+        if estimated and self.noise_estimator == "noise-aware":
+            counts = weights_as_counts(train)
+            first = clone(model).set_params(noise_matrix=np.eye(2))
+            first.fit(train.X, train.classes, train.sample_weight)
+            scores = leave_one_out(first.decision_function(train.X), train, self.C)
+            platt = fit_noise_aware_platt(scores, counts.classes, counts.sample_weight)
+            model.set_params(noise_matrix=platt.noise_matrix)
+        return model.fit(train.X, train.classes, train.sample_weight)
 
     def _nystroem(self, rows: Floats, random: np.random.RandomState) -> Nystroem:
         """The map to features; landmarks are distinct rows, so that it is the same for weights."""
@@ -240,3 +262,21 @@ def scale_of_kernel(rows: Floats, sample_weight: Floats) -> float:
     mean = (share @ rows).mean()
     variance = (share @ (rows - mean) ** 2).mean()
     return float(1 / (rows.shape[1] * variance)) if variance > 0 else 1.0
+
+
+def leave_one_out(log_odds: Floats, train: Table, C: float) -> Floats:
+    """What logistic regression would say of each row without it, by one Newton step.
+
+    From log-odds f with σ = σ(f), f + (σ − t)·h/(1 − σ(1 − σ)h), where h = xᵀH⁻¹x and H is the
+    second derivative of the objective (Rahnama Rad & Maleki, 2020). Of a row of weight w one copy
+    is left out, or all there is of it if that is less.
+    """
+    X = np.column_stack([train.X, np.ones(len(log_odds))])
+    probability = expit(log_odds)
+    curvature = probability * (1 - probability)
+    hessian = (X.T * (train.sample_weight * curvature)) @ X
+    # The intercept is not penalised; a little keeps the matrix invertible on separable rows.
+    hessian[np.diag_indices_from(hessian)] += np.append(np.full(train.X.shape[1], 1 / C), 1e-10)
+    leverage = np.einsum("ij,ji->i", X, np.linalg.solve(hessian, X.T))
+    removed = np.minimum(train.sample_weight, 1) * leverage
+    return log_odds + removed * (probability - train.classes) / (1 - removed * curvature)
