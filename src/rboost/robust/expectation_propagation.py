@@ -72,6 +72,11 @@ class Tilted:
         return np.where(self.labels > 0, self.noise_matrix[0, 1], self.noise_matrix[1, 0])
 
     @cached_property
+    def _log_flipped(self) -> Floats:
+        with np.errstate(divide="ignore"):  # −∞ without flips
+            return np.log(self._flipped)
+
+    @cached_property
     def _spread(self) -> Floats:
         """Standard deviation of f plus the unit noise that Φ stands for."""
         return np.sqrt(1 + self.cavity.variance)
@@ -84,10 +89,8 @@ class Tilted:
     @cached_property
     def log_evidence(self) -> Floats:
         """log Z, Z = ∫ p(ỹ | f)·N(f | μ, v) df = flipped + (kept − flipped)·Φ(z)."""
-        with np.errstate(divide="ignore"):  # without flips their logarithm is −∞
-            return np.logaddexp(
-                np.log(self._flipped), np.log(self._kept - self._flipped) + log_ndtr(self._margin)
-            )
+        log_informative = np.log(self._kept - self._flipped)
+        return np.logaddexp(self._log_flipped, log_informative + log_ndtr(self._margin))
 
     @cached_property
     def _ratio(self) -> Floats:
@@ -131,12 +134,12 @@ class Tilted:
     @property
     def issue_probability(self) -> Floats:
         """p(y ≠ ỹ) = flipped·Φ(−z)/Z."""
-        return self._flipped * np.exp(log_ndtr(-self._margin) - self.log_evidence)
+        return np.exp(self._log_flipped + log_ndtr(-self._margin) - self.log_evidence)
 
     @property
     def random_probability(self) -> Floats:
         """Probability that the label was drawn at random, under symmetric noise: ρ/2/Z."""
-        return self._flipped * np.exp(-self.log_evidence)
+        return np.exp(self._log_flipped - self.log_evidence)
 
 
 def posterior(covariance: Floats, sites: Sites, weight: Floats) -> Gaussians:

@@ -210,7 +210,8 @@ class RobustGaussianProcessClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the true class, whatever the observed label may be."""
-        return self.classes_[(self.decision_function(X) > 0).astype(np.intp)]
+        positive = self.decision_function(X) > 0
+        return self.classes_[positive.astype(np.intp)]
 
     def predict_proba(self, X: Any) -> Floats:
         """Probability of the *true* class, not of the observed label; shape (n_samples, 2)."""
