@@ -30,8 +30,10 @@ from rboost.noise import symmetric
 # The likelihood is not log-concave: of a label that is probably wrong the exact site would have a
 # negative precision. It gets this one instead, and still the mean of the exact one.
 SMALLEST_PRECISION = 1e-8
-# How far the sites move towards their new values in a sweep.
+# How far the sites move towards their new values in a sweep, and the number of sweeps after which
+# it is half as far, a third and so on, so that sites which jump to and fro come to rest.
 STEP = 0.8
+SWEEPS_A_STEP = 50
 # Steps of EM for an unknown rate in each sweep; they are cheap beside a sweep.
 RATE_STEPS = 10
 
@@ -230,5 +232,6 @@ def propagate(
         found = Propagation(sites, tilted, n_iter, bool(change <= tol))
         if found.converged:
             break
-        sites = Sites(*(np.array(sites) + STEP * np.subtract(target, sites)))
+        step = STEP / (1 + n_iter // SWEEPS_A_STEP)
+        sites = Sites(*(np.array(sites) + step * np.subtract(target, sites)))
     return found

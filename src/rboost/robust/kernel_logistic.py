@@ -125,7 +125,10 @@ class RobustKernelLogisticRegression(ClassifierMixin, BaseEstimator):
         "noise_estimator": OneOf(("noise-aware", "likelihood")),
         "C": Number(0),
         "standardize": OneOf((True, False)),
+        "n_init": Number(1, integer=True, closed=True),
+        "max_iter": Number(1, integer=True, closed=True),
         "max_rows": Number(2, integer=True, closed=True, optional=True),
+        "tol": Number(0),
     }
 
     def __init__(
