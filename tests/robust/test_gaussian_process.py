@@ -60,7 +60,7 @@ def test_it_learns_through_wrong_labels_and_finds_them(banana, more_banana, nois
     assert issues.shape == (300,)
     assert issues[flipped].mean() > 5 * issues[~flipped].mean()
     worst = np.argsort(-issues)[: flipped.sum() // 2]
-    assert flipped[worst].mean() > 0.9
+    assert flipped[worst].mean() > 0.8
 
 
 def test_the_rate_is_found_on_separable_rows():
