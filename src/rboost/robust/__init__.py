@@ -1,11 +1,6 @@
-"""Classifiers that withstand wrong labels by themselves, one method a file."""
+"""Other classifiers that model wrong labels."""
 
-from rboost.robust.discriminant import RobustDiscriminantClassifier
-from rboost.robust.mixture_discriminant import RobustMixtureDiscriminantClassifier
-from rboost.robust.neighbors import DepurationNeighborsClassifier
+from rboost.robust.gaussian_process import RobustGaussianProcessClassifier
+from rboost.robust.kernel_logistic import RobustKernelLogisticRegression
 
-__all__ = [
-    "DepurationNeighborsClassifier",
-    "RobustDiscriminantClassifier",
-    "RobustMixtureDiscriminantClassifier",
-]
+__all__ = ["RobustGaussianProcessClassifier", "RobustKernelLogisticRegression"]
