@@ -59,10 +59,10 @@ class NoiseAwareClassifier(ClassifierAround):
         None takes those of the rows fitted to.
     noise_matrix : "estimate" or array-like of shape (2, 2), default="estimate"
         ``noise_matrix[j, k] = p(observed k | true j)``, classes in sorted order. An array fixes it.
-    max_iter : int, default=50
+    max_iter : int, default=100
         Largest number of iterations of EM.
     tol : float, default=1e-4
-        Stop when the log-likelihood per row grows by no more than this.
+        Stop when the log-likelihood per row has grown by no more than this in five iterations.
     random_state : int, RandomState instance or None, default=None
         Seed of the folds, which stay the same in all iterations, and of the estimator where it has
         none.
@@ -82,10 +82,9 @@ class NoiseAwareClassifier(ClassifierAround):
     label_issue_probability_ : ndarray of shape (n_samples,)
         How likely the label of each training row is to be wrong.
     log_likelihood_ : ndarray of shape (n_iter_ + 1,)
-        Log-likelihood of the observed labels per row, at the start and after each iteration that
-        raised it.
+        Log-likelihood of the observed labels per row, at the start and after each iteration.
     n_iter_ : int
-        Number of these iterations.
+        Number of iterations.
     n_features_in_ : int
         Number of features seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -125,7 +124,7 @@ class NoiseAwareClassifier(ClassifierAround):
         cv: Any = 5,
         *,
         noise_matrix: Any = "estimate",
-        max_iter: int = 50,
+        max_iter: int = 100,
         tol: float = 1e-4,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,

@@ -32,6 +32,8 @@ from rboost.progress import track
 FIRST_RATE = 0.1
 # No classifier is surer than this, so that no class ever loses all its rows.
 SUREST = 1 - 1e-6
+# Iterations without a gain after which EM stops.
+PATIENCE = 5
 # A row is left out as one of a class that has a smaller share of it.
 NEGLIGIBLE = 1e-7
 
@@ -110,10 +112,10 @@ def fit_latent(
     tol: float,
     verbose: bool,
 ) -> LatentFit:
-    """Iterate until the likelihood grows by no more than ``tol`` per row.
+    """Iterate until the likelihood per row has grown by no more than ``tol`` in some iterations.
 
-    ``probability_after(μ)`` fits to μ and returns p. Probabilities of rows that were left out do
-    not always become better; where they do not, the iteration before is kept.
+    ``probability_after(μ)`` fits to μ and returns p. Where p is of rows that were left out, the
+    likelihood need not grow in each iteration, while γ still gets better.
     """
 
     def mean_log_likelihood(probability: Floats, noise_matrix: Floats) -> float:
@@ -124,16 +126,12 @@ def fit_latent(
     probability = probability_after(observed.astype(np.float64))
     history = [mean_log_likelihood(probability, noise_matrix)]
     for _ in track(range(max_iter), max_iter, "EM", enabled=verbose):
-        before = probability, noise_matrix
         probability = probability_after(true_posterior(probability, observed, noise_matrix))
         if fixed_noise is None:
             both = np.column_stack([1 - probability, probability])
             updated = multiplicative_update(noise_matrix, both, observed, sample_weight)
             noise_matrix = keep_informative(updated)
-        reached = mean_log_likelihood(probability, noise_matrix)
-        if reached < history[-1]:
-            return LatentFit(*before, history, converged=True)
-        history.append(reached)
-        if reached - history[-2] <= tol:
+        history.append(mean_log_likelihood(probability, noise_matrix))
+        if max(history[-PATIENCE:]) <= max(history[:-PATIENCE], default=-np.inf) + tol:
             return LatentFit(probability, noise_matrix, history, converged=True)
     return LatentFit(probability, noise_matrix, history, converged=False)

@@ -1,0 +1,5 @@
+"""Other classifiers that expect wrong labels."""
+
+from rboost.robust.annotators import MultiAnnotatorLogisticRegression
+
+__all__ = ["MultiAnnotatorLogisticRegression"]
