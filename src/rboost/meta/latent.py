@@ -38,27 +38,27 @@ PATIENCE = 5
 NEGLIGIBLE = 1e-7
 
 
-def weight_argument(estimator: Any) -> str | None:
-    """What ``fit`` calls the weights; of a pipeline, those of its last step. None without any."""
-    if not isinstance(estimator, Pipeline):
-        return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None
-    name, last = estimator.steps[-1]
-    argument = weight_argument(last)
-    return None if argument is None else f"{name}__{argument}"
+def weight_argument(estimator: Any) -> str:
+    """What ``fit`` calls the weights; of a pipeline, those of its last step."""
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        return f"{name}__{weight_argument(last)}"
+    if not has_fit_parameter(estimator, "sample_weight"):
+        raise ValueError(
+            f"{type(estimator).__name__} takes no sample_weight; use another classifier, or "
+            "NoiseCalibratedClassifier, which needs none."
+        )
+    return "sample_weight"
 
 
 def check_probabilistic(estimator: Any) -> None:
     """Fail with one sentence when the estimator has no weights or no probabilities."""
     check_classifier(estimator, "RandomForestClassifier()")
+    weight_argument(estimator)
     if not hasattr(estimator, "predict_proba"):
         raise ValueError(
             f"{type(estimator).__name__} has no predict_proba; use another classifier, or "
             "NoiseCalibratedClassifier, which takes scores of any kind."
-        )
-    if weight_argument(estimator) is None:
-        raise ValueError(
-            f"{type(estimator).__name__} takes no sample_weight; use another classifier, or "
-            "NoiseCalibratedClassifier, which needs none."
         )
 
 

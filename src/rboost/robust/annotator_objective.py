@@ -22,8 +22,10 @@ from rboost.linear.objective import NoisyLogisticObjective
 
 # The share of right labels among those that the prior adds.
 PRIOR_ACCURACY = 0.8
-# Shares of annotators are moved so far from 0 and 1 to start from: at the ends nothing moves.
-FIRST_RATE = 0.1
+# So often such an annotator says 1 of rows of either class.
+PRIOR_SHARE = np.array([1 - PRIOR_ACCURACY, PRIOR_ACCURACY])
+# No t is larger, or a step too far would end where the gradient vanishes; a rate of 6·10⁻⁶.
+LARGEST_LOG_ODDS = 12.0
 
 
 class Labels(NamedTuple):
@@ -60,8 +62,7 @@ class AnnotatorObjective:
 
     @property
     def _prior_counts(self) -> tuple[Floats, Floats]:
-        right = np.array([PRIOR_ACCURACY, 1 - PRIOR_ACCURACY])
-        return self.prior_strength * right, self.prior_strength * right[::-1]
+        return self.prior_strength * (1 - PRIOR_SHARE), self.prior_strength * PRIOR_SHARE
 
     def unpacked(self, parameters: Floats) -> tuple[Floats, Floats]:
         """The linear parameters, and t."""
@@ -69,16 +70,21 @@ class AnnotatorObjective:
         return parameters[:n_linear], parameters[n_linear:].reshape(-1, 2)
 
     def start(self, vote: Floats) -> Floats:
-        """Coefficients 0, and annotators as good as they agree with the vote."""
-        zeros, ones = self.labels.counts(by_class(vote, self.linear.sample_weight))
-        says_0, says_1 = (
-            count + prior for count, prior in zip((zeros, ones), self._prior_counts, strict=True)
-        )
-        total = says_0 + says_1
-        unknown = [1 - PRIOR_ACCURACY, PRIOR_ACCURACY]  # without prior and without labels
-        share = np.where(total > 0, says_1 / np.where(total > 0, total, 1), unknown)
-        share = FIRST_RATE + (1 - 2 * FIRST_RATE) * share
-        return np.concatenate([np.zeros(self.linear.n_linear), logit(share).ravel()])
+        """Coefficients 0, and annotators halfway from the prior to what the vote says of them.
+
+        No rate is 0 or 1 there, where its gradient would vanish.
+        """
+        said_0, said_1 = self.labels.counts(by_class(vote, self.linear.sample_weight))
+        said = said_0 + said_1
+        share = np.where(said > 0, said_1 / np.where(said > 0, said, 1), PRIOR_SHARE)
+        t = logit((share + PRIOR_SHARE) / 2)
+        return np.concatenate([np.zeros(self.linear.n_linear), t.ravel()])
+
+    def bounds(self) -> list[tuple[float, float]]:
+        """The range of each parameter."""
+        n_annotators = self.labels.one.shape[1]
+        free, bounded = (-np.inf, np.inf), (-LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
+        return [free] * self.linear.n_linear + [bounded] * (2 * n_annotators)
 
     def value_and_gradient(self, parameters: Floats) -> tuple[float, Floats]:
         """The objective and its gradient."""

@@ -44,7 +44,7 @@ class MultiAnnotatorLogisticRegression(ClassifierMixin, BaseEstimator):
         With 0 the rates are those of maximum likelihood.
     max_iter : int, default=1000
         Largest number of iterations.
-    tol : float, default=1e-6
+    tol : float, default=1e-7
         Stop when no component of the gradient of the mean loss exceeds this.
 
     Attributes
@@ -106,7 +106,7 @@ class MultiAnnotatorLogisticRegression(ClassifierMixin, BaseEstimator):
         fit_intercept: bool = True,
         prior_strength: float = 5.0,
         max_iter: int = 1000,
-        tol: float = 1e-6,
+        tol: float = 1e-7,
     ) -> None:
         self.C = C
         self.fit_intercept = fit_intercept
@@ -167,6 +167,7 @@ class MultiAnnotatorLogisticRegression(ClassifierMixin, BaseEstimator):
             objective.value_and_gradient,
             objective.start(objective.linear.observed),
             jac=True,
+            bounds=objective.bounds(),
             method="L-BFGS-B",
             options={"maxiter": self.max_iter, "gtol": self.tol, "ftol": 1e-15, "maxls": 50},
         )
