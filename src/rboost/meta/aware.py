@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -59,7 +60,7 @@ class NoiseAwareClassifier(ClassifierAround):
         None takes those of the rows fitted to.
     noise_matrix : "estimate" or array-like of shape (2, 2), default="estimate"
         ``noise_matrix[j, k] = p(observed k | true j)``, classes in sorted order. An array fixes it.
-    max_iter : int, default=100
+    max_iter : int, default=200
         Largest number of iterations of EM.
     tol : float, default=1e-4
         Stop when the log-likelihood per row has grown by no more than this in five iterations.
@@ -124,7 +125,7 @@ class NoiseAwareClassifier(ClassifierAround):
         cv: Any = 5,
         *,
         noise_matrix: Any = "estimate",
-        max_iter: int = 100,
+        max_iter: int = 200,
         tol: float = 1e-4,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
@@ -165,25 +166,18 @@ class NoiseAwareClassifier(ClassifierAround):
             check_consistent_length(X, labels)
             weight = check_sample_weight(sample_weight, labels)
             (X,) = indexable(X)
-            rows = np.flatnonzero(weight > 0)
-            train = X if len(rows) == len(labels) else _safe_indexing(X, rows)
-            observed, weight = labels[rows], weight[rows]
-
             random = check_random_state(self.random_state)
             model = self._seeded(random)
             found = fit_latent(
-                self._probabilities(model, train, observed, weight, random), observed, weight,
-                fixed_noise, max_iter=self.max_iter, tol=self.tol, verbose=bool(self.verbose),
+                self._probabilities(model, X, labels, weight, random), labels, weight, fixed_noise,
+                max_iter=self.max_iter, tol=self.tol, verbose=bool(self.verbose),
             )  # fmt: skip
+            posterior = true_posterior(found.probability, labels, found.noise_matrix)
+            self.estimator_ = fit_soft(model, X, posterior, weight)
+            self.label_issue_probability_ = np.abs(labels - posterior)
             self.noise_matrix_ = found.noise_matrix
             self.log_likelihood_ = np.array(found.log_likelihood)
             self.n_iter_ = len(found.log_likelihood) - 1
-            posterior = true_posterior(found.probability, observed, found.noise_matrix)
-            self.estimator_ = fit_soft(clone(model), train, posterior, weight)
-            probability = positive_probability(self.estimator_, X)
-            probability[rows] = found.probability
-            posterior = true_posterior(probability, labels, found.noise_matrix)
-            self.label_issue_probability_ = np.abs(labels - posterior)
         if not found.converged:
             warnings.warn(
                 f"NoiseAwareClassifier stopped at max_iter={self.max_iter} before it converged; "
@@ -201,24 +195,24 @@ class NoiseAwareClassifier(ClassifierAround):
         return clone(self.estimator).set_params(**seeds)
 
     def _probabilities(
-        self, model: Any, X: Any, observed: Integers, weight: Floats, random: Any
-    ) -> Any:
+        self, model: Any, X: Any, labels: Integers, weight: Floats, random: np.random.RandomState
+    ) -> Callable[[Floats], Floats]:
         """The function from μ to p(y = 1 | x), of the rows fitted to or of rows left out."""
-        if self.cv is None:
-            return lambda target: positive_probability(fit_soft(clone(model), X, target, weight), X)
-        splits = row_splits(self.cv, X, observed, random)
+        every = np.arange(len(labels))
+        splits = [(every, every)] if self.cv is None else row_splits(self.cv, X, labels, random)
         tested = np.concatenate([test for _, test in splits])
         parallel = Parallel(n_jobs=self.n_jobs)
 
-        def left_out(target: Floats) -> Floats:
+        def probability_after(target: Floats) -> Floats:
             found = parallel(
-                delayed(_left_out_probability)(model, X, target, weight, *split) for split in splits
+                delayed(_fold_probability)(clone(model), X, target, weight, *split)
+                for split in splits
             )
-            probability = np.empty(len(observed))
+            probability = np.empty(len(labels))
             probability[tested] = np.concatenate(found)
             return probability
 
-        return left_out
+        return probability_after
 
     def predict_proba(self, X: Any) -> Floats:
         """Probability of each true class, shape (n_samples, 2)."""
@@ -232,9 +226,9 @@ class NoiseAwareClassifier(ClassifierAround):
         return self.classes_[probability.argmax(axis=1)]
 
 
-def _left_out_probability(
+def _fold_probability(
     model: Any, X: Any, target: Floats, weight: Floats, train: Integers, test: Integers
 ) -> Floats:
-    """p(y = 1 | x) of the rows ``test`` by a copy that was fitted to the rows ``train``."""
-    fitted = fit_soft(clone(model), _safe_indexing(X, train), target[train], weight[train])
+    """p(y = 1 | x) of the rows ``test`` by the model fitted to the rows ``train``."""
+    fitted = fit_soft(model, _safe_indexing(X, train), target[train], weight[train])
     return positive_probability(fitted, _safe_indexing(X, test))

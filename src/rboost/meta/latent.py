@@ -65,7 +65,7 @@ def check_probabilistic(estimator: Any) -> None:
 def fit_soft(model: Any, X: Any, probability: Floats, sample_weight: Floats) -> Any:
     """Fit a model to every row twice: as class 1 with weight w·μ, as class 0 with w·(1 − μ)."""
     share = np.column_stack([1 - probability, probability])
-    rows, classes = np.nonzero(share > NEGLIGIBLE)
+    rows, classes = np.nonzero((share > NEGLIGIBLE) & (sample_weight[:, np.newaxis] > 0))
     weight = {weight_argument(model): sample_weight[rows] * share[rows, classes]}
     return model.fit(_safe_indexing(X, rows), classes, **weight)
 
