@@ -19,7 +19,9 @@ TRUSTED_TYPES: tuple[str, ...] = (
     "rboost.calibration.PlattCalibration",
     "rboost.linear.kernel.RandomKernelClassifier",
     "rboost.linear.logistic.RobustLogisticRegression",
+    # The first of these two is how files of earlier versions name it.
     "rboost.meta.NoiseCalibratedClassifier",
+    "rboost.meta.calibrated.NoiseCalibratedClassifier",
     "rboost.noise.bend.Bend",
     "rboost.noise.platt.NoiseAwarePlatt",
     "rboost.trees.histogram.HistogramTreeClassifier",

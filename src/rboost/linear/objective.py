@@ -102,6 +102,15 @@ class NoisyLogisticObjective:
         coef, intercept = self.linear_model(linear)
         return self.X @ coef + intercept
 
+    def linear_gradient(self, by_margin: Floats, coef: Floats) -> Floats:
+        """Gradient by coefficients and intercept of a loss, given that by margins, and penalty."""
+        mean, scale, _ = self.columns
+        by_coef = self.X.T @ by_margin + self.penalty * coef
+        if not self.fit_intercept:
+            return by_coef / scale
+        total = by_margin.sum()
+        return np.append((by_coef - mean * total) / scale, total)
+
     def noise_matrix(self, parameters: Floats) -> Floats:
         """The noise matrix, fixed or packed into the parameters."""
         if self.fixed_noise is not None:
@@ -153,13 +162,8 @@ class Point:
     @cached_property
     def linear_gradient(self) -> Floats:
         """Gradient by coefficients and intercept, eq. (4)."""
-        mean, scale, _ = self.objective.columns
-        residual = self.objective.share * self._rows.by_margin()
-        by_coef = self.objective.X.T @ residual + self.objective.penalty * self._coef
-        if not self.objective.fit_intercept:
-            return by_coef / scale
-        total = residual.sum()
-        return np.append((by_coef - mean * total) / scale, total)
+        by_margin = self.objective.share * self._rows.by_margin()
+        return self.objective.linear_gradient(by_margin, self._coef)
 
     @cached_property
     def gradient(self) -> Floats:

@@ -50,6 +50,17 @@ def folds(cv: Any, classes: Integers, random_state: Any) -> Any:
     return StratifiedKFold(min(cv, rarest), shuffle=True, random_state=random_state)
 
 
+def row_splits(
+    cv: Any, X: Any, classes: Integers, random_state: Any
+) -> list[tuple[Integers, Integers]]:
+    """Rows to fit and rows to leave out, for each fold; every row is left out once."""
+    splits = list(folds(cv, classes, random_state).split(X, classes))
+    tested = np.concatenate([test for _, test in splits])
+    if not np.array_equal(np.sort(tested), np.arange(len(classes))):
+        raise ValueError("cv must put every row into exactly one test fold; use KFold or a number.")
+    return splits
+
+
 def model_outputs(model: Any, X: Any) -> Floats:
     """p(class 1) of a model fitted on classes 0 and 1, or else its decision function.
 
@@ -85,10 +96,7 @@ def out_of_fold_outputs(
     ``classes`` are 0 or 1.
     """
     (X,) = indexable(X)
-    splits = list(folds(cv, classes, random_state).split(X, classes))
-    tested = np.concatenate([test for _, test in splits])
-    if not np.array_equal(np.sort(tested), np.arange(len(classes))):
-        raise ValueError("cv must put every row into exactly one test fold; use KFold or a number.")
+    splits = row_splits(cv, X, classes, random_state)
 
     def outputs_of(train: Integers, test: Integers) -> Floats:
         weighted = {} if sample_weight is None else {"sample_weight": sample_weight[train]}
@@ -99,6 +107,7 @@ def out_of_fold_outputs(
         delayed(outputs_of)(train, test) for train, test in splits
     )
     outputs = np.empty(len(classes))
+    tested = np.concatenate([test for _, test in splits])
     outputs[tested] = np.concatenate(list(track(found, len(splits), "Folds", enabled=verbose)))
     if not np.isfinite(outputs).all():
         raise ValueError(

@@ -1,6 +1,5 @@
-"""Other classifiers that model wrong labels."""
+"""Other classifiers that expect wrong labels."""
 
-from rboost.robust.gaussian_process import RobustGaussianProcessClassifier
-from rboost.robust.kernel_logistic import RobustKernelLogisticRegression
+from rboost.robust.annotators import MultiAnnotatorLogisticRegression
 
-__all__ = ["RobustGaussianProcessClassifier", "RobustKernelLogisticRegression"]
+__all__ = ["MultiAnnotatorLogisticRegression"]

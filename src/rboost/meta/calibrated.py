@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils import Tags, check_random_state, get_tags
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from rboost._typing import Floats
 from rboost._validation import (
@@ -18,6 +18,7 @@ from rboost._validation import (
     check_sample_weight,
     warn_of_one_class,
 )
+from rboost.meta.around import ClassifierAround
 from rboost.noise.matrix import check_noise_parameter
 from rboost.noise.out_of_fold import (
     check_scorer,
@@ -35,7 +36,7 @@ from rboost.tables import (
 )
 
 
-class NoiseCalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class NoiseCalibratedClassifier(ClassifierAround):
     """A classifier whose probabilities are of the true class, not of the observed label.
 
     The estimator is fitted as it is, to the labels as they are. Scores of rows it was not fitted to
@@ -209,15 +210,6 @@ class NoiseCalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         outputs = model_outputs(self.estimator_, X)
         return platt_scores(self.estimator_, outputs, self._prevalence)
 
-    def _check_X(self, X: Any, reset: bool = False) -> None:
-        """Remember or compare the columns; what is in them is the estimator's business."""
-        if isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "biuf":
-            raise ValueError(
-                "X must have two dimensions, rows and columns. Reshape your data: "
-                "X.reshape(-1, 1) for one column, X.reshape(1, -1) for one row."
-            )
-        validate_data(self, X, skip_check_array=True, reset=reset)
-
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the true class."""
         decisions = self.decision_function(X)
@@ -227,13 +219,3 @@ class NoiseCalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         """Probability of each true class, shape (n_samples, 2)."""
         decisions = self.decision_function(X)
         return np.column_stack([expit(-decisions), expit(decisions)])
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "estimator_")
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        inner = get_tags(self.estimator).input_tags
-        tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
-        return tags

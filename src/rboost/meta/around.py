@@ -1,0 +1,35 @@
+"""What classifiers around another classifier share: X passes through as it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.validation import validate_data
+
+
+class ClassifierAround(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """A classifier of two classes around ``estimator``, whose fitted copy is ``estimator_``."""
+
+    estimator: Any
+
+    def _check_X(self, X: Any, reset: bool = False) -> None:
+        """Remember or compare the columns; what is in them is the estimator's business."""
+        if isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "biuf":
+            raise ValueError(
+                "X must have two dimensions, rows and columns. Reshape your data: "
+                "X.reshape(-1, 1) for one column, X.reshape(1, -1) for one row."
+            )
+        validate_data(self, X, skip_check_array=True, reset=reset)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimator_")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        inner = get_tags(self.estimator).input_tags
+        tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
+        return tags
