@@ -71,7 +71,8 @@ def protocol_fingerprint() -> str:
     """A number that changes with the tables, the flips and the settings of the methods."""
     here = Path(__file__).parent
     protocol = PACKAGE / "paper" / "protocol.py"
-    return _fingerprint([here / "methods.py", here / "suites.py", protocol], [])
+    names = ("methods.py", "literature.py", "suites.py")
+    return _fingerprint([*(here / name for name in names), protocol], [])
 
 
 def _fingerprint(sources: list[Path], versions: list[str]) -> str:

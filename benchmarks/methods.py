@@ -20,6 +20,7 @@ from catboost import CatBoostClassifier
 from cleanlab.classification import CleanLearning
 from lightgbm import LGBMClassifier
 from sklearn.ensemble import (
+    AdaBoostClassifier,
     ExtraTreesClassifier,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
@@ -31,8 +32,10 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
 from xgboost import XGBClassifier
 
+from benchmarks.literature import LITERATURE
 from rboost import NoiseCalibratedClassifier, RBoostClassifier, RobustLogisticRegression
 from rboost._typing import Floats
 from rboost.paper.methods import METHODS as PAPER_METHODS
@@ -142,11 +145,18 @@ METHODS: dict[str, Method] = {
         "cleanlab",
         oracle=None,  # its probabilities are already of cleaned labels
     ),
+    "AdaBoost": Method(
+        lambda noise, seed: AdaBoostClassifier(
+            DecisionTreeClassifier(max_leaf_nodes=3), n_estimators=150, random_state=seed
+        ),
+        "scikit-learn",
+    ),
+    **{name: Method(build, "rboost", oracle) for name, (build, oracle) in LITERATURE.items()},
 }
 OURS = tuple(
     name
     for name, method in METHODS.items()
-    if method.package == "rboost" and not name.startswith("paper")
+    if method.package == "rboost" and name not in LITERATURE and not name.startswith("paper")
 )
 # Told something that the others are not: a few true labels, or that there is no noise.
 INFORMED = tuple(name for name in OURS if name.startswith("rBoost, "))

@@ -4,7 +4,12 @@ from importlib.metadata import version
 
 from rboost.boosting import RBoostClassifier
 from rboost.linear import RobustLogisticRegression
-from rboost.meta import NoiseCalibratedClassifier
+from rboost.meta import NoiseAwareClassifier, NoiseCalibratedClassifier
 
 __version__ = version("rboost")
-__all__ = ["NoiseCalibratedClassifier", "RBoostClassifier", "RobustLogisticRegression"]
+__all__ = [
+    "NoiseAwareClassifier",
+    "NoiseCalibratedClassifier",
+    "RBoostClassifier",
+    "RobustLogisticRegression",
+]

@@ -18,4 +18,4 @@ class AdaBoost(SteppingBooster):
         return exponential_weights(table, table.labels * state)
 
     def _step(self, table: Table, scores: Floats, weights: Floats, votes: Floats) -> float:
-        return adaboost_step(float(weights @ (table.labels * votes)))
+        return adaboost_step(weights, table.labels * votes)

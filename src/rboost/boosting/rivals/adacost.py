@@ -121,5 +121,5 @@ class AdaCostClassifier(ReweightingBooster[Floats]):
         mean_cost = float(np.average(costs, weights=table.sample_weight))
         adjusted = agreement * COST_FACTORS[self.cost_factor](agreement, costs, mean_cost)
         bound = max(1.0, float(np.abs(adjusted).max()))
-        step = adaboost_step(float(weights @ adjusted) / bound) / bound
+        step = adaboost_step(weights, adjusted / bound) / bound
         return (Step(tree, step), state + step * adjusted) if step > 0 else None

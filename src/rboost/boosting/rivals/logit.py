@@ -14,6 +14,8 @@ from rboost.boosting.rivals.working_response import WorkingResponseBooster
 
 # The paper's remedy against weights that vanish.
 SMALLEST_WEIGHT = 2 * np.finfo(np.float64).eps
+# Responses are multiples of 1 over this.
+GRID = 1024
 
 
 class LogitBoostClassifier(WorkingResponseBooster):
@@ -85,4 +87,5 @@ class LogitBoostClassifier(WorkingResponseBooster):
         weights = np.maximum(own * expit(-2 * labels * scores), SMALLEST_WEIGHT)
         with np.errstate(divide="ignore"):  # an own probability of 0 has an infinite response
             response = np.minimum(1 / own, min(self.max_response, 1 / SMALLEST_WEIGHT))
-        return labels * response, weights
+        # On a grid, as the weights are: equally good splits stay equally good in any order of rows.
+        return labels * np.round(response * GRID) / GRID, weights

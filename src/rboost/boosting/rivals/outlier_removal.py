@@ -99,8 +99,10 @@ class OutlierRemovalBoostClassifier(ReweightingBooster[Remaining]):
         """
         with all_or_nothing(self):
             super().fit(X, y, sample_weight)
-            weight = np.ones(len(self._kept)) if sample_weight is None else sample_weight
-            self.removed_ = np.flatnonzero(weight)[~self._kept]
+            weight = np.asarray(1.0 if sample_weight is None else sample_weight)
+            # Numbers of rows in X; one weight for all rows leaves none out.
+            rows = np.flatnonzero(weight) if weight.ndim else np.arange(len(self._kept))
+            self.removed_ = rows[~self._kept]
         return self
 
     def _start(self, table: Table) -> Remaining:
@@ -115,7 +117,7 @@ class OutlierRemovalBoostClassifier(ReweightingBooster[Remaining]):
         self, tree: Any, table: Table, state: Remaining, weights: Floats
     ) -> tuple[Addend, Remaining] | None:
         votes = tree.predict(table.X)
-        step = adaboost_step(float(weights @ (table.labels * votes)))
+        step = adaboost_step(weights, table.labels * votes)
         if step <= 0:
             return None
         moved = Remaining(state.scores + step * votes, state.kept)

@@ -15,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from rboost._typing import Floats
 from rboost.boosting.rivals.tree_booster import Addend, Step, TreeBooster, fit_weighted
+from rboost.losses import step_size
 from rboost.tables import Table
 
 State = TypeVar("State")
@@ -82,7 +83,6 @@ def exponential_weights(table: Table, margins: Floats) -> Floats:
     return table.sample_weight * np.exp(margins.min() - margins)
 
 
-def adaboost_step(edge: float) -> float:
-    """α = ½·ln((1 + r) / (1 − r)) for the edge r = Σ D·ỹ·h; the error is (1 − r)/2."""
-    largest = 1 - np.finfo(np.float64).eps
-    return float(np.arctanh(np.clip(edge, -largest, largest)))
+def adaboost_step(weights: Floats, agreement: Floats) -> float:
+    """α = ½·ln((1 + r) / (1 − r)) for the edge r = Σ D·ỹ·h; 0 when there is none."""
+    return step_size(float(weights @ (1 + agreement)), float(weights @ (1 - agreement)))
