@@ -149,7 +149,10 @@ def test_eta_boost_stands_flips_near_the_boundary_better_than_adaboost():
         errors.append(
             [
                 error(booster.fit(X[:600], observed[:600]), X[600:], y[600:])
-                for booster in (AdaBoost(n_estimators=100), EtaBoostClassifier(n_estimators=100))
+                for booster in (
+                    AdaBoost(n_estimators=100),
+                    EtaBoostClassifier(eta=0.8, n_estimators=100),
+                )
             ]
         )
     adaboost, eta_boost = np.mean(errors, axis=0)

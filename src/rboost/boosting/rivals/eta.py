@@ -33,7 +33,7 @@ class EtaBoostClassifier(SteppingBooster):
         Number of rounds.
     max_splits : int, default=2
         Splits of each tree.
-    eta : float, default=0.8
+    eta : float, default=0.1
         Twice the share of wrong labels on the boundary, below 1; 0 gives AdaBoost.
     random_state : int, RandomState instance or None, default=None
         Seed of the order in which a tree tries features.
@@ -62,7 +62,7 @@ class EtaBoostClassifier(SteppingBooster):
         *,
         n_estimators: int = 150,
         max_splits: int = 2,
-        eta: float = 0.8,
+        eta: float = 0.1,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
     ) -> None:
