@@ -21,8 +21,9 @@ lint: $(READY)
 types: $(READY)
 	$(BIN)/mypy
 
+# One process a core, so one thread each: more would only wait for each other.
 tests: $(READY)
-	$(BIN)/pytest -n auto
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto
 
 # The native code with address and undefined-behaviour sanitizers: the first report ends it. An
 # editable install would come before PYTHONPATH, so sitecustomize takes its finder away.
