@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.literature import LITERATURE
 from benchmarks.markdown import number, table
 from benchmarks.measure import ESTIMATORS, Job
 from benchmarks.methods import INFORMED, METHODS, OURS
@@ -64,7 +65,7 @@ def error_table(results: Results, name: str, methods: Iterable[str]) -> str:
         head,
         (
             [
-                f"**{method}**" if method in OURS else method,
+                _emphasised(method),
                 *map(number, errors[: len(FIVE)]),
                 number(average),
                 *map(number, errors[len(FIVE) :]),
@@ -73,6 +74,12 @@ def error_table(results: Results, name: str, methods: Iterable[str]) -> str:
             for average, method, errors in _ranked(rows)
         ),
     )
+
+
+def _emphasised(method: str) -> str:
+    """Our methods in bold; those of other papers that the package implements in italics."""
+    marks = "**" if method in OURS else "*" if method in LITERATURE else ""
+    return f"{marks}{method}{marks}"
 
 
 def _ranked(rows: list[Any]) -> list[Any]:
@@ -233,13 +240,14 @@ def write_report(results: Results, out: Path, title: str) -> list[Path]:
     parts = [
         "# Accuracy beside peers\n",
         f"{title}. symNN: NN % of each class flipped; asymNN: NN % of the negatives. "
+        "Bold: methods of this package; italics: methods of other papers as it implements them. "
         "Written by `python -m benchmarks.accuracy`.\n",
         "![Test error of every method, one panel for each kind of noise.](leaderboard.png)\n",
         "## Test error in percent, nothing known of the noise\n",
         error_table(results, "error", [method for method in METHODS if method not in INFORMED]),
         "## For reference: the same methods told the true noise\n",
-        "Ours are given the noise matrix; the probabilities of the others are cut at the threshold "
-        "that it asks for.\n",
+        "Methods that take a noise matrix are given it; the probabilities of the others are cut at "
+        "the threshold that it asks for.\n",
         error_table(results, "oracle", METHODS),
         "## For reference: rBoost told something else\n",
         "Twenty training rows with their true labels, or that all labels are right.\n",

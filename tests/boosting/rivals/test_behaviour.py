@@ -16,24 +16,12 @@ from rboost.rivals import (
     BaggedBoostClassifier,
     CostSensitiveBoostClassifier,
     EtaBoostClassifier,
-    GentleBoostClassifier,
     LogitBoostClassifier,
-    ModestBoostClassifier,
     OutlierRemovalBoostClassifier,
     RobustBoostClassifier,
 )
+from tests.boosting.rivals import BOOSTERS
 
-BOOSTERS = [
-    AdaCostClassifier,
-    BaggedBoostClassifier,
-    CostSensitiveBoostClassifier,
-    EtaBoostClassifier,
-    GentleBoostClassifier,
-    LogitBoostClassifier,
-    ModestBoostClassifier,
-    OutlierRemovalBoostClassifier,
-    RobustBoostClassifier,
-]
 every_booster = pytest.mark.parametrize("booster", BOOSTERS)
 
 

@@ -15,23 +15,11 @@ from rboost.rivals import (
     EtaBoostClassifier,
     GentleBoostClassifier,
     LogitBoostClassifier,
-    ModestBoostClassifier,
     OutlierRemovalBoostClassifier,
-    RobustBoostClassifier,
 )
+from tests.boosting.rivals import BOOSTERS
 from tests.models import algorithm_1
 
-BOOSTERS = [
-    AdaCostClassifier,
-    BaggedBoostClassifier,
-    CostSensitiveBoostClassifier,
-    EtaBoostClassifier,
-    GentleBoostClassifier,
-    LogitBoostClassifier,
-    ModestBoostClassifier,
-    OutlierRemovalBoostClassifier,
-    RobustBoostClassifier,
-]
 REDUCED = {
     "AdaBoost itself": AdaBoost(),
     "equal costs outside": AdaCostClassifier(class_costs=[3, 3]),
