@@ -12,8 +12,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.impute import SimpleImputer
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.linear_model import LogisticRegression
@@ -23,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rboost._typing import Floats
 from rboost._validation import Number, Requirements, all_or_nothing, check_parameters
+from rboost.log_odds import LogOddsClassifier
 from rboost.tables import training_table
 
 # Standardised values beyond this are outliers, to a kernel nearly orthogonal to everything else.
@@ -32,7 +31,7 @@ FARTHEST = 4.0
 BLOCK_ROWS = 1024
 
 
-class RandomKernelClassifier(ClassifierMixin, BaseEstimator):
+class RandomKernelClassifier(LogOddsClassifier):
     """Logistic regression on random Fourier features of the standardised columns.
 
     The width of the kernel is drawn too, so that an ensemble of these needs no search for it.
@@ -195,22 +194,11 @@ class RandomKernelClassifier(ClassifierMixin, BaseEstimator):
             decisions[block] = (features @ coefficients)[: len(rows)]
         return decisions + self._model.intercept_[0]
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class."""
-        check_is_fitted(self)
-        return self.classes_[(self.decision_function(X) > 0).astype(np.intp)]
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Probability of each class, shape (n_samples, 2)."""
-        positive = expit(self.decision_function(X))
-        return np.column_stack([1 - positive, positive])
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = tags.input_tags.allow_nan = True
         return tags
 

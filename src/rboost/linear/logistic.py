@@ -6,9 +6,7 @@ import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, log_expit
-from sklearn.base import BaseEstimator, ClassifierMixin
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -23,6 +21,7 @@ from rboost._validation import (
 )
 from rboost.linear.objective import NoisyLogisticObjective
 from rboost.linear.solver import SOLVERS, Solution, solve_natively
+from rboost.log_odds import LogOddsClassifier
 from rboost.noise.matrix import check_noise_parameter, rates_of, with_rates
 from rboost.tables import training_table
 
@@ -32,7 +31,7 @@ FIRST_RATE = 0.1
 CLASSES = np.arange(2)
 
 
-class RobustLogisticRegression(ClassifierMixin, BaseEstimator):
+class RobustLogisticRegression(LogOddsClassifier):
     """Logistic regression that models label flips.
 
     The true class follows a logistic model, p(y = 1 | x) = σ(βᵀx); the observed label is a flipped
@@ -132,7 +131,6 @@ class RobustLogisticRegression(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         return tags
 
@@ -250,22 +248,3 @@ class RobustLogisticRegression(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = self._check_X(X)
         return np.asarray(X @ self.coef_[0] + self.intercept_[0], dtype=np.float64)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the true class, whatever the observed label may be."""
-        positive = self.decision_function(X) > 0
-        return self.classes_[positive.astype(np.intp)]
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Probability of the *true* class, not of the observed label; shape (n_samples, 2).
-
-        For the probability of the observed label pass this to
-        :func:`rboost.noise.observed_probability`.
-        """
-        log_odds = self.decision_function(X)
-        return np.column_stack([expit(-log_odds), expit(log_odds)])
-
-    def predict_log_proba(self, X: Any) -> Floats:
-        """Logarithm of the probability of the true class."""
-        log_odds = self.decision_function(X)
-        return np.column_stack([log_expit(-log_odds), log_expit(log_odds)])

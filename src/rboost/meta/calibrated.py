@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
@@ -18,6 +17,7 @@ from rboost._validation import (
     check_sample_weight,
     warn_of_one_class,
 )
+from rboost.log_odds import LogOddsClassifier
 from rboost.meta.around import ClassifierAround
 from rboost.noise.matrix import check_noise_parameter
 from rboost.noise.out_of_fold import (
@@ -36,7 +36,7 @@ from rboost.tables import (
 )
 
 
-class NoiseCalibratedClassifier(ClassifierAround):
+class NoiseCalibratedClassifier(ClassifierAround, LogOddsClassifier):
     """A classifier whose probabilities are of the true class, not of the observed label.
 
     The estimator is fitted as it is, to the labels as they are. Scores of rows it was not fitted to
@@ -209,13 +209,3 @@ class NoiseCalibratedClassifier(ClassifierAround):
         self._check_X(X)
         outputs = model_outputs(self.estimator_, X)
         return platt_scores(self.estimator_, outputs, self._prevalence)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the true class."""
-        decisions = self.decision_function(X)
-        return self.classes_[(decisions > 0).astype(np.intp)]
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Probability of each true class, shape (n_samples, 2)."""
-        decisions = self.decision_function(X)
-        return np.column_stack([expit(-decisions), expit(decisions)])

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import OptimizeResult, minimize
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -17,12 +16,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rboost._typing import Floats
 from rboost._validation import Number, OneOf, Requirements, all_or_nothing, check_parameters
 from rboost.linear.objective import NoisyLogisticObjective
+from rboost.log_odds import LogOddsClassifier
 from rboost.robust.annotator_objective import AnnotatorObjective, Labels
 from rboost.robust.label_matrix import check_label_matrix, check_row_weight, votes
 from rboost.tables import as_counts
 
 
-class MultiAnnotatorLogisticRegression(ClassifierMixin, BaseEstimator):
+class MultiAnnotatorLogisticRegression(LogOddsClassifier):
     """Logistic regression on labels by several annotators, each of whom errs in their own way.
 
     The true class follows a logistic model, p(y = 1 | x) = σ(βᵀx). Annotator a, given the true
@@ -194,18 +194,7 @@ class MultiAnnotatorLogisticRegression(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self._margins(self._check_X(X))
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the true class."""
-        decisions = self.decision_function(X)
-        return self.classes_[(decisions > 0).astype(np.intp)]
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Probability of each true class, shape (n_samples, 2)."""
-        decisions = self.decision_function(X)
-        return np.column_stack([expit(-decisions), expit(decisions)])
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         return tags

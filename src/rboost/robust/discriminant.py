@@ -13,11 +13,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, log_expit
-from sklearn.base import BaseEstimator, ClassifierMixin
+from numpy.typing import ArrayLike
+from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rboost._typing import Floats, Integers
@@ -29,6 +27,7 @@ from rboost._validation import (
     check_labels,
     check_parameters,
 )
+from rboost.log_odds import LogOddsClassifier
 from rboost.noise.matrix import check_noise_parameter, posterior, rates_of, symmetric, with_rates
 from rboost.robust.gaussians import Climb, Gaussians, climb, expectation, fit_gaussians, scaling_of
 from rboost.tables import training_table, weights_as_counts
@@ -102,7 +101,7 @@ class NoisyDiscriminant:
         return with_rates(*np.clip(best, 0, 1))
 
 
-class RobustDiscriminantClassifier(ClassifierMixin, BaseEstimator):
+class RobustDiscriminantClassifier(LogOddsClassifier):
     """Linear or quadratic discriminant analysis that models label flips.
 
     Each true class is normal; the observed label is a flipped copy of the true one. Classes and
@@ -191,11 +190,6 @@ class RobustDiscriminantClassifier(ClassifierMixin, BaseEstimator):
         self.max_iter = max_iter
         self.tol = tol
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to observed, possibly wrong labels.
 
@@ -261,18 +255,3 @@ class RobustDiscriminantClassifier(ClassifierMixin, BaseEstimator):
         X = validate_data(self, X, dtype=np.float64, reset=False)
         log_joint = self._gaussians.log_joint(self._scaling.apply(X))
         return log_joint[:, 1] - log_joint[:, 0]
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the true class, whatever the observed label may be."""
-        positive = self.decision_function(X) > 0
-        return self.classes_[positive.astype(np.intp)]
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Probability of the *true* class, not of the observed label; shape (n_samples, 2)."""
-        log_odds = self.decision_function(X)
-        return np.column_stack([expit(-log_odds), expit(log_odds)])
-
-    def predict_log_proba(self, X: Any) -> Floats:
-        """Logarithm of the probability of the true class."""
-        log_odds = self.decision_function(X)
-        return np.column_stack([log_expit(-log_odds), log_expit(log_odds)])

@@ -13,11 +13,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, log_expit
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from scipy.special import expit
+from sklearn.base import clone
 from sklearn.kernel_approximation import Nystroem
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rboost._typing import Floats
@@ -30,6 +30,7 @@ from rboost._validation import (
     check_parameters,
 )
 from rboost.linear import RobustLogisticRegression
+from rboost.log_odds import LogOddsClassifier
 from rboost.noise.matrix import check_noise_parameter
 from rboost.noise.platt import fit_noise_aware_platt
 from rboost.tables import Table, training_table, weights_as_counts
@@ -37,7 +38,7 @@ from rboost.tables import Table, training_table, weights_as_counts
 KERNELS = ("rbf", "laplacian", "polynomial", "sigmoid", "linear")
 
 
-class RobustKernelLogisticRegression(ClassifierMixin, BaseEstimator):
+class RobustKernelLogisticRegression(LogOddsClassifier):
     """Kernel logistic regression that models label flips.
 
     The log-odds of the true class are a function f(x) = Σᵢ aᵢ·k(xᵢ, x) + b; the observed label is a
@@ -164,11 +165,6 @@ class RobustKernelLogisticRegression(ClassifierMixin, BaseEstimator):
         self.tol = tol
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to observed, possibly wrong labels.
 
@@ -243,21 +239,6 @@ class RobustKernelLogisticRegression(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         rows = self._scale.transform(self._check_X(X))
         return self._model.decision_function(self._features.transform(rows))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the true class, whatever the observed label may be."""
-        positive = self.decision_function(X) > 0
-        return self.classes_[positive.astype(np.intp)]
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Probability of the *true* class, not of the observed label; shape (n_samples, 2)."""
-        log_odds = self.decision_function(X)
-        return np.column_stack([expit(-log_odds), expit(log_odds)])
-
-    def predict_log_proba(self, X: Any) -> Floats:
-        """Logarithm of the probability of the true class."""
-        log_odds = self.decision_function(X)
-        return np.column_stack([log_expit(-log_odds), log_expit(log_odds)])
 
 
 def scale_of_kernel(rows: Floats, sample_weight: Floats) -> float:
