@@ -7,6 +7,7 @@ of the former.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from sklearn.ensemble import RandomForestClassifier
@@ -45,11 +46,18 @@ BOOSTERS: dict[str, Any] = {
     "AdaBoost without outliers": OutlierRemovalBoostClassifier,
     "RobustBoost": RobustBoostClassifier,
     "AdaCost": AdaCostClassifier,
+    "AdaCost, costs outside": partial(AdaCostClassifier, cost_factor="outside"),
     "cost-sensitive AdaBoost": CostSensitiveBoostClassifier,
     "eta-boost": EtaBoostClassifier,
 }
-# Their probabilities are of classes weighted by costs.
-COST_SENSITIVE = ("AdaCost", "cost-sensitive AdaBoost")
+# Their scores are no probabilities, or those of classes weighted by costs.
+UNCALIBRATED = (
+    "AdaCost",
+    "AdaCost, costs outside",
+    "cost-sensitive AdaBoost",
+    "bagged boosting (BB)",
+    "RobustBoost",
+)
 # Those that take a noise matrix and standardise, or have no need to.
 TOLD: dict[str, Callable[..., Any]] = {
     "robust discriminant": RobustDiscriminantClassifier,
@@ -88,9 +96,7 @@ def _expectation_maximisation(noise_matrix: Floats | None, seed: int) -> Any:
 
 # How each is built, and what it would be with the true noise known (see benchmarks.methods).
 LITERATURE: dict[str, tuple[Build, str | None]] = {
-    **{
-        name: (_booster(name), None if name in COST_SENSITIVE else "threshold") for name in BOOSTERS
-    },
+    **{name: (_booster(name), None if name in UNCALIBRATED else "threshold") for name in BOOSTERS},
     **{name: (_told(name), "told") for name in TOLD},
     **{name: (_scaled(name), None) for name in SCALED},
     "noise-aware forest (EM)": (_expectation_maximisation, None),

@@ -248,7 +248,7 @@ def write_report(results: Results, out: Path, title: str) -> list[Path]:
         "## For reference: the same methods told the true noise\n",
         "Methods that take a noise matrix are given it; the probabilities of the others are cut at "
         "the threshold that it asks for.\n",
-        error_table(results, "oracle", METHODS),
+        error_table(results, "oracle", [m for m in METHODS if METHODS[m].oracle is not None]),
         "## For reference: rBoost told something else\n",
         "Twenty training rows with their true labels, or that all labels are right.\n",
         error_table(results, "error", INFORMED),

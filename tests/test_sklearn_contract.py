@@ -54,7 +54,7 @@ ESTIMATORS = [
     RobustBoostClassifier(n_estimators=10),
     RobustBoostClassifier(n_estimators=10, error_goal=0.2),
     AdaCostClassifier(n_estimators=10),
-    AdaCostClassifier(n_estimators=10, cost_factor="inside"),
+    AdaCostClassifier(n_estimators=10, cost_factor="outside"),
     CostSensitiveBoostClassifier(n_estimators=10),
     EtaBoostClassifier(n_estimators=10),
 ]

@@ -1,5 +1,7 @@
 """What the papers of the boosters say of their behaviour, and what all of them must stand."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -9,6 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from rboost import RBoostClassifier
 from rboost.boosting.rivals.adaboost import AdaBoost
+from rboost.boosting.rivals.potential import find_move
 from rboost.datasets import make_long_servedio
 from rboost.noise import flip_labels, symmetric
 from rboost.rivals import (
@@ -64,12 +67,35 @@ def test_a_cut_off_saves_logitboost(long_servedio):
     assert error(model, X_test, y_test) < 0.02
 
 
-def test_robustboost_ends_with_about_as_many_errors_as_it_was_told(noisy_hastie):
+def test_robustboost_ends_with_no_more_errors_than_it_was_told(noisy_hastie):
     X, observed, *_ = noisy_hastie
+    errors = []
     for goal in (0.2, 0.3, 0.4):
         model = RobustBoostClassifier(error_goal=goal, margin_goal=0).fit(X, observed)
         assert model.time_ == 1
-        assert error(model, X, observed) <= goal + 0.02
+        errors.append(error(model, X, observed))
+        assert errors[-1] <= goal + 0.02
+    assert errors == sorted(errors)
+    assert errors[0] > 0.15  # and does not fit everything
+
+
+def test_predictions_of_robustboost_are_the_scores_it_boosted_by(noisy_hastie):
+    """F ← F·e^(−Δt) + Δs·h, replayed; a fitted step is Δs·e^t."""
+    X, observed, *_ = noisy_hastie
+    labels = np.where(observed > 0, 1.0, -1.0)
+    model = RobustBoostClassifier(error_goal=0.25, n_estimators=10, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, observed)
+    scores, time = np.zeros(len(X)), 0.0
+    for addend in model.estimators_:
+        votes = addend.tree.predict(X)
+        later, step = find_move(
+            model._potential, labels * scores, labels * votes, np.ones(len(X)), time
+        )
+        scores, time = np.exp(time - later) * scores + step * votes, later
+    assert_allclose(time, model.time_)
+    assert_allclose(model.decision_function(X) * np.exp(-time), scores, atol=1e-9)
 
 
 def test_a_goal_that_is_out_of_reach_is_reported(long_servedio):
@@ -150,8 +176,8 @@ def test_eta_boost_stands_flips_near_the_boundary_better_than_adaboost():
 @pytest.mark.parametrize(
     "build",
     [
+        lambda costs: AdaCostClassifier(class_costs=costs, cost_factor="outside"),
         lambda costs: AdaCostClassifier(class_costs=costs),
-        lambda costs: AdaCostClassifier(class_costs=costs, cost_factor="inside"),
         lambda costs: CostSensitiveBoostClassifier(class_costs=costs),
     ],
     ids=["outside", "inside", "in the loss"],
@@ -185,10 +211,25 @@ def test_separable_rows_stay_finite(booster):
 
 
 @every_booster
-def test_labels_that_have_nothing_to_do_with_the_rows(booster):
+def test_rows_that_are_all_alike(booster):
     X = np.ones((30, 2))
-    model = booster(n_estimators=20, random_state=0).fit(X, np.arange(30) % 3 == 0)
+    model = booster(n_estimators=20, random_state=0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, np.arange(30) % 3 == 0)
     assert np.all(np.isfinite(model.predict_proba(X)))
+    if not model.estimators_:
+        assert any("No base learner was kept" in str(warning.message) for warning in caught)
+
+
+def test_a_goal_that_no_search_can_meet_is_reported():
+    y = np.arange(60) % 2
+    model = RobustBoostClassifier(random_state=0)
+    with (
+        pytest.warns(UserWarning, match=r"RobustBoost ended at time 0\.00 of 1"),
+        pytest.warns(UserWarning, match="No base learner was kept"),
+    ):
+        model.fit(np.ones((60, 1)), y)
 
 
 @every_booster
@@ -197,6 +238,8 @@ def test_probabilities_agree_with_predictions(booster, noisy_hastie):
     model = booster(n_estimators=20, random_state=0).fit(X, observed)
     probability = model.predict_proba(X_test)
     assert_allclose(probability.sum(axis=1), 1)
+    assert np.all((probability >= 0) & (probability <= 1))
+    assert not np.isnan(model.predict_log_proba(X_test)).any()
     assert np.array_equal(model.predict(X_test), model.classes_[probability.argmax(axis=1)])
 
 

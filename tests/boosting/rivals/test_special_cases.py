@@ -22,8 +22,8 @@ from tests.models import algorithm_1
 
 REDUCED = {
     "AdaBoost itself": AdaBoost(),
-    "equal costs outside": AdaCostClassifier(class_costs=[3, 3]),
-    "equal costs inside": AdaCostClassifier(class_costs=[3, 3], cost_factor="inside"),
+    "equal costs inside": AdaCostClassifier(class_costs=[3, 3]),
+    "equal costs outside": AdaCostClassifier(class_costs=[3, 3], cost_factor="outside"),
     "equal costs in the loss": CostSensitiveBoostClassifier(class_costs=[0.2, 0.2]),
     "no wrong labels": EtaBoostClassifier(eta=0),
     "no threshold": OutlierRemovalBoostClassifier(max_weight=np.inf),
@@ -94,13 +94,53 @@ def test_the_first_newton_step_of_logitboost_is_that_of_gentle_boost(noisy_banan
         assert_allclose(first[0][leaf == number], expected, atol=1e-12)
 
 
+def test_costs_outside_are_sample_weights_and_those_inside_are_not(noisy_banana):
+    X, _, y, _ = noisy_banana
+    costs = np.array([1.0, 3.0])
+    weighted = AdaBoost(n_estimators=30).fit(X, y, costs[y] * len(y) / costs[y].sum())
+    outside, inside = (
+        AdaCostClassifier(class_costs=costs, cost_factor=factor, n_estimators=30).fit(X, y)
+        for factor in ("outside", "inside")
+    )
+    scores = weighted.decision_function(X)
+    assert_allclose(outside.decision_function(X), scores, atol=1e-9)
+    assert np.mean(inside.predict(X) != weighted.predict(X)) > 0.01
+
+
+def test_the_papers_adacost_by_hand():
+    """Two rounds of D ← D·e^(−α·ỹ·h·β), β = ½ ∓ ½c, on clean labels with costs 1 : 5."""
+    X, y = load_breast_cancer(return_X_y=True)
+    labels, costs = 2.0 * y - 1, np.where(y == 1, 1.0, 0.2)
+    model = AdaCostClassifier(
+        class_costs=[1, 5], cost_factor="paper", n_estimators=2, random_state=0
+    ).fit(X, y)
+    weights = costs / costs.sum()
+    for addend in model.estimators_:
+        agreement = labels * addend.tree.predict(X)
+        adjusted = agreement * np.where(agreement > 0, 0.5 - 0.5 * costs, 0.5 + 0.5 * costs)
+        edge = weights @ adjusted
+        assert_allclose(addend.step, 0.5 * np.log((1 + edge) / (1 - edge)))
+        weights = weights * np.exp(-addend.step * adjusted)
+        weights /= weights.sum()
+    assert len(model.estimators_) == 2
+
+
 def test_the_papers_adacost_has_no_edge_where_costs_are_equal(noisy_banana):
     model = AdaCostClassifier(class_costs=[1, 1], cost_factor="paper")
-    model.fit(*noisy_banana[::2])
+    with pytest.warns(UserWarning, match="No base learner was kept"):
+        model.fit(*noisy_banana[::2])
     assert model.estimators_ == []
 
 
-def test_a_single_bag_of_every_row_is_one_vote_of_adaboost(noisy_banana):
+def test_the_members_of_a_bag_are_adaboosts_with_a_vote_each(noisy_banana):
     X, _, y, _ = noisy_banana
-    model = BaggedBoostClassifier(n_bags=1, n_estimators=20, random_state=3).fit(X, y)
-    assert set(model.decision_function(X)) == {-1.0, 1.0}
+    model = BaggedBoostClassifier(n_bags=3, n_estimators=20, random_state=3).fit(X, y)
+    random = np.random.RandomState(3)
+    votes = []
+    for _ in range(3):
+        counts = random.multinomial(len(y), np.full(len(y), 1 / len(y)))
+        member = AdaBoost(n_estimators=20, random_state=random).fit(X, y, counts)
+        votes.append(np.where(member.decision_function(X) > 0, 1.0, -1.0))
+    assert_allclose(model.decision_function(X), np.mean(votes, axis=0), atol=1e-12)
+    shares = next(model.staged_predict_proba(X))[:, 1]
+    assert set(shares) == {0.0, 1.0}

@@ -37,7 +37,7 @@ def test_the_step_of_eta_boost_minimises_its_loss(state, eta):
 
 
 def test_eta_boost_flips_most_labels_on_the_boundary():
-    """Its likelihood is a logistic model with p(flip) = η / ((1 − η)(e^F + e^−F) + 2η)."""
+    """Its minimum is that of a logistic model with p(flip) = η / ((1 − η)(e^F + e^−F) + 2η)."""
     eta, scores = 0.6, np.linspace(-4, 4, 81)
     slope = (1 - eta) * np.exp(scores) + eta
     mirrored = (1 - eta) * np.exp(-scores) + eta

@@ -18,14 +18,14 @@ from rboost.boosting.rivals.tree_booster import Addend, Step, TreeBooster
 from rboost.tables import Table
 
 
-def outside(agreement: Floats, costs: Floats, mean_cost: float) -> Floats:
-    """β = 1: costs are in the weights at the start and stay there, as factors."""
-    return np.ones_like(agreement)
-
-
 def inside(agreement: Floats, costs: Floats, mean_cost: float) -> Floats:
     """β = 1 ∓ ½·(c − c̄), for right and wrong votes."""
     return 1 - 0.5 * agreement * (costs - mean_cost)
+
+
+def outside(agreement: Floats, costs: Floats, mean_cost: float) -> Floats:
+    """β = 1: costs are in the weights at the start and stay there, as factors."""
+    return np.ones_like(agreement)
 
 
 def as_in_the_paper(agreement: Floats, costs: Floats, mean_cost: float) -> Floats:
@@ -34,21 +34,21 @@ def as_in_the_paper(agreement: Floats, costs: Floats, mean_cost: float) -> Float
 
 
 # The factor β inside the exponential, for costs c ≤ 1 and agreement ỹ·h.
-COST_FACTORS = {"outside": outside, "inside": inside, "paper": as_in_the_paper}
+COST_FACTORS = {"inside": inside, "outside": outside, "paper": as_in_the_paper}
 
 
 class AdaCostClassifier(ReweightingBooster[Floats]):
-    """AdaCost: boosting that is told what errors cost.
+    """AdaCost: dear rows gain more weight by an error and lose less by a success.
 
     With the costs cᵢ at most 1, weights start as D ∝ cᵢ and follow D ← D·e^(−α·ỹ·h·β), with the
     step α = ½·ln((1 + r)/(1 − r)) for the edge r = Σ D·ỹ·h·β, divided by the largest β where that
-    exceeds 1, as the bound behind it asks for. Three choices of β:
+    exceeds 1, as the bound behind it asks for. Choices of β for right and wrong votes:
 
-        "outside"   1. Costs stay outside of the exponential, the loss is Σ cᵢ·e^(−ỹF).
-        "inside"    1 ∓ ½·(cᵢ − c̄) for right and wrong votes, c̄ being the mean cost: dear rows gain
-                    more by an error and lose less by a success.
-        "paper"     ½ ∓ ½·cᵢ. Where costs are equal, right votes then teach nothing, no tree has an
-                    edge, and boosting ends before it begins.
+        "inside"    1 ∓ ½·(cᵢ − c̄), with the mean cost c̄: the paper's, centred.
+        "outside"   1. Costs are factors of the exponentials, the loss is Σ cᵢ·e^(−ỹF), and it is
+                    AdaBoost with the costs as sample weights.
+        "paper"     ½ ∓ ½·cᵢ. Right votes on rows of the highest cost teach nothing; where costs are
+                    alike, or labels noisy, no tree has an edge and boosting ends before it begins.
 
     With either of the first two, equal costs give AdaBoost.
 
@@ -57,7 +57,7 @@ class AdaCostClassifier(ReweightingBooster[Floats]):
     class_costs : "balanced" or array-like of shape (2,), default="balanced"
         What an error on a row of each class costs, classes in sorted order; only the ratio matters.
         "balanced" takes 1 over the frequency of the class.
-    cost_factor : {"outside", "inside", "paper"}, default="outside"
+    cost_factor : {"inside", "outside", "paper"}, default="inside"
         Where the costs come in: the β above.
     n_estimators : int, default=150
         Number of rounds.
@@ -89,7 +89,7 @@ class AdaCostClassifier(ReweightingBooster[Floats]):
         self,
         *,
         class_costs: Any = "balanced",
-        cost_factor: str = "outside",
+        cost_factor: str = "inside",
         n_estimators: int = 150,
         max_splits: int = 2,
         random_state: int | np.random.RandomState | None = None,

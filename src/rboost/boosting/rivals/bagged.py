@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from rboost._typing import Floats
 from rboost._validation import Number, Requirements
@@ -19,15 +18,14 @@ from rboost.tables import Table
 
 @dataclass(frozen=True)
 class Member:
-    """One boosted classifier, which has one of ``n_votes`` votes."""
+    """One boosted classifier, which has one vote."""
 
     addends: list[Addend]
-    n_votes: int
 
     def predict(self, X: Any) -> Floats:
-        """±1/n_votes for each row, the sign of its score."""
+        """−1 or +1 for each row, the sign of its score."""
         scores = sum((addend.predict(X) for addend in self.addends), np.zeros(X.shape[0]))
-        return np.where(scores > 0, 1.0, -1.0) / self.n_votes
+        return np.where(scores > 0, 1.0, -1.0)
 
 
 class BaggedBoostClassifier(TreeBooster):
@@ -89,11 +87,10 @@ class BaggedBoostClassifier(TreeBooster):
     def _base_learners(self) -> list[Any]:
         return self._boosted()._base_learners()
 
-    def _boost(self, table: Table) -> Iterator[Addend]:
-        random_state = check_random_state(self.random_state)
+    def _boost(self, table: Table, random: np.random.RandomState) -> Iterator[Addend]:
         total = table.sample_weight.sum()
         for _ in range(self.n_bags):
-            counts = random_state.multinomial(round(total), table.sample_weight / total)
+            counts = random.multinomial(round(total), table.sample_weight / total)
             rows = np.flatnonzero(counts)
             bag = replace(
                 table,
@@ -102,8 +99,10 @@ class BaggedBoostClassifier(TreeBooster):
                 sample_weight=counts[rows].astype(np.float64),
                 trusted=table.trusted[rows],
             )
-            booster = self._boosted().set_params(random_state=random_state)
-            yield Member(list(booster._boost(bag)), self.n_bags)
+            yield Member(list(self._boosted()._boost(bag, random)))
+
+    def _decision(self, scores: Floats, n_learners: int) -> Floats:
+        return scores / n_learners  # the mean vote
 
     def _positive_probability(self, scores: Floats) -> Floats:
         return agree_with_decision((1 + scores) / 2, scores)

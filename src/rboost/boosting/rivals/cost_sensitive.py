@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import expit
 
 from rboost._typing import Floats
 from rboost.boosting.rivals.costs import row_costs
 from rboost.boosting.rivals.reweighting import SteppingBooster, exponential_weights
-from rboost.calibration import agree_with_decision
 from rboost.losses import MAX_STEP
 from rboost.tables import Table
 
@@ -25,8 +23,8 @@ class CostSensitiveBoostClassifier(SteppingBooster):
         F(x) = ln(C₁·p(ỹ = 1 | x) / (C₀·p(ỹ = 0 | x))) / (C₀ + C₁),
 
     has the sign of the decision of least cost. Trees are fitted to its gradient, the weights
-    C·e^(−CỹF); the step α is the minimum along the tree. Costs have the mean 1: equal ones give
-    AdaBoost.
+    C·e^(−CỹF); the step α is the minimum along the tree. The costs of the two classes have the mean
+    1: equal ones give AdaBoost.
 
     Probabilities are those of classes that count as much as they cost, so that the more probable
     class is the one to choose.
@@ -85,9 +83,6 @@ class CostSensitiveBoostClassifier(SteppingBooster):
 
     def _step(self, table: Table, scores: Floats, weights: Floats, votes: Floats) -> float:
         return cost_step(weights, self._costs(table), table.labels * votes)
-
-    def _positive_probability(self, scores: Floats) -> Floats:
-        return agree_with_decision(expit(2 * scores), scores)  # C₀ + C₁ = 2
 
 
 def cost_step(weights: Floats, costs: Floats, agreement: Floats) -> float:

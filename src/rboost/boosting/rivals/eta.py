@@ -18,9 +18,9 @@ class EtaBoostClassifier(SteppingBooster):
     """η-boost: AdaBoost for labels that are wrong most often where the classes meet.
 
     The loss Σ U(−ỹF) with U(z) = (1 − η)·e^z + η·z mixes AdaBoost's with the number of errors, the
-    naive error rate: its weights D ∝ (1 − η)·e^(−ỹF) + η never forget a row. It is the likelihood
-    of a logistic model, p(y = 1 | x) = 1 / (1 + e^(−2F)), whose labels are flipped with a
-    probability that is η/2 on the boundary and falls with the distance from it,
+    naive error rate: its weights D ∝ (1 − η)·e^(−ỹF) + η never forget a row. Given enough data, its
+    minimum is at F with p(y = 1 | x) = 1 / (1 + e^(−2F)) if labels are flipped with a probability
+    that is η/2 on the boundary and falls with the distance from it,
 
         p(flip | x) = η / ((1 − η)·(e^F + e^(−F)) + 2η).
 
@@ -29,12 +29,12 @@ class EtaBoostClassifier(SteppingBooster):
 
     Parameters
     ----------
+    eta : float, default=0.1
+        Twice the share of wrong labels on the boundary, below 1; 0 gives AdaBoost.
     n_estimators : int, default=150
         Number of rounds.
     max_splits : int, default=2
         Splits of each tree.
-    eta : float, default=0.1
-        Twice the share of wrong labels on the boundary, below 1; 0 gives AdaBoost.
     random_state : int, RandomState instance or None, default=None
         Seed of the order in which a tree tries features.
     n_jobs : int, default=None
@@ -60,9 +60,9 @@ class EtaBoostClassifier(SteppingBooster):
     def __init__(
         self,
         *,
+        eta: float = 0.1,
         n_estimators: int = 150,
         max_splits: int = 2,
-        eta: float = 0.1,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
     ) -> None:

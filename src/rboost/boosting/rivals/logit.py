@@ -12,8 +12,6 @@ from rboost._validation import Number, Requirements
 from rboost.boosting.rivals.tree_booster import TreeBooster
 from rboost.boosting.rivals.working_response import WorkingResponseBooster
 
-# The paper's remedy against weights that vanish.
-SMALLEST_WEIGHT = 2 * np.finfo(np.float64).eps
 # Responses are multiples of 1 over this.
 GRID = 1024
 
@@ -31,7 +29,7 @@ class LogitBoostClassifier(WorkingResponseBooster):
 
     Responses are cut off at ±``max_response``, which the paper recommends for the sake of rounding
     and which is more than that: a row that is far on the wrong side then pulls with z·w → 0 instead
-    of 1, as if the loss were not convex. So cut off, LogitBoost survives Long & Servedio.
+    of 1, as if the loss were not convex. Cut off at 4, LogitBoost survives Long & Servedio.
 
     Parameters
     ----------
@@ -84,8 +82,8 @@ class LogitBoostClassifier(WorkingResponseBooster):
     def _working_response(self, labels: Floats, scores: Floats) -> tuple[Floats, Floats]:
         # z is 1/p for class 1 and −1/(1 − p) for class 0: the label over its own probability.
         own = expit(2 * labels * scores)
-        weights = np.maximum(own * expit(-2 * labels * scores), SMALLEST_WEIGHT)
-        with np.errstate(divide="ignore"):  # an own probability of 0 has an infinite response
-            response = np.minimum(1 / own, min(self.max_response, 1 / SMALLEST_WEIGHT))
+        weights = own * expit(-2 * labels * scores)
+        smallest = max(1 / self.max_response, np.finfo(np.float64).eps)  # 0 has no inverse
+        response = 1 / np.maximum(own, smallest)
         # On a grid, as the weights are: equally good splits stay equally good in any order of rows.
         return labels * np.round(response * GRID) / GRID, weights

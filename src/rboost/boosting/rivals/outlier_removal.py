@@ -103,6 +103,7 @@ class OutlierRemovalBoostClassifier(ReweightingBooster[Remaining]):
             # Numbers of rows in X; one weight for all rows leaves none out.
             rows = np.flatnonzero(weight) if weight.ndim else np.arange(len(self._kept))
             self.removed_ = rows[~self._kept]
+            del self._kept
         return self
 
     def _start(self, table: Table) -> Remaining:

@@ -69,8 +69,9 @@ def find_move(
 ) -> tuple[float, float] | None:
     """The next time and the step Δs of a round; None when the votes have no edge.
 
-    At a given time Σ w·ỹ·h = 0 is where Δs makes the mean potential smallest. The later, the larger
-    that minimum: the next time is where it is back at what it was, or the end.
+    At a given time the mean potential falls with Δs as long as Σ w·ỹ·h > 0, down to a minimum where
+    that is 0. As time goes by the minimum grows, as a rule: the next time is where it is back at
+    what the mean potential was, or the end.
     """
 
     def best_step(later: float) -> float:

@@ -48,9 +48,9 @@ class ReweightingBooster(TreeBooster, Generic[State]):
     def _base_learners(self) -> list[Any]:
         return [DecisionTreeClassifier(max_leaf_nodes=self.max_splits + 1)]
 
-    def _boost(self, table: Table) -> Iterator[Addend]:
+    def _boost(self, table: Table, random: np.random.RandomState) -> Iterator[Addend]:
         state = self._start(table)
-        for tree in self._seeded_trees():
+        for tree in self._seeded_trees(random):
             weights = self._row_weights(table, state)
             fit_weighted(tree, table, table.labels, weights)
             added = self._add(tree, table, state, weights / weights.sum())

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.utils import check_random_state
 
 from rboost._typing import Floats
 from rboost._validation import Either, Number, OneOf, Requirements
@@ -23,8 +22,8 @@ from rboost.tables import Table
 
 # Goals between which one is looked for: 0 would be AdaBoost's, ½ is met by any guess.
 LOWEST_GOAL, HIGHEST_GOAL = 0.01, 0.45
-# Runs that the search takes; each halves the distance, in logarithms, to the lowest that is met.
-SEARCH_RUNS = 5
+# Goals that the search tries; each halves the distance, in logarithms, to the lowest that is met.
+SEARCH_RUNS = 6
 
 
 class Progress(NamedTuple):
@@ -44,11 +43,11 @@ class RobustBoostClassifier(ReweightingBooster[Progress]):
     Parameters
     ----------
     error_goal : "estimate" or float, default="estimate"
-        ε, the share of training rows that may end on the wrong side of their labels, below ½. Too
-        low a goal is never met: boosting gets stuck before t = 1. Too high a one is met by the
+        ε, the share of training rows that may end with a margin below ``margin_goal``, less than ½.
+        Too low a goal is never met: boosting gets stuck before t = 1. Too high a one is met by the
         first tree. "estimate" finds it without clean labels: the lowest goal that is met and that
         is not below the share of wrong labels, which noise-aware Platt scaling of a forest's scores
-        on left-out rows tells.
+        on left-out rows tells. It needs two rows of each class.
     margin_goal : float, default=1.0
         θ, the margin that the other rows are to have.
     margin_width : float, default=0.1
@@ -108,43 +107,44 @@ class RobustBoostClassifier(ReweightingBooster[Progress]):
         self.margin_goal = margin_goal
         self.margin_width = margin_width
 
-    def _boost(self, table: Table) -> Iterator[Addend]:
+    def _boost(self, table: Table, random: np.random.RandomState) -> Iterator[Addend]:
+        seed = random.randint(np.iinfo(np.int32).max)
         if isinstance(self.error_goal, str):
-            yield from self._search(table)
-            return
-        yield from self._run(table, float(self.error_goal))
+            yield from self._search(table, seed)
+        else:
+            yield from self._run(table, float(self.error_goal), seed)
         if self.time_ < 1:
             warnings.warn(
                 f"RobustBoost ended at time {self.time_:.2f} of 1, before its error_goal of "
-                f"{self.error_goal:g} was met; raise error_goal or n_estimators.",
+                f"{self.error_goal_:g} was met; raise error_goal or n_estimators.",
                 stacklevel=4,
             )
 
-    def _run(self, table: Table, goal: float) -> list[Addend]:
+    def _run(self, table: Table, goal: float, seed: int) -> list[Addend]:
         self.error_goal_ = goal
-        return list(super()._boost(table))
+        return list(super()._boost(table, np.random.RandomState(seed)))
 
-    def _search(self, table: Table) -> list[Addend]:
+    def _search(self, table: Table, seed: int) -> list[Addend]:
         """Boost with the lowest goal that is met and not below the share of wrong labels."""
-        too_low = self._share_of_wrong_labels(table)
-        addends = self._run(table, too_low)
-        if self.time_ >= 1:
+        goal, addends = HIGHEST_GOAL, self._run(table, HIGHEST_GOAL, seed)
+        if self.time_ < 1:
             return addends
-        goal, addends = HIGHEST_GOAL, self._run(table, HIGHEST_GOAL)
-        reached = self.time_
+        # The share of wrong labels is tried first, then goals between it and one that was met.
+        too_low, middle = 0.0, self._share_of_wrong_labels(table, seed)
         for _ in range(SEARCH_RUNS):
-            middle = math.sqrt(too_low * goal)
-            found = self._run(table, middle)
+            found = self._run(table, middle, seed)
             if self.time_ >= 1:
-                goal, addends, reached = middle, found, self.time_
+                goal, addends = middle, found
             else:
                 too_low = middle
-        self.error_goal_, self.time_ = goal, reached
+            if not too_low:
+                break
+            middle = math.sqrt(too_low * goal)
+        self.error_goal_, self.time_ = goal, 1.0
         return addends
 
-    def _share_of_wrong_labels(self, table: Table) -> float:
+    def _share_of_wrong_labels(self, table: Table, seed: int) -> float:
         """By noise-aware Platt scaling of what a forest says of rows that it has not seen."""
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         scorer = RandomForestClassifier(min_samples_leaf=5, random_state=seed)
         labels, weight = table.classes.astype(np.intp), table.sample_weight
         outputs = out_of_fold_outputs(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -64,7 +65,7 @@ class TreeBooster(AdditiveClassifier):
         self.n_jobs = n_jobs
 
     @abstractmethod
-    def _boost(self, table: Table) -> Iterator[Addend]:
+    def _boost(self, table: Table, random: np.random.RandomState) -> Iterator[Addend]:
         """Yield what is added to the score, round by round; weights of rows are counts."""
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -82,15 +83,21 @@ class TreeBooster(AdditiveClassifier):
         with all_or_nothing(self):
             check_parameters(self, self._requirements)
             table, self.classes_ = training_table(self._check_X(X, reset=True), y, sample_weight)
-            self.estimators_ = list(self._boost(weights_as_counts(table)))
+            random = check_random_state(self.random_state)
+            self.estimators_ = list(self._boost(weights_as_counts(table), random))
+        if not self.estimators_:
+            warnings.warn(
+                "No base learner was kept, as no tree tells the classes apart, so every row is "
+                f"predicted as {self.classes_.tolist()[0]!r}; try other features or parameters.",
+                stacklevel=2,
+            )
         return self
 
-    def _seeded_trees(self) -> Iterator[Any]:
+    def _seeded_trees(self, random: np.random.RandomState) -> Iterator[Any]:
         """An unfitted tree for each round."""
-        random_state = check_random_state(self.random_state)
         for _ in range(self.n_estimators):
             (tree,) = self._base_learners()
-            yield tree.set_params(random_state=random_state.randint(np.iinfo(np.int32).max))
+            yield tree.set_params(random_state=random.randint(np.iinfo(np.int32).max))
 
     def _contributions(self, X: Any) -> Iterator[Floats]:
         for addend in self.estimators_:

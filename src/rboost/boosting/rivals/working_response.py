@@ -34,9 +34,9 @@ class WorkingResponseBooster(TreeBooster):
     def _base_learners(self) -> list[Any]:
         return [DecisionTreeRegressor(max_leaf_nodes=self.max_splits + 1)]
 
-    def _boost(self, table: Table) -> Iterator[Addend]:
+    def _boost(self, table: Table, random: np.random.RandomState) -> Iterator[Addend]:
         scores = np.zeros(len(table.labels))
-        for tree in self._seeded_trees():
+        for tree in self._seeded_trees(random):
             response, weights = self._working_response(table.labels, scores)
             fit_weighted(tree, table, response, table.sample_weight * weights)
             addend = Step(tree, self._step)
