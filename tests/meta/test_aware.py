@@ -21,7 +21,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rboost import RBoostClassifier, RobustLogisticRegression
-from rboost.meta import NoiseAwareClassifier
+from rboost.meta import NoiseAwareClassifier, NoiseCalibratedClassifier
 from rboost.noise import flip_labels
 from tests.linear.test_logistic import noisy_table
 from tests.meta.test_calibrated import frame_of_people, one_hot_pipeline
@@ -301,3 +301,13 @@ def test_a_failed_fit_names_the_mistake_and_changes_nothing(case):
         model.fit(*arguments)
     assert "\n" not in str(caught.value)
     assert vars(model) == before
+
+
+@pytest.mark.parametrize("wrapper", [NoiseAwareClassifier, NoiseCalibratedClassifier])
+def test_a_fold_without_both_classes_ends_in_one_sentence(wrapper):
+    X, y = np.arange(20.0)[:, np.newaxis], np.repeat([0, 1], 10)
+    with pytest.raises(ValueError, match="rows of a fold that are fitted to are all of one class"):
+        wrapper(LogisticRegression(), cv=KFold(2)).fit(X, y)
+    weight = np.where(np.arange(20) < 11, 1.0, 0.0)  # one row of class 1 counts
+    with pytest.raises(ValueError, match="rows of a fold that are fitted to are all of one class"):
+        wrapper(LogisticRegression(), random_state=0).fit(X, y, sample_weight=weight)

@@ -359,3 +359,10 @@ def test_a_failed_fit_keeps_the_earlier_one(noisy_banana):
         model.fit(X[:, :1], np.zeros(400))
     assert model.n_features_in_ == 2
     np.testing.assert_array_equal(model.predict_proba(X), before)
+
+
+def test_an_interval_of_an_earlier_fit_does_not_stay(noisy_banana):
+    X, _, noisy, noise = noisy_banana
+    model = NoiseCalibratedClassifier(LogisticRegression(), random_state=0).fit(X, noisy)
+    assert hasattr(model, "noise_interval_")
+    assert not hasattr(model.set_params(noise_matrix=noise).fit(X, noisy), "noise_interval_")

@@ -199,7 +199,9 @@ class NoiseAwareClassifier(ClassifierAround):
     ) -> Callable[[Floats], Floats]:
         """The function from μ to p(y = 1 | x), of the rows fitted to or of rows left out."""
         every = np.arange(len(labels))
-        splits = [(every, every)] if self.cv is None else row_splits(self.cv, X, labels, random)
+        splits = [(every, every)]
+        if self.cv is not None:
+            splits = row_splits(self.cv, X, labels, random, weight)
         tested = np.concatenate([test for _, test in splits])
         parallel = Parallel(n_jobs=self.n_jobs)
 

@@ -186,6 +186,8 @@ class NoiseCalibratedClassifier(ClassifierAround, LogOddsClassifier):
                 noise_matrix=fixed_noise,
             )  # fmt: skip
             self.noise_matrix_ = self._platt.noise_matrix
+            if hasattr(self, "noise_interval_"):
+                del self.noise_interval_  # of an earlier fit
             if fixed_noise is None:
                 self.noise_interval_ = self._platt.interval()
             self.held_out_scores_ = scores

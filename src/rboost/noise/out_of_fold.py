@@ -51,13 +51,19 @@ def folds(cv: Any, classes: Integers, random_state: Any) -> Any:
 
 
 def row_splits(
-    cv: Any, X: Any, classes: Integers, random_state: Any
+    cv: Any, X: Any, classes: Integers, random_state: Any, sample_weight: Floats | None = None
 ) -> list[tuple[Integers, Integers]]:
     """Rows to fit and rows to leave out, for each fold; every row is left out once."""
+    weight = np.ones(len(classes)) if sample_weight is None else sample_weight
     splits = list(folds(cv, classes, random_state).split(X, classes))
     tested = np.concatenate([test for _, test in splits])
     if not np.array_equal(np.sort(tested), np.arange(len(classes))):
         raise ValueError("cv must put every row into exactly one test fold; use KFold or a number.")
+    if any(len(np.unique(classes[train][weight[train] > 0])) < 2 for train, _ in splits):
+        raise ValueError(
+            "The rows of a fold that are fitted to are all of one class; give cv a number, which "
+            "shuffles them, or more rows of the rarer class."
+        )
     return splits
 
 
@@ -96,7 +102,7 @@ def out_of_fold_outputs(
     ``classes`` are 0 or 1.
     """
     (X,) = indexable(X)
-    splits = row_splits(cv, X, classes, random_state)
+    splits = row_splits(cv, X, classes, random_state, sample_weight)
 
     def outputs_of(train: Integers, test: Integers) -> Floats:
         weighted = {} if sample_weight is None else {"sample_weight": sample_weight[train]}

@@ -9,6 +9,9 @@ import numpy as np
 from rboost._typing import Floats
 from rboost.tables import Table
 
+# Of two costs that differ by more the smaller one would be lost in rounding.
+LARGEST_RATIO = 1e6
+
 
 def row_costs(class_costs: Any, table: Table) -> Floats:
     """The cost of an error on each row, "balanced" meaning 1 over the frequency of its class."""
@@ -25,9 +28,10 @@ def check_costs(class_costs: Any) -> Floats:
         costs = np.asarray(class_costs, dtype=np.float64)
     except (TypeError, ValueError):
         costs = np.zeros(0)
-    if costs.shape != (2,) or not np.all(np.isfinite(costs) & (costs > 0)):
+    if costs.shape != (2,) or not np.all(costs > 0) or costs.max() > LARGEST_RATIO * costs.min():
         raise ValueError(
             "class_costs must be 'balanced' or two positive numbers, the costs of an error on a row"
-            f" of each class in sorted order, not {class_costs!r}."
+            " of each class in sorted order, neither of them more than a million times the other, "
+            f"not {class_costs!r}."
         )
     return costs

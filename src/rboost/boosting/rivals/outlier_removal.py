@@ -6,27 +6,30 @@ Systems 3.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rboost._typing import Floats
-from rboost._validation import Number, Requirements, all_or_nothing
+from rboost._validation import Either, Number, OneOf, Requirements, all_or_nothing
 from rboost.boosting.rivals.reweighting import (
     ReweightingBooster,
     adaboost_step,
     exponential_weights,
 )
 from rboost.boosting.rivals.tree_booster import Addend, Step, TreeBooster
+from rboost.boosting.rivals.wrong_labels import share_of_wrong_labels
 from rboost.tables import Table
 
 
 class Remaining(NamedTuple):
-    """The scores F so far, and which rows are still in."""
+    """The scores F so far, which rows are still in, and what weight may still be dropped."""
 
     scores: Floats
     kept: NDArray[np.bool_]
+    droppable: float
 
 
 class OutlierRemovalBoostClassifier(ReweightingBooster[Remaining]):
@@ -37,9 +40,14 @@ class OutlierRemovalBoostClassifier(ReweightingBooster[Remaining]):
 
     Parameters
     ----------
-    max_weight : float, default=10.0
+    max_weight : float, default=5.0
         A row is dropped when it weighs more than this many times the mean; infinity drops none and
         gives AdaBoost.
+    max_removed : "estimate" or float, default="estimate"
+        The largest share of the rows that may be dropped. Without a limit (1.0, as in the paper)
+        the threshold goes on to drop rows that are merely hard once the wrong ones are gone.
+        "estimate" is the share of wrong labels, found without clean ones by noise-aware Platt
+        scaling of a forest's scores on left-out rows. It needs two rows of each class.
     n_estimators : int, default=150
         Number of rounds.
     max_splits : int, default=2
@@ -66,12 +74,14 @@ class OutlierRemovalBoostClassifier(ReweightingBooster[Remaining]):
     _requirements: ClassVar[Requirements] = {
         **TreeBooster._requirements,
         "max_weight": Number(1, finite=False),
+        "max_removed": Either((OneOf(("estimate",)), Number(0, high=1, closed=True))),
     }
 
     def __init__(
         self,
         *,
-        max_weight: float = 10.0,
+        max_weight: float = 5.0,
+        max_removed: float | str = "estimate",
         n_estimators: int = 150,
         max_splits: int = 2,
         random_state: int | np.random.RandomState | None = None,
@@ -84,6 +94,7 @@ class OutlierRemovalBoostClassifier(ReweightingBooster[Remaining]):
             n_jobs=n_jobs,
         )
         self.max_weight = max_weight
+        self.max_removed = max_removed
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to labels of two classes, some of which may be wrong.
@@ -103,12 +114,19 @@ class OutlierRemovalBoostClassifier(ReweightingBooster[Remaining]):
             # Numbers of rows in X; one weight for all rows leaves none out.
             rows = np.flatnonzero(weight) if weight.ndim else np.arange(len(self._kept))
             self.removed_ = rows[~self._kept]
-            del self._kept
+            del self._kept, self._droppable
         return self
+
+    def _boost(self, table: Table, random: np.random.RandomState) -> Iterator[Addend]:
+        share = self.max_removed
+        if isinstance(share, str):
+            share = share_of_wrong_labels(table, random.randint(np.iinfo(np.int32).max))
+        self._droppable = share * table.sample_weight.sum()
+        return super()._boost(table, random)
 
     def _start(self, table: Table) -> Remaining:
         self._kept = np.ones(len(table.labels), dtype=bool)
-        return Remaining(np.zeros(len(table.labels)), self._kept)
+        return Remaining(np.zeros(len(table.labels)), self._kept, self._droppable)
 
     def _row_weights(self, table: Table, state: Remaining) -> Floats:
         margins = np.where(state.kept, table.labels * state.scores, np.inf)
@@ -121,13 +139,20 @@ class OutlierRemovalBoostClassifier(ReweightingBooster[Remaining]):
         step = adaboost_step(weights, table.labels * votes)
         if step <= 0:
             return None
-        moved = Remaining(state.scores + step * votes, state.kept)
-        self._kept = self._light(table, moved)
-        return Step(tree, step), moved._replace(kept=self._kept)
+        state = self._without_outliers(table, state._replace(scores=state.scores + step * votes))
+        self._kept = state.kept
+        return Step(tree, step), state
 
-    def _light(self, table: Table, state: Remaining) -> NDArray[np.bool_]:
-        """The rows that are left and not too heavy; a class never loses all of them."""
-        weights = self._row_weights(table, state)
-        mean = weights.sum() / table.sample_weight[state.kept].sum()
-        light = state.kept & (weights <= self.max_weight * mean * table.sample_weight)
-        return light if len(np.unique(table.labels[light])) == 2 else state.kept
+    def _without_outliers(self, table: Table, state: Remaining) -> Remaining:
+        """Drop the heaviest rows that are too heavy, as many as may be; never all of a class."""
+        weights = self._row_weights(table, state) / table.sample_weight
+        mean = np.average(weights[state.kept], weights=table.sample_weight[state.kept])
+        heaviest = np.argsort(-weights, kind="stable")
+        dropped = np.cumsum(table.sample_weight[heaviest]) <= state.droppable
+        rows = heaviest[dropped & (weights[heaviest] > self.max_weight * mean)]
+        kept = state.kept.copy()
+        kept[rows] = False
+        if len(np.unique(table.labels[kept])) < 2:
+            return state
+        left = state.droppable - table.sample_weight[rows].sum()
+        return state._replace(kept=kept, droppable=left)

@@ -8,22 +8,20 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.ensemble import RandomForestClassifier
 
 from rboost._typing import Floats
 from rboost._validation import Either, Number, OneOf, Requirements
 from rboost.boosting.rivals.potential import Potential, find_move
 from rboost.boosting.rivals.reweighting import ReweightingBooster
 from rboost.boosting.rivals.tree_booster import Addend, Step, TreeBooster
+from rboost.boosting.rivals.wrong_labels import share_of_wrong_labels
 from rboost.calibration import agree_with_decision
-from rboost.noise.out_of_fold import out_of_fold_outputs, platt_scores
-from rboost.noise.platt import fit_noise_aware_platt
 from rboost.tables import Table
 
 # Goals between which one is looked for: 0 would be AdaBoost's, ½ is met by any guess.
 LOWEST_GOAL, HIGHEST_GOAL = 0.01, 0.45
-# Goals that the search tries; each halves the distance, in logarithms, to the lowest that is met.
-SEARCH_RUNS = 6
+# Runs that the search takes; each halves the distance, in logarithms, to the lowest within reach.
+SEARCH_RUNS = 5
 
 
 class Progress(NamedTuple):
@@ -44,10 +42,11 @@ class RobustBoostClassifier(ReweightingBooster[Progress]):
     ----------
     error_goal : "estimate" or float, default="estimate"
         ε, the share of training rows that may end with a margin below ``margin_goal``, less than ½.
-        Too low a goal is never met: boosting gets stuck before t = 1. Too high a one is met by the
-        first tree. "estimate" finds it without clean labels: the lowest goal that is met and that
-        is not below the share of wrong labels, which noise-aware Platt scaling of a forest's scores
-        on left-out rows tells. It needs two rows of each class.
+        Too low a goal is never met: boosting gets stuck before t = 1, as no tree has an edge. Too
+        high a one is met by the first tree. "estimate" finds it without clean labels: the lowest
+        goal at which boosting does not get stuck and that is not below the share of wrong labels,
+        which noise-aware Platt scaling of a forest's scores on left-out rows tells. It needs two
+        rows of each class.
     margin_goal : float, default=1.0
         θ, the margin that the other rows are to have.
     margin_width : float, default=0.1
@@ -110,13 +109,15 @@ class RobustBoostClassifier(ReweightingBooster[Progress]):
     def _boost(self, table: Table, random: np.random.RandomState) -> Iterator[Addend]:
         seed = random.randint(np.iinfo(np.int32).max)
         if isinstance(self.error_goal, str):
-            yield from self._search(table, seed)
+            addends = self._search(table, seed)
         else:
-            yield from self._run(table, float(self.error_goal), seed)
+            addends = self._run(table, float(self.error_goal), seed)
+        yield from addends
         if self.time_ < 1:
+            remedy = "raise error_goal" if self._is_stuck(addends) else "raise n_estimators"
             warnings.warn(
                 f"RobustBoost ended at time {self.time_:.2f} of 1, before its error_goal of "
-                f"{self.error_goal_:g} was met; raise error_goal or n_estimators.",
+                f"{self.error_goal_:.3g} was met; {remedy}.",
                 stacklevel=4,
             )
 
@@ -124,35 +125,24 @@ class RobustBoostClassifier(ReweightingBooster[Progress]):
         self.error_goal_ = goal
         return list(super()._boost(table, np.random.RandomState(seed)))
 
-    def _search(self, table: Table, seed: int) -> list[Addend]:
-        """Boost with the lowest goal that is met and not below the share of wrong labels."""
-        goal, addends = HIGHEST_GOAL, self._run(table, HIGHEST_GOAL, seed)
-        if self.time_ < 1:
-            return addends
-        # The share of wrong labels is tried first, then goals between it and one that was met.
-        too_low, middle = 0.0, self._share_of_wrong_labels(table, seed)
-        for _ in range(SEARCH_RUNS):
-            found = self._run(table, middle, seed)
-            if self.time_ >= 1:
-                goal, addends = middle, found
-            else:
-                too_low = middle
-            if not too_low:
-                break
-            middle = math.sqrt(too_low * goal)
-        self.error_goal_, self.time_ = goal, 1.0
-        return addends
+    def _is_stuck(self, addends: list[Addend]) -> bool:
+        """Whether boosting ended because no tree had an edge, with rounds and time left."""
+        return self.time_ < 1 and len(addends) < self.n_estimators
 
-    def _share_of_wrong_labels(self, table: Table, seed: int) -> float:
-        """By noise-aware Platt scaling of what a forest says of rows that it has not seen."""
-        scorer = RandomForestClassifier(min_samples_leaf=5, random_state=seed)
-        labels, weight = table.classes.astype(np.intp), table.sample_weight
-        outputs = out_of_fold_outputs(
-            scorer, table.X, labels, sample_weight=weight, random_state=seed
-        )
-        scores = platt_scores(scorer, outputs, table.prevalence)
-        wrong = fit_noise_aware_platt(scores, labels, weight).issue_probability(scores, labels)
-        return float(np.clip(np.average(wrong, weights=weight), LOWEST_GOAL, HIGHEST_GOAL))
+    def _search(self, table: Table, seed: int) -> list[Addend]:
+        """Boost with the lowest goal that is within reach and covers the wrong labels."""
+        lowest = np.clip(share_of_wrong_labels(table, seed), LOWEST_GOAL, HIGHEST_GOAL)
+        too_low, goal = float(lowest), HIGHEST_GOAL
+        addends = self._run(table, too_low, seed)
+        if not self._is_stuck(addends):
+            return addends
+        for _ in range(SEARCH_RUNS):
+            middle = math.sqrt(too_low * goal)
+            if self._is_stuck(self._run(table, middle, seed)):
+                too_low = middle
+            else:
+                goal = middle
+        return self._run(table, goal, seed)
 
     def _start(self, table: Table) -> Progress:
         self.time_ = 0.0

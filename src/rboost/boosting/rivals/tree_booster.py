@@ -48,7 +48,9 @@ class TreeBooster(AdditiveClassifier):
 
     _requirements: ClassVar[Requirements] = {
         "n_estimators": Number(1, integer=True, closed=True),
-        "max_splits": Number(1, integer=True, closed=True),
+        # Trees take memory for all the leaves they may have.
+        "max_splits": Number(1, integer=True, closed=True, high=100_000),
+        "n_jobs": Number(-np.inf, integer=True, optional=True),
     }
 
     def __init__(
