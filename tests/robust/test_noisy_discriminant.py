@@ -4,9 +4,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from rboost.robust.noisy_discriminant import LARGEST_SUM, NoisyDiscriminant
+from rboost.noise.matrix import keep_informative, rates_of, symmetric
+from rboost.robust.noisy_discriminant import NoisyDiscriminant
 from tests.robust.test_discriminant import two_gaussians
 from tests.strategies import noise_matrices
+
+LARGEST_SUM = rates_of(keep_informative(symmetric(0.5))).sum()
 
 
 @pytest.mark.parametrize("covariance", ["shared", "separate"])

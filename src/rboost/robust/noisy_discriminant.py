@@ -14,12 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from rboost._typing import Floats, Integers
-from rboost.noise.matrix import posterior, rates_of, symmetric, with_rates
+from rboost.linear.logistic import FIRST_RATE
+from rboost.noise.matrix import keep_informative, posterior, rates_of, symmetric, with_rates
 from rboost.robust.gaussians import Gaussians, expectation, fit_gaussians
-
-# Where an estimate of both flip rates starts, and what they sum to at most.
-FIRST_RATE = 0.1
-LARGEST_SUM = 0.99
 
 
 class Model(NamedTuple):
@@ -81,6 +78,7 @@ class NoisyDiscriminant:
         share_of_ones = np.where(total > 0, is_one @ responsibility, current[:, 1])
         share_of_ones = share_of_ones / np.where(total > 0, total, 1)
         rates, best = rates_of(current), np.array([share_of_ones[0], 1 - share_of_ones[1]])
-        if best.sum() > LARGEST_SUM:
-            best = rates + (best - rates) * (LARGEST_SUM - rates.sum()) / (best - rates).sum()
+        largest_sum = rates_of(keep_informative(with_rates(*best))).sum()
+        if best.sum() > largest_sum:
+            best = rates + (best - rates) * (largest_sum - rates.sum()) / (best - rates).sum()
         return with_rates(*np.clip(best, 0, 1))
