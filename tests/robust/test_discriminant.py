@@ -186,8 +186,13 @@ def test_as_a_base_learner(sampling):
 
 def test_it_says_when_it_did_not_converge():
     X, _, noisy = two_gaussians(300, [[0.8, 0.2], [0.1, 0.9]])
-    with pytest.warns(ConvergenceWarning, match="stopped at max_iter=3"):
+    with pytest.warns(ConvergenceWarning) as caught:
         RobustDiscriminantClassifier(max_iter=3).fit(X, noisy)
+    assert str(caught[0].message) == (
+        "RobustDiscriminantClassifier stopped at max_iter=3 before it converged; "
+        "raise max_iter or tol."
+    )
+    assert caught[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         RobustDiscriminantClassifier().fit(X, noisy)

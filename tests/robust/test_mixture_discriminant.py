@@ -108,8 +108,13 @@ def test_as_a_base_learner(sampling):
 
 def test_it_says_when_it_did_not_converge():
     X, _, noisy = three_blobs(300, symmetric(0.2))
-    with pytest.warns(ConvergenceWarning, match="stopped at max_iter=3"):
+    with pytest.warns(ConvergenceWarning) as caught:
         RobustMixtureDiscriminantClassifier(max_iter=3, random_state=0).fit(X, noisy)
+    assert str(caught[0].message) == (
+        "RobustMixtureDiscriminantClassifier stopped at max_iter=3 before it converged; "
+        "raise max_iter or tol."
+    )
+    assert caught[0].filename == __file__
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rboost._typing import Floats, Integers
@@ -19,6 +17,7 @@ from rboost._validation import (
     all_or_nothing,
     check_labels,
     check_parameters,
+    warn_not_converged,
 )
 from rboost.log_odds import LogOddsClassifier
 from rboost.noise.matrix import check_noise_parameter
@@ -161,12 +160,7 @@ class RobustDiscriminantClassifier(LogOddsClassifier):
         self.covariances_ = self._gaussians.covariances * np.outer(scale, scale)
         self.n_iter_, self.log_likelihood_ = len(ascent.objectives), ascent.objectives[-1]
         if not ascent.converged:
-            warnings.warn(
-                f"RobustDiscriminantClassifier stopped at max_iter={self.max_iter} before it "
-                "converged; raise max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+            warn_not_converged(self, "raise max_iter or tol", stacklevel=4)
 
     def _issue_probability(self, X: Floats, observed: Integers) -> Floats:
         log_joint = Model(self._gaussians, self.noise_matrix_).log_joint(

@@ -115,8 +115,8 @@ class Tilted:
         """The sites that turn the cavities into Gaussians of the same mean and variance.
 
         These are μ + v·slope and v + v²·curvature. Where the variance would have to grow only the
-        mean is matched. As curvature > −1/(1 + v)
-        no precision is above 1: the step function in the place of Φ would know no such bound.
+        mean is matched. As curvature > −1/(1 + v) no precision is above 1: the step function in the
+        place of Φ would know no such bound.
         """
         variance, curvature = self.cavity.variance, self.curvature
         precision = np.maximum(-curvature / (1 + variance * curvature), SMALLEST_PRECISION)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr, ndtr
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel
 from sklearn.preprocessing import StandardScaler
@@ -17,7 +15,14 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rboost._typing import Floats
-from rboost._validation import Number, OneOf, Requirements, all_or_nothing, check_parameters
+from rboost._validation import (
+    Number,
+    OneOf,
+    Requirements,
+    all_or_nothing,
+    check_parameters,
+    warn_not_converged,
+)
 from rboost.noise.matrix import check_noise_parameter
 from rboost.noise.platt import fit_noise_aware_platt
 from rboost.robust.expectation_propagation import Propagation, UnknownRate, propagate
@@ -190,11 +195,8 @@ class RobustGaussianProcessClassifier(ClassifierMixin, BaseEstimator):
             platt = fit_noise_aware_platt(found.tilted.score, train.classes, train.sample_weight)
             found = propagate(*data, platt.noise_matrix, start=found.sites, **limits)
         if not found.converged:
-            warnings.warn(
-                f"RobustGaussianProcessClassifier stopped at max_iter={self.max_iter} before it "
-                "converged; raise max_iter or tol, or take a smoother kernel.",
-                ConvergenceWarning,
-                stacklevel=3,
+            warn_not_converged(
+                self, "raise max_iter or tol, or take a smoother kernel", stacklevel=4
             )
         return found
 

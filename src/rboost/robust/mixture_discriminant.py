@@ -10,14 +10,12 @@ one of many.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -29,6 +27,7 @@ from rboost._validation import (
     Requirements,
     all_or_nothing,
     check_parameters,
+    warn_not_converged,
 )
 from rboost.noise.matrix import check_noise_matrix
 from rboost.robust.gaussian_mixture import MixtureProblem
@@ -219,12 +218,7 @@ class RobustMixtureDiscriminantClassifier(ClassifierMixin, BaseEstimator):
         self.covariances_ = self._gaussians.covariances * np.outer(scale, scale)
         self.n_components_, self.n_iter_ = len(self.weights_), len(ascent.objectives)
         if not ascent.converged:
-            warnings.warn(
-                f"RobustMixtureDiscriminantClassifier stopped at max_iter={self.max_iter} before "
-                "the mixture converged; raise max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+            warn_not_converged(self, "raise max_iter or tol", stacklevel=4)
 
     def _membership(self, X: Floats) -> Floats:
         return softmax(self._gaussians.log_joint(self._scaling.apply(X)), axis=1)
