@@ -71,6 +71,18 @@ def test_no_more_components_than_the_rows_allow():
     assert weighted.n_components_ == 20
 
 
+@pytest.mark.parametrize("n_components", [20, "bic"])
+def test_no_more_components_than_distinct_rows(n_components):
+    """However large their weights: copies of 12 rows are no more than 12 places for components."""
+    X, _, noisy = three_blobs(12, np.eye(2))
+    model = RobustMixtureDiscriminantClassifier(n_components=n_components, random_state=0)
+    weighted = model.fit(X, noisy, np.full(12, 100)).predict_proba(X)
+    assert model.n_components_ <= 12
+    repeated = model.fit(np.repeat(X, 100, axis=0), np.repeat(noisy, 100)).predict_proba(X)
+    assert model.n_components_ <= 12
+    assert_allclose(weighted, repeated, atol=1e-6)
+
+
 @pytest.mark.parametrize("covariance", ["diagonal", "separate", "shared"])
 @pytest.mark.parametrize("name", HARD)
 def test_hard_tables_stay_finite(covariance, name):

@@ -51,9 +51,10 @@ class RobustMixtureDiscriminantClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     n_components : int or "bic", default=20
-        Number of components of the mixture, but at most one for every five rows. "bic" takes the
-        one of 2, 3, 4, 6, 8, 12 and 20 with the smallest value of Schwarz's criterion. That is
-        right for the density of X, but often too few to tell the classes apart.
+        Number of components of the mixture, but at most one for every five rows and one for every
+        distinct row. "bic" takes the one of 2, 3, 4, 6, 8, 12 and 20 with the smallest value of
+        Schwarz's criterion. That is right for the density of X, but often too few to tell the
+        classes apart.
     covariance : {"diagonal", "separate", "shared"}, default="diagonal"
         One covariance matrix for each component without correlations, one for each with them, or
         one for all components.
@@ -204,7 +205,10 @@ class RobustMixtureDiscriminantClassifier(ClassifierMixin, BaseEstimator):
             self.tol,
         )
         random = check_random_state(self.random_state)
-        most = max(1, int(table.sample_weight.sum() / ROWS_PER_COMPONENT))
+        most = min(
+            max(1, int(table.sample_weight.sum() / ROWS_PER_COMPONENT)),
+            len(np.unique(table.X, axis=0)),
+        )
         candidates = CANDIDATES if self.n_components == "bic" else (int(self.n_components),)
         sizes = sorted({min(size, most) for size in candidates})
         mixtures = [problem.fit(size, random) for size in sizes]
