@@ -112,10 +112,22 @@ def test_whole_weights_are_repetitions(banana):
     repeated = RobustGaussianProcessClassifier().fit(X[again], noisy[again])
     assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-7)
     assert_allclose(weighted.noise_matrix_, repeated.noise_matrix_, atol=1e-7)
-    rows = weight[weight > 0]
-    assert_allclose(
-        weighted.label_issue_probability_.repeat(rows), repeated.label_issue_probability_, atol=1e-7
-    )
+    issues = weighted.label_issue_probability_.repeat(weight)
+    assert_allclose(issues, repeated.label_issue_probability_, atol=1e-7)
+
+
+def test_a_row_of_weight_zero_is_judged_by_the_prediction(banana):
+    """p(y ≠ ỹ | x, ỹ) by Bayes' rule from p(y | x), as the other rows have it."""
+    X, _, noisy, flipped = banana
+    left_out = np.arange(300) % 3 == 0
+    model = RobustGaussianProcessClassifier().fit(X, noisy, np.where(left_out, 0.0, 1.0))
+    issues = model.label_issue_probability_
+    removed = RobustGaussianProcessClassifier().fit(X[~left_out], noisy[~left_out])
+    assert_allclose(issues[~left_out], removed.label_issue_probability_)
+    joint = model.predict_proba(X) * model.noise_matrix_.T[noisy]
+    wrong = joint[np.arange(300), 1 - noisy] / joint.sum(axis=1)
+    assert_allclose(issues[left_out], wrong[left_out])
+    assert issues[left_out & flipped].mean() > 5 * issues[left_out & ~flipped].mean()
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
