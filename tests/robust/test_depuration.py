@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from rboost.robust.depuration import LabelledRows, Neighbourhood, depurate, shares_of_places
+from rboost.robust.depuration import LabelledRows, Neighbourhood, depurate, voting_fraction
 
 
 def counted_votes(X, labels, weight, queries, k, own):
@@ -75,8 +75,23 @@ def test_depuration_is_the_rule_of_the_paper(seed, setting):
 
 
 def test_places_are_filled_in_order_of_distance():
-    shares = shares_of_places(
+    fraction = voting_fraction(
         np.array([[0.0, 1.0, 1.0, 2.0]] * 2), np.array([[1.0, 1.0, 3.0, 1.0], [0.2] * 4]), 3
     )
     # Two places are left for weights 1 and 3; weights that do not suffice all count.
-    assert_allclose(shares, [[1.0, 0.5, 1.5, 0.0], [0.2] * 4])
+    assert_allclose(fraction, [[1.0, 0.5, 0.5, 0.0], [1.0] * 4])
+
+
+def test_equal_rows_are_looked_up_once(monkeypatch):
+    """Of 2000 rows with three bits, no query asks for more than the eight there can be."""
+    random = np.random.RandomState(0)
+    X, labels = random.randint(2, size=(2_000, 3)).astype(float), random.randint(2, size=2_000)
+    neighbourhood = Neighbourhood(LabelledRows(X, labels, np.ones(2_000), np.arange(2_000)))
+    asked, look_up = [], neighbourhood.tree.kneighbors
+    monkeypatch.setattr(
+        neighbourhood.tree, "kneighbors", lambda X, n: asked.append(n) or look_up(X, n)
+    )
+    votes = neighbourhood.votes(X, 7, own=True)
+    assert max(asked) <= 8
+    expected = counted_votes(X, labels, np.ones(2_000), X[:20], 7, own=True)
+    assert_allclose(votes[:20], expected, atol=1e-9)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +46,14 @@ class LabelledRows:
         )
 
 
+class Points(NamedTuple):
+    """Rows without repetitions, the weight of each class there, and the point of each row."""
+
+    X: Floats
+    weight: Floats
+    of_row: Integers
+
+
 @dataclass(frozen=True)
 class Neighbourhood:
     """Looks up how the nearest rows vote."""
@@ -52,10 +61,19 @@ class Neighbourhood:
     rows: LabelledRows
 
     @cached_property
+    def points(self) -> Points:
+        """Equal rows as one; they are many where columns have few values."""
+        X, of_row = np.unique(self.rows.X, axis=0, return_inverse=True)
+        of_row = of_row.reshape(-1)  # some versions of NumPy return a column
+        weight = np.zeros((len(X), 2))
+        np.add.at(weight, (of_row, self.rows.labels), self.rows.sample_weight)
+        return Points(X, weight, of_row)
+
+    @cached_property
     def tree(self) -> NearestNeighbors:
-        """Finds rows by distance; unlike a product of matrices, equal ones have the distance 0."""
+        """Finds points by distance; unlike a product of matrices, equal ones are at distance 0."""
         kind = "kd_tree" if self.rows.X.shape[1] <= FEW_COLUMNS else "ball_tree"
-        return NearestNeighbors(algorithm=kind).fit(self.rows.X)
+        return NearestNeighbors(algorithm=kind).fit(self.points.X)
 
     def votes(self, X: Floats, k: int, own: bool = False) -> Floats:
         """The votes of the k nearest rows; X are the rows themselves when ``own``."""
@@ -71,24 +89,29 @@ class Neighbourhood:
         pending = np.arange(len(X))
         n_asked = k + 2  # the row itself, and one beyond the last that votes
         while len(pending):
-            n_asked = min(n_asked, len(self.rows.X))
-            distance, neighbour = self.tree.kneighbors(X[pending], n_asked)
-            weight = self.rows.sample_weight[neighbour]
+            n_asked = min(n_asked, len(self.points.X))
+            distance, point = self.tree.kneighbors(X[pending], n_asked)
+            weight = self.points.weight[point]
             if itself is not None:
-                is_self = neighbour == itself[pending, np.newaxis]
-                weight = np.where(is_self, np.maximum(weight - 1, 0), weight)
-            share = shares_of_places(distance, weight, k)
-            ones = (share * self.rows.labels[neighbour]).sum(axis=1)
-            votes[pending] = np.column_stack([share.sum(axis=1) - ones, ones])
-            # Rows at the last distance may be missing; those nearer are all there.
-            nearer = np.sum(weight, axis=1, where=distance < distance[:, -1:])
-            pending = pending[(nearer < k - ROUNDING) & (n_asked < len(self.rows.X))]
+                self._leave_out(itself[pending], point, weight)
+            total = weight.sum(axis=2)
+            fraction = voting_fraction(distance, total, k)
+            votes[pending] = np.einsum("ij,ijk->ik", fraction, weight)
+            # Points at the last distance may be missing; those nearer are all there.
+            nearer = np.sum(total, axis=1, where=distance < distance[:, -1:])
+            pending = pending[(nearer < k - ROUNDING) & (n_asked < len(self.points.X))]
             n_asked *= 2
         return votes
 
+    def _leave_out(self, itself: Integers, point: Integers, weight: Floats) -> None:
+        """Take one copy of each row, or all there is of it if that is less, from the weights."""
+        query, place = np.nonzero(point == self.points.of_row[itself, np.newaxis])
+        row = itself[query]
+        weight[query, place, self.rows.labels[row]] -= np.minimum(self.rows.sample_weight[row], 1)
 
-def shares_of_places(distance: Floats, weight: Floats, k: int) -> Floats:
-    """How many of the k places each neighbour takes, in order of distance; shape of ``weight``."""
+
+def voting_fraction(distance: Floats, weight: Floats, k: int) -> Floats:
+    """Which fraction of its weight each neighbour, in order of distance, has among the k places."""
     full = np.cumsum(weight, axis=1) >= k - ROUNDING
     last = np.where(
         full.any(axis=1), distance[np.arange(len(distance)), full.argmax(axis=1)], np.inf
@@ -96,7 +119,7 @@ def shares_of_places(distance: Floats, weight: Floats, k: int) -> Floats:
     before, at_last = distance < last, distance == last
     left = k - np.sum(weight, axis=1, where=before, keepdims=True)
     tied = np.sum(weight, axis=1, where=at_last, keepdims=True)
-    return weight * (before + at_last * left / np.where(tied > 0, tied, 1))
+    return before + at_last * left / np.where(tied > 0, tied, 1)
 
 
 def depurate(rows: LabelledRows, n_neighbors: int, n_agreeing: int) -> LabelledRows:
