@@ -175,7 +175,7 @@ class RobustGaussianProcessClassifier(ClassifierMixin, BaseEstimator):
             check_parameters(self, self._requirements)
             noise_matrix = check_noise_parameter(self.noise_matrix)
             kernel = _check_kernel(self.kernel)
-            X = self._check_X(X, reset=True)
+            X, y = self._check_X(X, reset=True), check_labels(y)
             train, self.classes_ = training_table(X, y, sample_weight)
             train = weights_as_counts(train)
             self._scale = StandardScaler(with_mean=self.standardize, with_std=self.standardize)
@@ -187,7 +187,7 @@ class RobustGaussianProcessClassifier(ClassifierMixin, BaseEstimator):
             self.regression_.fit(rows, found.sites.mean)
             self.noise_matrix_ = found.tilted.noise_matrix
             self.n_iter_ = found.n_iter
-            observed = np.searchsorted(self.classes_, check_labels(y))
+            observed = np.searchsorted(self.classes_, y)
             used = check_sample_weight(sample_weight, observed) > 0
             self.label_issue_probability_ = np.empty(len(observed))
             self.label_issue_probability_[used] = found.tilted.issue_probability
