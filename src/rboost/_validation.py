@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, is_classifier
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite, check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
@@ -230,6 +231,16 @@ def warn_of_one_class(predicted: NDArray[Any], remedy: str, stacklevel: int) -> 
             f"little about the classes, or one is too rare; {remedy}",
             stacklevel=stacklevel,
         )
+
+
+def warn_not_converged(estimator: Any, remedy: str, stacklevel: int) -> None:
+    """Warn that a fit ended at the estimator's ``max_iter``."""
+    warnings.warn(
+        f"{type(estimator).__name__} stopped at max_iter={estimator.max_iter} before it converged; "
+        f"{remedy}.",
+        ConvergenceWarning,
+        stacklevel=stacklevel,
+    )
 
 
 @contextlib.contextmanager

@@ -293,8 +293,13 @@ def test_as_a_base_learner(noisy_banana, clean_banana):
 
 def test_it_says_when_it_did_not_converge():
     X, _, said = crowd(300)
-    with pytest.warns(ConvergenceWarning, match="stopped at max_iter=2"):
+    with pytest.warns(ConvergenceWarning) as caught:
         MultiAnnotatorLogisticRegression(max_iter=2).fit(X, said)
+    assert str(caught[0].message) == (
+        "MultiAnnotatorLogisticRegression stopped at max_iter=2 before it converged; "
+        "raise max_iter or tol, or penalise more with a smaller C."
+    )
+    assert caught[0].filename == __file__
 
 
 def bad_data():

@@ -59,8 +59,19 @@ def test_it_learns_through_wrong_labels_and_finds_them(banana, more_banana, nois
     issues = model.label_issue_probability_
     assert issues.shape == (300,)
     assert issues[flipped].mean() > 5 * issues[~flipped].mean()
-    worst = np.argsort(-issues)[: flipped.sum() // 2]
-    assert flipped[worst].mean() > 0.8
+
+
+@pytest.mark.parametrize("noise_estimator", ["paper", "noise-aware"])
+def test_the_rows_it_suspects_most_are_wrong(noise_estimator):
+    """Half as many rows as are wrong; four tables together, as 30 rows leave too much to chance."""
+    suspected = []
+    for seed in range(4):
+        X, y = make_banana(300, spread=0.2, random_state=seed)
+        noisy, flipped = flip_labels(y, symmetric(0.2), random_state=seed)
+        model = RobustGaussianProcessClassifier(noise_estimator=noise_estimator).fit(X, noisy)
+        worst = np.argsort(-model.label_issue_probability_)[: flipped.sum() // 2]
+        suspected.extend(flipped[worst])
+    assert np.mean(suspected) > 0.9
 
 
 def test_the_rate_is_found_on_separable_rows():
@@ -112,10 +123,22 @@ def test_whole_weights_are_repetitions(banana):
     repeated = RobustGaussianProcessClassifier().fit(X[again], noisy[again])
     assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-7)
     assert_allclose(weighted.noise_matrix_, repeated.noise_matrix_, atol=1e-7)
-    rows = weight[weight > 0]
-    assert_allclose(
-        weighted.label_issue_probability_.repeat(rows), repeated.label_issue_probability_, atol=1e-7
-    )
+    issues = weighted.label_issue_probability_.repeat(weight)
+    assert_allclose(issues, repeated.label_issue_probability_, atol=1e-7)
+
+
+def test_a_row_of_weight_zero_is_judged_by_the_prediction(banana):
+    """p(y ≠ ỹ | x, ỹ) by Bayes' rule from p(y | x), as the other rows have it."""
+    X, _, noisy, flipped = banana
+    left_out = np.arange(300) % 3 == 0
+    model = RobustGaussianProcessClassifier().fit(X, noisy, np.where(left_out, 0.0, 1.0))
+    issues = model.label_issue_probability_
+    removed = RobustGaussianProcessClassifier().fit(X[~left_out], noisy[~left_out])
+    assert_allclose(issues[~left_out], removed.label_issue_probability_)
+    joint = model.predict_proba(X) * model.noise_matrix_.T[noisy]
+    wrong = joint[np.arange(300), 1 - noisy] / joint.sum(axis=1)
+    assert_allclose(issues[left_out], wrong[left_out])
+    assert issues[left_out & flipped].mean() > 5 * issues[left_out & ~flipped].mean()
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -184,8 +207,13 @@ def test_it_can_be_boosted(banana, more_banana):
 
 def test_it_says_when_it_did_not_converge(banana):
     X, _, noisy, _ = banana
-    with pytest.warns(ConvergenceWarning, match="stopped at max_iter=2 .* raise max_iter"):
+    with pytest.warns(ConvergenceWarning) as caught:
         RobustGaussianProcessClassifier(max_iter=2).fit(X, noisy)
+    assert str(caught[0].message) == (
+        "RobustGaussianProcessClassifier stopped at max_iter=2 before it converged; "
+        "raise max_iter or tol, or take a smoother kernel."
+    )
+    assert caught[0].filename == __file__
 
 
 @pytest.mark.parametrize(

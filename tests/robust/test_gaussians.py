@@ -5,7 +5,15 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
 
-from rboost.robust.gaussians import STRUCTURES, climb, expectation, fit_gaussians, scaling_of
+from rboost.robust.covariances import Covariances
+from rboost.robust.gaussians import (
+    STRUCTURES,
+    Gaussians,
+    climb,
+    expectation,
+    fit_gaussians,
+    scaling_of,
+)
 
 structures = pytest.mark.parametrize("structure", STRUCTURES)
 
@@ -53,10 +61,10 @@ def test_the_m_step_is_a_maximum(structure, seed, prior_rows):
         change = change[:1]
     if structure == "diagonal":
         change = change * np.eye(3)
-    moved = type(best)(
+    moved = Gaussians(
         best.shares,
         best.means + 0.01 * random.standard_normal(best.means.shape),
-        change @ best.covariances @ change.transpose(0, 2, 1),
+        Covariances(change @ best.covariances @ change.transpose(0, 2, 1)),
     )
     assert objective(moved) < objective(best)
 

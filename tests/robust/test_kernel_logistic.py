@@ -12,7 +12,7 @@ from rboost import RBoostClassifier, RobustLogisticRegression
 from rboost.datasets import make_banana
 from rboost.noise import asymmetric, flip_labels, symmetric
 from rboost.robust import RobustKernelLogisticRegression
-from rboost.robust.kernel_logistic import leave_one_out, scale_of_kernel
+from rboost.robust.kernel_logistic import KERNELS, leave_one_out, scale_of_kernel
 from rboost.tables import training_table
 
 CHECKED = [
@@ -126,6 +126,18 @@ def test_knowing_the_noise_of_one_class_helps(more_banana):
     assert robust.score(*more_banana) > plain.score(*more_banana) + 0.03
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_features_of_all_rows_have_the_products_of_the_kernel(kernel, banana):
+    """Z·Zᵀ = K, which needs a kernel without negative eigenvalues."""
+    X, _, noisy = banana
+    model = RobustKernelLogisticRegression(kernel=kernel, standardize=False, random_state=0)
+    model.fit(X[:60], noisy[:60])
+    features = model._features.transform(X[:60])
+    options = {"gamma": model.gamma_, "degree": model.degree, "coef0": model.coef0}
+    K = pairwise_kernels(X[:60], metric=kernel, filter_params=True, **options)
+    assert_allclose(features @ features.T, K, atol=1e-6 * np.abs(K).max())
+
+
 def test_fewer_landmarks_approximate(banana, more_banana):
     X, _, noisy = banana
     fitted = [
@@ -158,7 +170,7 @@ def test_the_scale_is_that_of_support_vector_machines():
     assert scale_of_kernel(np.ones((5, 2)), np.ones(5)) == 1
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "polynomial", "sigmoid", "linear"])
+@pytest.mark.parametrize("kernel", KERNELS)
 def test_every_kernel_learns(kernel, banana):
     X, y, noisy = banana
     model = RobustKernelLogisticRegression(kernel=kernel, random_state=0).fit(X, noisy)
@@ -220,6 +232,7 @@ def test_it_says_when_it_did_not_converge(banana):
     ("parameters", "message"),
     [
         ({"kernel": "magic"}, "kernel of .* must be one of 'rbf', 'laplacian', 'polynomial'"),
+        ({"kernel": "sigmoid"}, "must be one of 'rbf', 'laplacian', 'polynomial', 'linear'"),
         ({"gamma": "auto"}, "gamma of .* must be 'scale', or a finite number above 0"),
         ({"gamma": 0.0}, "gamma of .* must be 'scale', or a finite number above 0"),
         ({"degree": -1}, "degree of .* must be a finite number above 0"),

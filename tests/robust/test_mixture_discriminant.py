@@ -1,18 +1,13 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rboost import RBoostClassifier
 from rboost.noise import flip_labels, symmetric
 from rboost.robust import RobustMixtureDiscriminantClassifier
-from rboost.robust.mixture_discriminant import LabelledComponents
 from tests.robust.test_discriminant import HARD
-from tests.strategies import noise_matrices
 
 
 def three_blobs(n_rows, noise, seed=0):
@@ -23,53 +18,6 @@ def three_blobs(n_rows, noise, seed=0):
     y = (blob == 1).astype(int)
     noisy, _ = flip_labels(y, noise, random_state=seed)
     return X, y, noisy
-
-
-def labelled_components(seed, noise, n_rows=80, n_components=3):
-    random = np.random.RandomState(seed)
-    membership = random.dirichlet(np.full(n_components, 0.3), size=n_rows)
-    observed = (random.uniform(size=n_rows) < membership[:, 0]).astype(np.intp)
-    return LabelledComponents(membership, observed, random.gamma(1.0, size=n_rows) + 0.01, noise)
-
-
-@settings(max_examples=15)
-@given(seed=st.integers(0, 2**31 - 1), noise=noise_matrices(largest_sum=0.8))
-def test_class_shares_are_the_maximum_that_another_solver_finds(seed, noise):
-    labelled = labelled_components(seed, noise)
-
-    def loss(positive):
-        return -labelled.step(np.column_stack([1 - positive, positive]))[1]
-
-    peer = minimize(loss, np.full(3, 0.5), bounds=[(0, 1)] * 3, method="L-BFGS-B")
-    shares = labelled.fit()
-    assert_allclose(shares.sum(axis=1), 1)
-    assert_allclose(loss(shares[:, 1]), peer.fun, atol=1e-5)
-
-
-@settings(max_examples=15)
-@given(seed=st.integers(0, 2**31 - 1), noise=noise_matrices())
-def test_the_likelihood_of_the_labels_never_decreases(seed, noise):
-    labelled = labelled_components(seed, noise)
-    shares, objectives = np.full((3, 2), 0.5), []
-    for _ in range(50):
-        shares, objective = labelled.step(shares)
-        objectives.append(objective)
-    assert np.min(np.diff(objectives)) > -1e-12
-
-
-def test_the_objective_is_the_likelihood_of_the_labels():
-    noise = np.array([[0.7, 0.3], [0.1, 0.9]])
-    labelled = labelled_components(0, noise)
-    shares = np.array([[0.2, 0.8], [0.5, 0.5], [0.9, 0.1]])
-    expected = 0.0
-    for membership, label, weight in zip(
-        labelled.membership, labelled.observed, labelled.sample_weight, strict=True
-    ):
-        chance = sum(
-            membership[c] * shares[c, j] * noise[j, label] for c in range(3) for j in range(2)
-        )
-        expected += weight * np.log(chance)
-    assert_allclose(labelled.step(shares)[1], expected / labelled.sample_weight.sum())
 
 
 def test_labels_move_no_component_and_a_majority_of_right_ones_is_enough():
@@ -123,6 +71,18 @@ def test_no_more_components_than_the_rows_allow():
     assert weighted.n_components_ == 20
 
 
+@pytest.mark.parametrize("n_components", [20, "bic"])
+def test_no_more_components_than_distinct_rows(n_components):
+    """However large their weights: copies of 12 rows are no more than 12 places for components."""
+    X, _, noisy = three_blobs(12, np.eye(2))
+    model = RobustMixtureDiscriminantClassifier(n_components=n_components, random_state=0)
+    weighted = model.fit(X, noisy, np.full(12, 100)).predict_proba(X)
+    assert model.n_components_ <= 12
+    repeated = model.fit(np.repeat(X, 100, axis=0), np.repeat(noisy, 100)).predict_proba(X)
+    assert model.n_components_ <= 12
+    assert_allclose(weighted, repeated, atol=1e-6)
+
+
 @pytest.mark.parametrize("covariance", ["diagonal", "separate", "shared"])
 @pytest.mark.parametrize("name", HARD)
 def test_hard_tables_stay_finite(covariance, name):
@@ -160,8 +120,13 @@ def test_as_a_base_learner(sampling):
 
 def test_it_says_when_it_did_not_converge():
     X, _, noisy = three_blobs(300, symmetric(0.2))
-    with pytest.warns(ConvergenceWarning, match="stopped at max_iter=3"):
+    with pytest.warns(ConvergenceWarning) as caught:
         RobustMixtureDiscriminantClassifier(max_iter=3, random_state=0).fit(X, noisy)
+    assert str(caught[0].message) == (
+        "RobustMixtureDiscriminantClassifier stopped at max_iter=3 before it converged; "
+        "raise max_iter or tol."
+    )
+    assert caught[0].filename == __file__
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -18,6 +16,7 @@ from rboost._validation import (
     Requirements,
     all_or_nothing,
     check_parameters,
+    warn_not_converged,
 )
 from rboost.linear.objective import NoisyLogisticObjective
 from rboost.linear.solver import SOLVERS, Solution, solve_natively
@@ -235,11 +234,8 @@ class RobustLogisticRegression(LogOddsClassifier):
             solutions = [solve(objective, start, self.max_iter, self.tol) for start in starts]
             best = min(solutions, key=lambda solution: np.nan_to_num(solution.loss, nan=np.inf))
         if not best.converged:
-            warnings.warn(
-                f"RobustLogisticRegression stopped at max_iter={self.max_iter} before it converged;"
-                " raise max_iter or tol, or penalise more with a smaller C.",
-                ConvergenceWarning,
-                stacklevel=3,
+            warn_not_converged(
+                self, "raise max_iter or tol, or penalise more with a smaller C", stacklevel=4
             )
         return best
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import OptimizeResult, minimize
 from scipy.special import expit
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rboost._typing import Floats
-from rboost._validation import Number, OneOf, Requirements, all_or_nothing, check_parameters
+from rboost._validation import (
+    Number,
+    OneOf,
+    Requirements,
+    all_or_nothing,
+    check_parameters,
+    warn_not_converged,
+)
 from rboost.linear.objective import NoisyLogisticObjective
 from rboost.log_odds import LogOddsClassifier
 from rboost.robust.annotator_objective import AnnotatorObjective, Labels
@@ -173,11 +178,8 @@ class MultiAnnotatorLogisticRegression(LogOddsClassifier):
         )
         # Status 1 is the iteration limit; 2 is a line search that rounding stopped, near a minimum.
         if found.status == 1:
-            warnings.warn(
-                f"MultiAnnotatorLogisticRegression stopped at max_iter={self.max_iter} before it "
-                "converged; raise max_iter or tol, or penalise more with a smaller C.",
-                ConvergenceWarning,
-                stacklevel=3,
+            warn_not_converged(
+                self, "raise max_iter or tol, or penalise more with a smaller C", stacklevel=4
             )
         return found
 

@@ -1,21 +1,12 @@
-"""Normal discriminant analysis with flipped labels, Lawrence & Schölkopf 2001.
-
-    p(y = j) = π_j,   x | y = j ~ N(m_j, Σ_j),   p(ỹ = k | y = j) = noise_matrix[j, k]
-
-The true classes y are missing values. EM climbs Σᵢ wᵢ·log Σ_j π_j·N(xᵢ; m_j, Σ_j)·γ[j, ỹᵢ], plus
-the log-density of the prior on the covariances. Labels are positions 0 and 1 among the classes.
-"""
+"""Normal discriminant analysis with flipped labels, Lawrence & Schölkopf 2001."""
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rboost._typing import Floats, Integers
@@ -26,79 +17,13 @@ from rboost._validation import (
     all_or_nothing,
     check_labels,
     check_parameters,
+    warn_not_converged,
 )
 from rboost.log_odds import LogOddsClassifier
-from rboost.noise.matrix import check_noise_parameter, posterior, rates_of, symmetric, with_rates
-from rboost.robust.gaussians import Climb, Gaussians, climb, expectation, fit_gaussians, scaling_of
+from rboost.noise.matrix import check_noise_parameter
+from rboost.robust.gaussians import Climb, climb, scaling_of
+from rboost.robust.noisy_discriminant import Model, NoisyDiscriminant
 from rboost.tables import training_table, weights_as_counts
-
-# Where an estimate of both flip rates starts, and what they sum to at most.
-FIRST_RATE = 0.1
-LARGEST_SUM = 0.99
-
-
-class Model(NamedTuple):
-    """The normal classes and the noise matrix of their labels."""
-
-    gaussians: Gaussians
-    noise_matrix: Floats
-
-    def log_joint(self, X: Floats, observed: Integers) -> Floats:
-        """log p(x, y = j, ỹ = observed), shape (n, 2)."""
-        with np.errstate(divide="ignore"):
-            return self.gaussians.log_joint(X) + np.log(self.noise_matrix).T[observed]
-
-
-@dataclass(frozen=True)
-class NoisyDiscriminant:
-    """What is fitted: standardised rows, observed classes, weights, and what is held fixed."""
-
-    X: Floats
-    observed: Integers
-    sample_weight: Floats
-    prior_rows: float
-    structure: str
-    fixed_noise: Floats | None
-
-    def start(self) -> Model:
-        """The classes as the observed labels have them, blurred by the flip rates."""
-        noise_matrix = symmetric(FIRST_RATE) if self.fixed_noise is None else self.fixed_noise
-        shares = np.bincount(self.observed, self.sample_weight, minlength=2)
-        blurred = posterior(noise_matrix, shares / shares.sum())[self.observed]
-        return Model(self._fit_classes(blurred), noise_matrix)
-
-    def step(self, model: Model) -> tuple[Model, float]:
-        """One EM step, and the mean objective of the model before it."""
-        # p(y = j | x, ỹ) and log p(x, ỹ)
-        responsibility, log_density = expectation(model.log_joint(self.X, self.observed))
-        log_prior = model.gaussians.log_prior(self.prior_rows, self.structure)
-        objective = (self.sample_weight @ log_density + log_prior) / self.sample_weight.sum()
-        following = Model(
-            self._fit_classes(responsibility),
-            self._noise_matrix(model.noise_matrix, responsibility),
-        )
-        return following, float(objective)
-
-    def _fit_classes(self, responsibility: Floats) -> Gaussians:
-        weighted = self.sample_weight[:, np.newaxis] * responsibility
-        return fit_gaussians(self.X, weighted, self.prior_rows, self.structure)
-
-    def _noise_matrix(self, current: Floats, responsibility: Floats) -> Floats:
-        """γ[j, k] = the share of label k in true class j, as far as γ01 + γ10 stays below 1.
-
-        The expected log-likelihood is concave in both rates. Hence it grows all the way from the
-        current rates to its maximum, and stopping on that way keeps the climb monotone.
-        """
-        if self.fixed_noise is not None:
-            return self.fixed_noise
-        is_one = self.sample_weight * (self.observed == 1)
-        total = self.sample_weight @ responsibility
-        share_of_ones = np.where(total > 0, is_one @ responsibility, current[:, 1])
-        share_of_ones = share_of_ones / np.where(total > 0, total, 1)
-        rates, best = rates_of(current), np.array([share_of_ones[0], 1 - share_of_ones[1]])
-        if best.sum() > LARGEST_SUM:
-            best = rates + (best - rates) * (LARGEST_SUM - rates.sum()) / (best - rates).sum()
-        return with_rates(*np.clip(best, 0, 1))
 
 
 class RobustDiscriminantClassifier(LogOddsClassifier):
@@ -235,12 +160,7 @@ class RobustDiscriminantClassifier(LogOddsClassifier):
         self.covariances_ = self._gaussians.covariances * np.outer(scale, scale)
         self.n_iter_, self.log_likelihood_ = len(ascent.objectives), ascent.objectives[-1]
         if not ascent.converged:
-            warnings.warn(
-                f"RobustDiscriminantClassifier stopped at max_iter={self.max_iter} before it "
-                "converged; raise max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+            warn_not_converged(self, "raise max_iter or tol", stacklevel=4)
 
     def _issue_probability(self, X: Floats, observed: Integers) -> Floats:
         log_joint = Model(self._gaussians, self.noise_matrix_).log_joint(

@@ -38,7 +38,7 @@ SWEEPS_A_STEP = 50
 RATE_STEPS = 10
 
 
-class Gaussians(NamedTuple):
+class Marginals(NamedTuple):
     """A normal distribution of f for each row."""
 
     mean: Floats
@@ -61,7 +61,7 @@ class Sites(NamedTuple):
 class Tilted:
     """The cavity of each row times the likelihood of its label; all moments in closed form."""
 
-    cavity: Gaussians
+    cavity: Marginals
     labels: Floats
     noise_matrix: Floats
 
@@ -111,17 +111,12 @@ class Tilted:
         return -np.minimum(self._ratio * (self._margin + self._ratio), 1) / self._spread**2
 
     @property
-    def moments(self) -> Gaussians:
-        """Mean μ + v·slope and variance v + v²·curvature."""
-        mean, variance = self.cavity
-        return Gaussians(mean + variance * self.slope, variance + variance**2 * self.curvature)
-
-    @property
     def sites(self) -> Sites:
-        """The sites that turn the cavities into Gaussians with these moments.
+        """The sites that turn the cavities into Gaussians of the same mean and variance.
 
-        Where the variance would have to grow only the mean is matched. As curvature > −1/(1 + v)
-        no precision is above 1: the step function in the place of Φ would know no such bound.
+        These are μ + v·slope and v + v²·curvature. Where the variance would have to grow only the
+        mean is matched. As curvature > −1/(1 + v) no precision is above 1: the step function in the
+        place of Φ would know no such bound.
         """
         variance, curvature = self.cavity.variance, self.curvature
         precision = np.maximum(-curvature / (1 + variance * curvature), SMALLEST_PRECISION)
@@ -144,7 +139,7 @@ class Tilted:
         return np.exp(self._log_flipped - self.log_evidence)
 
 
-def posterior(covariance: Floats, sites: Sites, weight: Floats) -> Gaussians:
+def posterior(covariance: Floats, sites: Sites, weight: Floats) -> Marginals:
     """The marginals of N(0, covariance) times all sites (Rasmussen & Williams, 2006, eq. 3.68)."""
     root = np.sqrt(weight * sites.precision)
     inner = root[:, np.newaxis] * covariance * root
@@ -158,16 +153,16 @@ def posterior(covariance: Floats, sites: Sites, weight: Floats) -> Gaussians:
     )
     shift = weight * sites.shift
     variance = np.diag(covariance) - np.einsum("ij,ij->j", half, half)
-    return Gaussians(covariance @ shift - half.T @ (half @ shift), variance)
+    return Marginals(covariance @ shift - half.T @ (half @ shift), variance)
 
 
-def cavities(marginals: Gaussians, sites: Sites, weight: Floats) -> Gaussians:
+def cavities(marginals: Marginals, sites: Sites, weight: Floats) -> Marginals:
     """The marginals without one copy of each row, or without all there is of it if that is less."""
     removed = np.minimum(weight, 1)
     share = 1 - removed * sites.precision * marginals.variance  # above 0 but for rounding
     share = np.maximum(share, np.finfo(np.float64).eps)
     shift = removed * sites.shift * marginals.variance
-    return Gaussians((marginals.mean - shift) / share, marginals.variance / share)
+    return Marginals((marginals.mean - shift) / share, marginals.variance / share)
 
 
 @dataclass(frozen=True)

@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr, ndtr
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rboost._typing import Floats
-from rboost._validation import Number, OneOf, Requirements, all_or_nothing, check_parameters
+from rboost._typing import Floats, Integers
+from rboost._validation import (
+    Number,
+    OneOf,
+    Requirements,
+    all_or_nothing,
+    check_labels,
+    check_parameters,
+    check_sample_weight,
+    warn_not_converged,
+)
 from rboost.noise.matrix import check_noise_parameter
 from rboost.noise.platt import fit_noise_aware_platt
-from rboost.robust.expectation_propagation import Propagation, UnknownRate, propagate
+from rboost.robust.expectation_propagation import (
+    Marginals,
+    Propagation,
+    Tilted,
+    UnknownRate,
+    propagate,
+)
 from rboost.tables import Table, training_table, weights_as_counts
 
 # The default kernel: variance of a constant, variance and, in units of √n_features, length of a
@@ -75,7 +88,7 @@ class RobustGaussianProcessClassifier(ClassifierMixin, BaseEstimator):
     noise_matrix_ : ndarray of shape (2, 2)
         The fixed or estimated noise matrix.
     label_issue_probability_ : ndarray of shape (n_samples,)
-        Probability that the label of each training row is wrong; without rows of weight 0.
+        Probability that the label of each training row is wrong, given what the other rows say.
     regression_ : GaussianProcessRegressor
         The posterior of f, a regression on the observations that stand for the labels.
     n_iter_ : int
@@ -162,7 +175,8 @@ class RobustGaussianProcessClassifier(ClassifierMixin, BaseEstimator):
             check_parameters(self, self._requirements)
             noise_matrix = check_noise_parameter(self.noise_matrix)
             kernel = _check_kernel(self.kernel)
-            train, self.classes_ = training_table(self._check_X(X, reset=True), y, sample_weight)
+            X, y = self._check_X(X, reset=True), check_labels(y)
+            train, self.classes_ = training_table(X, y, sample_weight)
             train = weights_as_counts(train)
             self._scale = StandardScaler(with_mean=self.standardize, with_std=self.standardize)
             rows = self._scale.fit_transform(train.X, sample_weight=train.sample_weight)
@@ -172,8 +186,12 @@ class RobustGaussianProcessClassifier(ClassifierMixin, BaseEstimator):
             self.regression_ = GaussianProcessRegressor(kernel, alpha=alpha, optimizer=None)
             self.regression_.fit(rows, found.sites.mean)
             self.noise_matrix_ = found.tilted.noise_matrix
-            self.label_issue_probability_ = found.tilted.issue_probability
             self.n_iter_ = found.n_iter
+            observed = np.searchsorted(self.classes_, y)
+            used = check_sample_weight(sample_weight, observed) > 0
+            self.label_issue_probability_ = np.empty(len(observed))
+            self.label_issue_probability_[used] = found.tilted.issue_probability
+            self._judge_rows_left_out(X, observed, ~used)
         return self
 
     def _propagate(
@@ -190,24 +208,33 @@ class RobustGaussianProcessClassifier(ClassifierMixin, BaseEstimator):
             platt = fit_noise_aware_platt(found.tilted.score, train.classes, train.sample_weight)
             found = propagate(*data, platt.noise_matrix, start=found.sites, **limits)
         if not found.converged:
-            warnings.warn(
-                f"RobustGaussianProcessClassifier stopped at max_iter={self.max_iter} before it "
-                "converged; raise max_iter or tol, or take a smoother kernel.",
-                ConvergenceWarning,
-                stacklevel=3,
+            warn_not_converged(
+                self, "raise max_iter or tol, or take a smoother kernel", stacklevel=4
             )
         return found
+
+    def _judge_rows_left_out(
+        self, X: Floats, observed: Integers, left_out: NDArray[np.bool_]
+    ) -> None:
+        """Judge the labels of rows of weight 0 by the posterior, which knows nothing of them."""
+        if left_out.any():
+            labels = np.where(observed[left_out] > 0, 1.0, -1.0)
+            judged = Tilted(self._latent(X[left_out]), labels, self.noise_matrix_)
+            self.label_issue_probability_[left_out] = judged.issue_probability
 
     def _check_X(self, X: Any, reset: bool = False) -> Any:
         return validate_data(self, X, dtype=np.float64, reset=reset)
 
+    def _latent(self, X: Floats) -> Marginals:
+        """The posterior of f at each row."""
+        mean, deviation = self.regression_.predict(self._scale.transform(X), return_std=True)
+        return Marginals(mean, deviation**2)
+
     def decision_function(self, X: Any) -> Floats:
         """Probit s of the true class: it is ``classes_[1]`` with probability Φ(s)."""
         check_is_fitted(self)
-        mean, deviation = self.regression_.predict(
-            self._scale.transform(self._check_X(X)), return_std=True
-        )
-        return mean / np.sqrt(1 + deviation**2)
+        mean, variance = self._latent(self._check_X(X))
+        return mean / np.sqrt(1 + variance)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the true class, whatever the observed label may be."""

@@ -16,18 +16,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from rboost._typing import Floats
+from rboost.robust.covariances import TINY, Covariances, Variances
 
 STRUCTURES = ("shared", "separate", "diagonal")
 # Standardised values beyond this would overflow when squared; they are far away all the same.
 FARTHEST = 1e100
-# Below every share that matters: keeps 0/0 and log 0 away when a component has lost all rows.
-TINY = 1e-300
 
 State = TypeVar("State")
 
@@ -66,39 +64,24 @@ class Gaussians:
 
     shares: Floats
     means: Floats
-    covariances: Floats
+    spread: Covariances | Variances
 
-    @cached_property
-    def whiteners(self) -> Floats:
-        """W with WΣWᵀ = I, lower triangular, for each component."""
-        try:
-            roots = np.linalg.cholesky(self.covariances)
-        except np.linalg.LinAlgError as error:
-            raise ValueError(
-                "A covariance matrix is singular: columns depend on each other, or a class has "
-                "too few rows; raise shrinkage."
-            ) from error
-        return np.linalg.inv(roots)
-
-    @cached_property
-    def log_determinants(self) -> Floats:
-        """log |Σ| of each component."""
-        return -2 * np.log(np.diagonal(self.whiteners, axis1=1, axis2=2)).sum(axis=1)
+    @property
+    def covariances(self) -> Floats:
+        """Σ of each component, shape (K, d, d)."""
+        return self.spread.matrices
 
     def log_joint(self, X: Floats) -> Floats:
         """log π_c + log N(x; m_c, Σ_c), shape (n, K)."""
-        distances = np.empty((len(X), len(self.means)))
-        for c, (mean, whitener) in enumerate(zip(self.means, self.whiteners, strict=True)):
-            whitened = (X - mean) @ whitener.T
-            distances[:, c] = np.einsum("ij,ij->i", whitened, whitened)
-        constant = self.log_determinants + X.shape[1] * np.log(2 * np.pi)
+        distances = self.spread.distances(X, self.means)
+        constant = self.spread.log_determinants + X.shape[1] * np.log(2 * np.pi)
         return np.log(np.maximum(self.shares, TINY)) - (distances + constant) / 2
 
     def log_prior(self, prior_rows: float, structure: str) -> float:
         """−½·prior_rows·(tr Σ⁻¹ + log |Σ|), summed over the distinct covariances."""
         distinct = slice(1) if structure == "shared" else slice(None)
-        traces = np.square(self.whiteners[distinct]).sum()
-        return float(-prior_rows * (traces + self.log_determinants[distinct].sum()) / 2)
+        terms = self.spread.inverse_traces + self.spread.log_determinants
+        return float(-prior_rows * terms[distinct].sum() / 2)
 
 
 def expectation(log_joint: Floats) -> tuple[Floats, Floats]:
@@ -112,25 +95,16 @@ def fit_gaussians(
 ) -> Gaussians:
     """The M step: the most probable components, given how the rows belong to them.
 
-    m_c = Σᵢ rᵢ_c·xᵢ / N_c with N_c = Σᵢ rᵢ_c, and Σ_c = (S_c + prior_rows·I) / (N_c + prior_rows)
-    with the scatter S_c = Σᵢ rᵢ_c·(xᵢ − m_c)(xᵢ − m_c)ᵀ. A shared Σ sums S_c and N_c over c.
+    m_c = Σᵢ rᵢ_c·xᵢ / N_c with N_c = Σᵢ rᵢ_c; see :mod:`rboost.robust.covariances` for Σ_c.
     """
     counts = responsibility.sum(axis=0)
     means = responsibility.T @ X / np.maximum(counts, TINY)[:, np.newaxis]
-    scatters = np.empty((len(counts), X.shape[1], X.shape[1]))
-    for c, mean in enumerate(means):
-        centred = X - mean
-        scatters[c] = (centred * responsibility[:, c, np.newaxis]).T @ centred
-    rows = counts
-    if structure == "shared":
-        scatters, rows = np.broadcast_to(scatters.sum(axis=0), scatters.shape), counts.sum()
-    prior = prior_rows * np.eye(X.shape[1])
-    covariances = (scatters + prior) / np.maximum(
-        np.broadcast_to(rows, counts.shape) + prior_rows, TINY
-    )[:, np.newaxis, np.newaxis]
+    spread: Covariances | Variances
     if structure == "diagonal":
-        covariances = covariances * np.eye(X.shape[1])
-    return Gaussians(counts / counts.sum(), means, covariances)
+        spread = Variances.fit(X, responsibility, means, prior_rows)
+    else:
+        spread = Covariances.fit(X, responsibility, means, prior_rows, structure == "shared")
+    return Gaussians(counts / counts.sum(), means, spread)
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,9 @@ from rboost.noise.matrix import check_noise_parameter
 from rboost.noise.platt import fit_noise_aware_platt
 from rboost.tables import Table, training_table, weights_as_counts
 
-KERNELS = ("rbf", "laplacian", "polynomial", "sigmoid", "linear")
+# Features with Z·Zᵀ = K exist for kernels that are positive semi-definite. The polynomial one is so
+# when degree is whole and coef0 is not negative.
+KERNELS = ("rbf", "laplacian", "polynomial", "linear")
 
 
 class RobustKernelLogisticRegression(LogOddsClassifier):
@@ -48,7 +50,7 @@ class RobustKernelLogisticRegression(LogOddsClassifier):
 
     Parameters
     ----------
-    kernel : {"rbf", "laplacian", "polynomial", "sigmoid", "linear"}, default="rbf"
+    kernel : {"rbf", "laplacian", "polynomial", "linear"}, default="rbf"
         The kernel, by its name in :func:`sklearn.metrics.pairwise.pairwise_kernels`.
     gamma : "scale" or float, default="scale"
         Factor of the kernel, as in :class:`sklearn.svm.SVC`: exp(−gamma·‖x − x'‖²) for "rbf".
@@ -56,7 +58,7 @@ class RobustKernelLogisticRegression(LogOddsClassifier):
     degree : float, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1.0
-        What polynomial and sigmoid kernels add to gamma·xᵀx'.
+        What the polynomial kernel adds to gamma·xᵀx'.
     n_components : int, default=500
         Largest number of landmarks. With as many as there are distinct rows the fit is exact.
     noise_matrix : "estimate" or array-like of shape (2, 2), default="estimate"

@@ -4,25 +4,22 @@
     r[c, j] = p(y = j | component c)
     p(y = j | x) = Σ_c r[c, j]·ψ_c(x)
 
-Labels are positions 0 and 1 among the classes. They play no part in finding the components, so that
-wrong ones can only change r, where each is one of many.
+Labels play no part in finding the components, so that wrong ones can only change r, where each is
+one of many.
 """
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rboost._typing import Floats, Integers
+from rboost._typing import Floats
 from rboost._validation import (
     Either,
     Number,
@@ -30,47 +27,18 @@ from rboost._validation import (
     Requirements,
     all_or_nothing,
     check_parameters,
+    warn_not_converged,
 )
 from rboost.noise.matrix import check_noise_matrix
 from rboost.robust.gaussian_mixture import MixtureProblem
-from rboost.robust.gaussians import STRUCTURES, Climb, Gaussians, climb, scaling_of
+from rboost.robust.gaussians import STRUCTURES, Climb, Gaussians, scaling_of
+from rboost.robust.labelled_components import LabelledComponents
 from rboost.tables import Table, training_table, weights_as_counts
 
-# The numbers of components that BIC chooses from, and the steps and precision of the class shares.
+# The numbers of components that BIC chooses from.
 CANDIDATES = (2, 3, 4, 6, 8, 12, 20)
 # Components of fewer rows than this on average are of no use.
 ROWS_PER_COMPONENT = 5
-SHARE_STEPS, SHARE_TOL = 1000, 1e-9
-
-
-@dataclass(frozen=True)
-class LabelledComponents:
-    """What the class shares are fitted to: memberships ψ_c(xᵢ), observed classes and weights."""
-
-    membership: Floats
-    observed: Integers
-    sample_weight: Floats
-    noise_matrix: Floats
-
-    def step(self, shares: Floats) -> tuple[Floats, float]:
-        """One EM step of r, and the mean log-likelihood of the labels before it.
-
-        r[c, j] ← r[c, j]·Σᵢ wᵢ·ψ_c(xᵢ)·γ[j, ỹᵢ] / p(ỹᵢ | xᵢ), each row divided by its sum.
-        """
-        chance = self.noise_matrix.T[self.observed]  # γ[j, ỹᵢ] of each row
-        likelihood = np.maximum(((self.membership @ shares) * chance).sum(axis=1), 1e-200)
-        weighted = self.membership * (self.sample_weight / likelihood)[:, np.newaxis]
-        following = shares * (weighted.T @ chance)
-        total = following.sum(axis=1, keepdims=True)
-        # A component without rows teaches nothing: its shares stay as they are.
-        following = np.where(total > 0, following / np.where(total > 0, total, 1), shares)
-        objective = self.sample_weight @ np.log(likelihood) / self.sample_weight.sum()
-        return following, float(objective)
-
-    def fit(self) -> Floats:
-        """The shares r of maximum likelihood, a concave problem, from equal ones."""
-        equal = np.full((self.membership.shape[1], 2), 0.5)
-        return climb(equal, self.step, SHARE_STEPS, SHARE_TOL).state
 
 
 class RobustMixtureDiscriminantClassifier(ClassifierMixin, BaseEstimator):
@@ -83,9 +51,10 @@ class RobustMixtureDiscriminantClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     n_components : int or "bic", default=20
-        Number of components of the mixture, but at most one for every five rows. "bic" takes the
-        one of 2, 3, 4, 6, 8, 12 and 20 with the smallest value of Schwarz's criterion. That is
-        right for the density of X, but often too few to tell the classes apart.
+        Number of components of the mixture, but at most one for every five rows and one for every
+        distinct row. "bic" takes the one of 2, 3, 4, 6, 8, 12 and 20 with the smallest value of
+        Schwarz's criterion. That is right for the density of X, but often too few to tell the
+        classes apart.
     covariance : {"diagonal", "separate", "shared"}, default="diagonal"
         One covariance matrix for each component without correlations, one for each with them, or
         one for all components.
@@ -236,7 +205,10 @@ class RobustMixtureDiscriminantClassifier(ClassifierMixin, BaseEstimator):
             self.tol,
         )
         random = check_random_state(self.random_state)
-        most = max(1, int(table.sample_weight.sum() / ROWS_PER_COMPONENT))
+        most = min(
+            max(1, int(table.sample_weight.sum() / ROWS_PER_COMPONENT)),
+            len(np.unique(table.X, axis=0)),
+        )
         candidates = CANDIDATES if self.n_components == "bic" else (int(self.n_components),)
         sizes = sorted({min(size, most) for size in candidates})
         mixtures = [problem.fit(size, random) for size in sizes]
@@ -250,12 +222,7 @@ class RobustMixtureDiscriminantClassifier(ClassifierMixin, BaseEstimator):
         self.covariances_ = self._gaussians.covariances * np.outer(scale, scale)
         self.n_components_, self.n_iter_ = len(self.weights_), len(ascent.objectives)
         if not ascent.converged:
-            warnings.warn(
-                f"RobustMixtureDiscriminantClassifier stopped at max_iter={self.max_iter} before "
-                "the mixture converged; raise max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+            warn_not_converged(self, "raise max_iter or tol", stacklevel=4)
 
     def _membership(self, X: Floats) -> Floats:
         return softmax(self._gaussians.log_joint(self._scaling.apply(X)), axis=1)
