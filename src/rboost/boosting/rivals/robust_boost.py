@@ -20,8 +20,8 @@ from rboost.tables import Table
 
 # Goals between which one is looked for: 0 would be AdaBoost's, ½ is met by any guess.
 LOWEST_GOAL, HIGHEST_GOAL = 0.01, 0.45
-# Runs that the search takes; each halves the distance, in logarithms, to the lowest within reach.
-SEARCH_RUNS = 5
+# Goals that the search tries; each halves the distance, in logarithms, to the lowest that is met.
+SEARCH_RUNS = 6
 
 
 class Progress(NamedTuple):
@@ -44,15 +44,15 @@ class RobustBoostClassifier(ReweightingBooster[Progress]):
         ε, the share of training rows that may end with a margin below ``margin_goal``, less than ½.
         Too low a goal is never met: boosting gets stuck before t = 1, as no tree has an edge. Too
         high a one is met by the first tree. "estimate" finds it without clean labels: the lowest
-        goal at which boosting does not get stuck and that is not below the share of wrong labels,
-        which noise-aware Platt scaling of a forest's scores on left-out rows tells. It needs two
-        rows of each class.
+        goal that is met within ``n_estimators`` rounds and that is not below the share of wrong
+        labels, which noise-aware Platt scaling of a forest's scores on left-out rows tells. It
+        needs two rows of each class.
     margin_goal : float, default=1.0
         θ, the margin that the other rows are to have.
     margin_width : float, default=0.1
         σ_f, how sharply margins are judged in the end.
-    n_estimators : int, default=150
-        Largest number of rounds. A goal that is too low is not reached by then.
+    n_estimators : int, default=300
+        Largest number of rounds; low goals take many.
     max_splits : int, default=2
         Splits of each tree.
     random_state : int, RandomState instance or None, default=None
@@ -91,7 +91,7 @@ class RobustBoostClassifier(ReweightingBooster[Progress]):
         error_goal: float | str = "estimate",
         margin_goal: float = 1.0,
         margin_width: float = 0.1,
-        n_estimators: int = 150,
+        n_estimators: int = 300,
         max_splits: int = 2,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
@@ -114,10 +114,11 @@ class RobustBoostClassifier(ReweightingBooster[Progress]):
             addends = self._run(table, float(self.error_goal), seed)
         yield from addends
         if self.time_ < 1:
-            remedy = "raise error_goal" if self._is_stuck(addends) else "raise n_estimators"
+            stuck = len(addends) < self.n_estimators
             warnings.warn(
                 f"RobustBoost ended at time {self.time_:.2f} of 1, before its error_goal of "
-                f"{self.error_goal_:.3g} was met; {remedy}.",
+                f"{self.error_goal_:.3g} was met; raise "
+                f"{'error_goal, as no tree has an edge' if stuck else 'n_estimators'}.",
                 stacklevel=4,
             )
 
@@ -125,24 +126,24 @@ class RobustBoostClassifier(ReweightingBooster[Progress]):
         self.error_goal_ = goal
         return list(super()._boost(table, np.random.RandomState(seed)))
 
-    def _is_stuck(self, addends: list[Addend]) -> bool:
-        """Whether boosting ended because no tree had an edge, with rounds and time left."""
-        return self.time_ < 1 and len(addends) < self.n_estimators
-
     def _search(self, table: Table, seed: int) -> list[Addend]:
-        """Boost with the lowest goal that is within reach and covers the wrong labels."""
-        lowest = np.clip(share_of_wrong_labels(table, seed), LOWEST_GOAL, HIGHEST_GOAL)
-        too_low, goal = float(lowest), HIGHEST_GOAL
-        addends = self._run(table, too_low, seed)
-        if not self._is_stuck(addends):
+        """Boost with the lowest goal that is met and not below the share of wrong labels."""
+        goal, addends = HIGHEST_GOAL, self._run(table, HIGHEST_GOAL, seed)
+        if self.time_ < 1:
             return addends
+        wrong = share_of_wrong_labels(table, seed)
+        too_low, middle = 0.0, float(np.clip(wrong, LOWEST_GOAL, HIGHEST_GOAL))
         for _ in range(SEARCH_RUNS):
-            middle = math.sqrt(too_low * goal)
-            if self._is_stuck(self._run(table, middle, seed)):
-                too_low = middle
+            found = self._run(table, middle, seed)
+            if self.time_ >= 1:
+                goal, addends = middle, found
             else:
-                goal = middle
-        return self._run(table, goal, seed)
+                too_low = middle
+            if too_low == 0:  # the share of wrong labels itself is within reach
+                break
+            middle = math.sqrt(too_low * goal)
+        self.error_goal_, self.time_ = goal, 1.0
+        return addends
 
     def _start(self, table: Table) -> Progress:
         self.time_ = 0.0
