@@ -310,7 +310,7 @@ def bad_data():
         "prior": ({"prior_strength": -1}, (X, said), "prior_strength of .* at least 0"),
         "all missing": ({}, (X, gaps), "y holds no label at all"),
         "all missing, objects": ({}, (X, gaps.astype(object)), "y holds no label at all"),
-        "three classes": ({}, (X, said + np.arange(5)), "Only binary classification"),
+        "three classes": ({}, (X, said + np.arange(5)), "annotators may choose from two"),
         "one class": ({}, (X, np.ones((20, 2))), "y holds only one class"),
         "rows": ({}, (X, said[:15]), "X has 20 rows but y has 15"),
         "transposed": ({}, (X, said.T), "X has 20 rows but y has 5"),

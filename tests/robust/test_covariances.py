@@ -51,9 +51,11 @@ def test_many_columns_without_correlations_need_no_matrices():
     assert gaussians.covariances.shape == (4, 1000, 1000)
 
 
-def test_a_column_without_variance_is_named():
+def test_a_component_in_which_a_column_does_not_vary_is_named():
     X, responsibility = random_rows(2)
-    X[:, 1] = 0
+    component = responsibility.argmax(axis=1)
+    responsibility = np.eye(responsibility.shape[1])[component]
+    X[:, 1] = component
     gaussians = fit_gaussians(X, responsibility, 0.0, "diagonal")
     with pytest.raises(ValueError, match=r"A covariance matrix is singular.*raise shrinkage\.$"):
         gaussians.log_joint(X)

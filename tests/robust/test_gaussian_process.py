@@ -236,3 +236,10 @@ def test_bad_parameters_are_named(parameters, message, banana):
         model.fit(banana[0], banana[2])
     with pytest.raises(NotFittedError):
         model.predict(banana[0])
+
+
+def test_many_rows_are_warned_of(banana, monkeypatch):
+    X, _, noisy, _ = banana
+    monkeypatch.setattr("rboost.robust.gaussian_process.MANY_ROWS", 50)
+    with pytest.warns(UserWarning, match="takes minutes or more.*RobustKernelLogisticRegression"):
+        RobustGaussianProcessClassifier().fit(X, noisy)

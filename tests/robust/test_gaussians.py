@@ -90,7 +90,7 @@ def test_a_component_without_rows_stays_finite():
 
 def test_singular_covariances_are_named():
     X, responsibility = random_rows(4)
-    X[:, 1] = 0
+    X[:, 1] = X[:, 0]
     gaussians = fit_gaussians(X, responsibility, 0.0, "shared")
     with pytest.raises(ValueError, match=r"A covariance matrix is singular.*raise shrinkage\.$"):
         gaussians.log_joint(X)

@@ -40,3 +40,15 @@ def test_rows_without_labels_have_no_weight():
     for weight in ([0, 5, 1], [0, 1, 0]):
         with pytest.raises(ValueError, match="give some rows of each class a positive weight"):
             check_row_weight(weight, codes)
+
+
+def test_what_is_masked_is_missing():
+    masked = np.ma.masked_array([[0, 1], [1, 1]], mask=[[False, True], [False, False]])
+    classes, codes = check_label_matrix(masked)
+    assert_array_equal(classes, [0, 1])
+    assert_array_equal(codes, [[0, -1], [1, 1]])
+
+
+def test_labels_of_two_types_end_in_one_sentence():
+    with pytest.raises(ValueError, match="mixes labels of the types int and str"):
+        check_label_matrix(np.array([["1", 0], [0, "1"]], dtype=object))

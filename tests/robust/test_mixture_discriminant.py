@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -161,3 +162,17 @@ def test_bad_parameters_are_named(parameters, message):
 )
 def test_estimator_check(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("covariance", ["diagonal", "separate", "shared"])
+def test_a_constant_column_changes_nothing(noisy_banana, covariance):
+    X, _, noisy, _ = noisy_banana
+    model = RobustMixtureDiscriminantClassifier(
+        covariance=covariance, shrinkage=0.5, random_state=0
+    )
+    # The prior is worth shrinkage rows for each column, so one column more needs less of it.
+    wider = clone(model).set_params(shrinkage=0.5 * 2 / 3)
+    constant = np.full((len(X), 1), 3.0)
+    expected = model.fit(X, noisy).predict_proba(X)
+    found = wider.fit(np.hstack([X, constant]), noisy).predict_proba(np.hstack([X, constant]))
+    np.testing.assert_allclose(found, expected, atol=1e-6)

@@ -127,10 +127,12 @@ class MultiAnnotatorLogisticRegression(LogOddsClassifier):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Features.
         y : array-like or data frame of shape (n_samples, n_annotators) or (n_samples,)
-            Labels of two classes; NaN, None or pandas.NA where an annotator gave none. One
+            Labels of two classes; NaN, None, pandas.NA or masked where an annotator gave none. One
             dimension is one annotator. A row without any label is left out.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights of the rows; a row with weight 0 is left out.
+            Non-negative weights of the rows; a row with weight 0 is left out, one with weight 2
+            counts twice. Weights that are no counts, with a mean below 1 or above a million, are
+            divided by it.
 
         Returns
         -------

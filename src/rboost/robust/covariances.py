@@ -21,7 +21,7 @@ from typing import Self
 
 import numpy as np
 
-from rboost._typing import Floats
+from rboost._typing import Floats, Integers
 
 # Below every weight and variance that matters: keeps 0/0 away when a component has lost all rows.
 TINY = 1e-300
@@ -29,6 +29,11 @@ SINGULAR = (
     "A covariance matrix is singular: columns depend on each other, or a class has too few rows; "
     "raise shrinkage."
 )
+
+
+def _constant(X: Floats) -> Integers:
+    """Standardised columns that say nothing, hence must not tell components apart by their size."""
+    return np.flatnonzero(~X.any(axis=0))
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,10 @@ class Covariances:
             scatters = np.broadcast_to(scatters.sum(axis=0), scatters.shape)
             rows = np.full(len(means), rows.sum())
         total = np.maximum(rows + prior_rows, TINY)[:, np.newaxis, np.newaxis]
-        return cls((scatters + prior_rows * np.eye(X.shape[1])) / total)
+        matrices = (scatters + prior_rows * np.eye(X.shape[1])) / total
+        constant = _constant(X)
+        matrices[:, constant, constant] = 1.0
+        return cls(matrices)
 
     @cached_property
     def whiteners(self) -> Floats:
@@ -94,7 +102,9 @@ class Variances:
         scatters = np.empty_like(means)
         for c, mean in enumerate(means):
             scatters[c] = responsibility[:, c] @ _squared_gaps(X, mean)
-        return cls((scatters + prior_rows) / np.maximum(rows + prior_rows, TINY)[:, np.newaxis])
+        diagonals = (scatters + prior_rows) / np.maximum(rows + prior_rows, TINY)[:, np.newaxis]
+        diagonals[:, _constant(X)] = 1.0
+        return cls(diagonals)
 
     @property
     def matrices(self) -> Floats:

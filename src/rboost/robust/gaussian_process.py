@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -39,6 +40,8 @@ from rboost.tables import Table, training_table, weights_as_counts
 # The default kernel: variance of a constant, variance and, in units of √n_features, length of a
 # smooth function of standardised columns.
 LEVEL, HEIGHT, LENGTH = 1.0, 10.0, 1.0
+# Beyond this a fit takes more than a minute.
+MANY_ROWS = 3000
 
 
 class RobustGaussianProcessClassifier(ClassifierMixin, BaseEstimator):
@@ -53,7 +56,7 @@ class RobustGaussianProcessClassifier(ClassifierMixin, BaseEstimator):
     of f in the place of each label. Prediction is Gaussian process regression on these.
 
     A fit takes some tens of times n_samples³ operations: below a second for 400 rows, several
-    seconds for 1300.
+    seconds for 1300, more than a minute for 3500.
 
     Parameters
     ----------
@@ -180,6 +183,7 @@ class RobustGaussianProcessClassifier(ClassifierMixin, BaseEstimator):
             train = weights_as_counts(train)
             self._scale = StandardScaler(with_mean=self.standardize, with_std=self.standardize)
             rows = self._scale.fit_transform(train.X, sample_weight=train.sample_weight)
+            _warn_of_many_rows(len(rows))
             kernel = kernel or default_kernel(self.n_features_in_)
             found = self._propagate(kernel(rows), train, noise_matrix)
             alpha = 1 / (train.sample_weight * found.sites.precision)
@@ -255,6 +259,17 @@ class RobustGaussianProcessClassifier(ClassifierMixin, BaseEstimator):
 def default_kernel(n_features: int) -> Kernel:
     """A constant plus a smooth function, for standardised columns."""
     return ConstantKernel(LEVEL) + ConstantKernel(HEIGHT) * RBF(LENGTH * np.sqrt(n_features))
+
+
+def _warn_of_many_rows(n_rows: int) -> None:
+    """Say so before a fit that takes minutes and gigabytes."""
+    if n_rows > MANY_ROWS:
+        warnings.warn(
+            f"A Gaussian process of {n_rows} rows takes minutes or more, as time grows with the "
+            f"cube of the rows, and some {4 * 8 * n_rows**2 / 2**30:.1f} GiB; "
+            "RobustKernelLogisticRegression is similar and quick.",
+            stacklevel=4,
+        )
 
 
 def _check_kernel(kernel: Any) -> Kernel | None:

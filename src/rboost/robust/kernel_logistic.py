@@ -177,7 +177,8 @@ class RobustKernelLogisticRegression(LogOddsClassifier):
         y : array-like of shape (n_samples,)
             Observed labels of two classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights; a row with weight 0 is left out.
+            Non-negative weights; a row with weight 0 is left out, one with weight 2 counts twice,
+            also against the penalty.
 
         Returns
         -------

@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
 from rboost._typing import Floats, Integers
-from rboost._validation import check_binary_labels, check_sample_weight, is_missing
+from rboost._validation import (
+    check_binary_labels,
+    check_labels,
+    check_sample_weight,
+    is_missing,
+    plain_labels,
+)
 
 MISSING = -1
 
@@ -23,6 +29,9 @@ def check_label_matrix(y: Any) -> tuple[NDArray[Any], Integers]:
 
     A one-dimensional y is the labels of one annotator, who left no gaps.
     """
+    if isinstance(y, np.ma.MaskedArray):
+        mask, y = np.ma.getmaskarray(y), np.array(y.data, dtype=object)
+        y[mask] = None
     values = _as_array(y)
     if values is None or values.ndim < 2:
         classes, codes = check_binary_labels(y)
@@ -37,8 +46,16 @@ def check_label_matrix(y: Any) -> tuple[NDArray[Any], Integers]:
     missing = _missing(values)
     if missing.all():
         raise ValueError("y holds no label at all; at least some rows need one.")
+    said = values[~missing]
+    labels = check_labels(plain_labels(said) if said.dtype.kind == "O" else said)
+    found = np.unique(labels).tolist()
+    if len(found) > 2:
+        raise ValueError(
+            f"y holds {len(found)} classes, {', '.join(map(repr, found[:3]))} among them, where "
+            "annotators may choose from two; mark what nobody said with NaN or None."
+        )
     codes = np.full(values.shape, MISSING)
-    classes, codes[~missing] = check_binary_labels(values[~missing])
+    classes, codes[~missing] = check_binary_labels(labels)
     return classes, codes
 
 
