@@ -13,7 +13,7 @@ from benchmarks.suites import SETTINGS, SUITES, draw_trial
 from rboost import NoiseAwareClassifier, RBoostClassifier
 
 N_ROWS = 120
-SMALL = {"n_estimators": 10, "n_bags": 3, "error_goal": 0.2}
+SMALL = {"n_estimators": 10, "n_bags": 3, "error_goal": 0.2, "max_removed": 0.2}
 
 
 def small(name):

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, make_hastie_10_2
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.tree import DecisionTreeClassifier
@@ -12,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 from rboost import RBoostClassifier
 from rboost.boosting.rivals.adaboost import AdaBoost
 from rboost.boosting.rivals.potential import find_move
-from rboost.datasets import make_long_servedio
+from rboost.datasets import make_long_servedio, make_twonorm
 from rboost.noise import flip_labels, symmetric
 from rboost.rivals import (
     AdaCostClassifier,
@@ -116,20 +117,32 @@ def test_robustboost_gives_up_on_rows_far_on_the_wrong_side(noisy_hastie):
     assert weights[far].max() < 0.1 * weights.max()
 
 
-def test_the_first_rows_that_are_dropped_have_wrong_labels():
+def test_dropped_rows_have_wrong_labels():
     X, y = load_breast_cancer(return_X_y=True)
     observed, flipped = flip_labels(y, symmetric(0.2), random_state=0)
-    model = OutlierRemovalBoostClassifier(max_weight=5, n_estimators=50).fit(X, observed)
+    model = OutlierRemovalBoostClassifier(random_state=0).fit(X, observed)
     assert len(model.removed_) > 20
-    assert flipped[model.removed_].mean() > 0.9
-    assert model.score(X, y) > AdaBoost(n_estimators=50).fit(X, observed).score(X, y)
+    assert flipped[model.removed_].mean() > 0.8
+    assert model.score(X, y) > AdaBoost(random_state=0).fit(X, observed).score(X, y) + 0.02
+
+
+def test_clean_tables_keep_their_rows():
+    X, y = make_twonorm(2400, random_state=0)
+    limited, unlimited = (
+        OutlierRemovalBoostClassifier(max_removed=limit, random_state=0).fit(X[:400], y[:400])
+        for limit in ("estimate", 1.0)
+    )
+    assert len(limited.removed_) < 0.1 * 400 < len(unlimited.removed_)
+    boosted = AdaBoost(random_state=0).fit(X[:400], y[:400])
+    assert error(limited, X[400:], y[400:]) < error(boosted, X[400:], y[400:]) + 0.03
+    assert error(unlimited, X[400:], y[400:]) > error(boosted, X[400:], y[400:]) + 0.1
 
 
 def test_dropped_rows_are_numbered_as_they_came():
     X, y = load_breast_cancer(return_X_y=True)
     observed, _ = flip_labels(y, symmetric(0.2), random_state=0)
     weight = np.r_[np.zeros(100), np.ones(len(y) - 100)]
-    options = {"max_weight": 5, "n_estimators": 40}
+    options = {"max_removed": 0.1, "n_estimators": 40}
     whole = OutlierRemovalBoostClassifier(**options).fit(X, observed, weight)
     rest = OutlierRemovalBoostClassifier(**options).fit(X[100:], observed[100:])
     assert len(rest.removed_)
@@ -139,7 +152,7 @@ def test_dropped_rows_are_numbered_as_they_came():
 def test_no_class_loses_all_its_rows():
     X = np.arange(30.0)[:, np.newaxis] % 7
     y = np.r_[np.zeros(28), np.ones(2)]
-    model = OutlierRemovalBoostClassifier(max_weight=1.01).fit(X, y)
+    model = OutlierRemovalBoostClassifier(max_weight=1.01, max_removed=1.0).fit(X, y)
     assert len(np.unique(np.delete(y, model.removed_))) == 2
 
 
@@ -243,15 +256,17 @@ def test_probabilities_agree_with_predictions(booster, noisy_hastie):
     assert np.array_equal(model.predict(X_test), model.classes_[probability.argmax(axis=1)])
 
 
+@pytest.mark.filterwarnings("ignore:RobustBoost ended at time")  # twenty rounds are few
 @every_booster
 def test_the_other_class_is_the_mirror_image(booster, noisy_hastie):
     X, observed, _, X_test, _ = noisy_hastie
-    if booster in (BaggedBoostClassifier, RobustBoostClassifier):
-        pytest.skip("rows are drawn or folded in an order that depends on the labels' names")
-    model, mirrored = (
-        booster(n_estimators=20, random_state=0).fit(X, y) for y in (observed, -observed)
-    )
-    assert_allclose(mirrored.decision_function(X_test), -model.decision_function(X_test), atol=1e-8)
+    given = {"error_goal": 0.3, "max_removed": 0.1}  # estimates depend on folds
+    model = booster(n_estimators=20, random_state=0)
+    model.set_params(**{k: v for k, v in given.items() if k in model.get_params()})
+    model, mirrored = (clone(model).fit(X, y) for y in (observed, -observed))
+    differs = np.abs(mirrored.decision_function(X_test) + model.decision_function(X_test)) > 1e-8
+    # A leaf with as many rows of either class votes for the first, which bags of whole counts have.
+    assert differs.mean() <= (0.1 if booster is BaggedBoostClassifier else 0)
 
 
 @pytest.mark.filterwarnings("ignore:RobustBoost ended at time")  # five rounds are few
@@ -259,8 +274,11 @@ def test_the_other_class_is_the_mirror_image(booster, noisy_hastie):
 def test_every_booster_can_be_boosted(booster, noisy_hastie):
     X, observed, _, X_test, y_test = noisy_hastie
     learner = booster(n_estimators=5)
+    # Without folds in every round.
     if booster is RobustBoostClassifier:
-        learner.set_params(error_goal=0.3)  # without folds in every round
+        learner.set_params(error_goal=0.3)
+    if booster is OutlierRemovalBoostClassifier:
+        learner.set_params(max_removed=0.1)
     model = RBoostClassifier(learner, n_estimators=10, random_state=0)
     model.fit(X, observed)
     assert np.all(np.isfinite(model.predict_proba(X_test)))
