@@ -215,8 +215,12 @@ def draw(results: Results) -> bytes:
                 rows[method][column], position, "o" if ours else "s",
                 color="#c4570e" if ours else "#1f5a99", markersize=7 if ours else 5,
             )  # fmt: skip
-        oracles = [by_setting(results, m, reader("oracle"), [setting])[0] for m in order]
+        oracles = [
+            by_setting(results, m, reader("oracle"), [setting])[0] if METHODS[m].oracle else np.nan
+            for m in order
+        ]
         axis.plot(oracles, positions, "|", color="#777777", markersize=9)
+        axis.set_ylim(-0.7, len(order) - 0.3)
         axis.set_title(setting, fontsize=10)
         axis.grid(axis="x", color="#dddddd")
         axis.set_xlabel("error %")
