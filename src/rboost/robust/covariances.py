@@ -32,8 +32,11 @@ SINGULAR = (
 
 
 def _constant(X: Floats) -> Integers:
-    """Standardised columns that say nothing, hence must not tell components apart by their size."""
-    return np.flatnonzero(~X.any(axis=0))
+    """Columns that say nothing, hence must not tell components apart by their size.
+
+    A standardised column that varies has values of 1 or more; what is left of others is rounding.
+    """
+    return np.flatnonzero(np.abs(X).max(axis=0) < 1e-3)
 
 
 @dataclass(frozen=True)
