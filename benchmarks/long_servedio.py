@@ -145,12 +145,16 @@ def draw_figure(errors: Errors) -> bytes:
 
     ranked = _ranked(errors)[::-1]
     figure, axis = plt.subplots(figsize=(8, 1.2 + 0.27 * len(ranked)), layout="constrained")
-    for position, (_, of_method) in enumerate(ranked):
-        noisy = of_method[-1]
+    axis.set_yticks(np.arange(len(ranked)), [name for name, _ in ranked])
+    axis.set_ylim(-0.7, len(ranked) - 0.3)
+    for position, (label, (_, found)) in enumerate(
+        zip(axis.get_yticklabels(), ranked, strict=True)
+    ):
+        noisy = found[-1]
         survives = noisy.mean() < SURVIVAL
+        label.set_color("#1b6b50" if survives else "#555555")
         axis.barh(position, noisy.mean(), color="#2a7f62" if survives else "#c9c9c9", height=0.7)
         axis.plot(noisy, np.full(len(noisy), position), ".", color="#222222", markersize=4)
-    axis.set_yticks(np.arange(len(ranked)), [name for name, _ in ranked])
     axis.axvline(SURVIVAL, color="#777777", linewidth=1, linestyle=":")
     axis.set_xlabel(
         f"error on true labels, %, with 10 % of the labels flipped (green: below {SURVIVAL:g})"
