@@ -193,6 +193,13 @@ def calibration_table(results: Results) -> str:
     )
 
 
+def _error_if_told(results: Results, method: str, setting: str) -> float:
+    """The error with the noise known; NaN for methods that have no such row."""
+    if METHODS[method].oracle is None:
+        return float("nan")
+    return by_setting(results, method, reader("oracle"), [setting])[0]
+
+
 def draw(results: Results) -> bytes:
     """Errors of every method, one panel for each setting."""
     import matplotlib
@@ -215,11 +222,8 @@ def draw(results: Results) -> bytes:
                 rows[method][column], position, "o" if ours else "s",
                 color="#c4570e" if ours else "#1f5a99", markersize=7 if ours else 5,
             )  # fmt: skip
-        oracles = [
-            by_setting(results, m, reader("oracle"), [setting])[0] if METHODS[m].oracle else np.nan
-            for m in order
-        ]
-        axis.plot(oracles, positions, "|", color="#777777", markersize=9)
+        told = [_error_if_told(results, method, setting) for method in order]
+        axis.plot(told, positions, "|", color="#777777", markersize=9)
         axis.set_ylim(-0.7, len(order) - 0.3)
         axis.set_title(setting, fontsize=10)
         axis.grid(axis="x", color="#dddddd")
