@@ -40,7 +40,7 @@ sanitize: $(READY)
 	export PYTHONPATH=$(CURDIR)/$(SANITIZE)/site ASAN_OPTIONS=detect_leaks=0 \
 	  UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
 	  LD_PRELOAD="$(call CXX_LIBRARY,libasan.so) $(call CXX_LIBRARY,libubsan.so)"; \
-	$(BIN)/python -c 'from rboost.core import _native; assert "$(SANITIZE)" in _native.__file__' && \
+	$(BIN)/python -c 'from rboost.native import _native; assert "$(SANITIZE)" in _native.__file__' && \
 	$(BIN)/python -m pytest --capture=sys -m "not slow" tests/core
 
 format: $(READY)

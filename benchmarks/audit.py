@@ -27,7 +27,7 @@ from sklearn.datasets import load_breast_cancer, load_digits
 
 from benchmarks.markdown import table
 from rboost.audit import audit_labels
-from rboost.files import write_atomically
+from rboost.io.files import write_atomically
 from rboost.noise import flip_labels, symmetric
 
 RATE = 0.2

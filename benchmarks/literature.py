@@ -16,6 +16,14 @@ from sklearn.preprocessing import StandardScaler
 
 from rboost import NoiseAwareClassifier
 from rboost._typing import Floats
+from rboost.literature.classifiers import (
+    DepurationNeighborsClassifier,
+    MultiAnnotatorLogisticRegression,
+    RobustDiscriminantClassifier,
+    RobustGaussianProcessClassifier,
+    RobustKernelLogisticRegression,
+    RobustMixtureDiscriminantClassifier,
+)
 from rboost.rivals import (
     AdaCostClassifier,
     BaggedBoostClassifier,
@@ -26,14 +34,6 @@ from rboost.rivals import (
     ModestBoostClassifier,
     OutlierRemovalBoostClassifier,
     RobustBoostClassifier,
-)
-from rboost.robust import (
-    DepurationNeighborsClassifier,
-    MultiAnnotatorLogisticRegression,
-    RobustDiscriminantClassifier,
-    RobustGaussianProcessClassifier,
-    RobustKernelLogisticRegression,
-    RobustMixtureDiscriminantClassifier,
 )
 
 Build = Callable[[Floats | None, int], Any]

@@ -28,11 +28,8 @@ from rboost import NoiseAwareClassifier, RBoostClassifier, RobustLogisticRegress
 from rboost._typing import Floats
 from rboost.boosting import ALGORITHM_1
 from rboost.datasets import make_long_servedio
-from rboost.files import write_atomically
-from rboost.noise import flip_labels, symmetric
-from rboost.progress import track
-from rboost.rivals import LogitBoostClassifier, RobustBoostClassifier
-from rboost.robust import (
+from rboost.io.files import write_atomically
+from rboost.literature.classifiers import (
     DepurationNeighborsClassifier,
     MultiAnnotatorLogisticRegression,
     RobustDiscriminantClassifier,
@@ -40,6 +37,9 @@ from rboost.robust import (
     RobustKernelLogisticRegression,
     RobustMixtureDiscriminantClassifier,
 )
+from rboost.noise import flip_labels, symmetric
+from rboost.progress import track
+from rboost.rivals import LogitBoostClassifier, RobustBoostClassifier
 
 RATES = (0.0, 0.1)
 N_TRAIN, N_TEST, N_ROUNDS = 1000, 4000, 300

@@ -28,10 +28,10 @@ from rboost._typing import Floats
 from rboost.noise import threshold
 from rboost.noise.counting import anchor_points, confident_learning, trusted_counting
 from rboost.noise.matrix import rates_of
-from rboost.noise.out_of_fold import model_outputs, out_of_fold_outputs, platt_scores
-from rboost.noise.platt import fit_noise_aware_platt
+from rboost.noise.platt.scaling import fit_noise_aware_platt
 from rboost.paper.protocol import Trial
 from rboost.paper.store import Record
+from rboost.wrappers.out_of_fold import model_outputs, out_of_fold_outputs, platt_scores
 
 # The job that compares ways to estimate noise and to rank labels, on one forest's scores.
 ESTIMATORS = "estimators of noise"

@@ -14,7 +14,7 @@ from benchmarks.markdown import number, table
 from benchmarks.measure import ESTIMATORS, Job
 from benchmarks.methods import INFORMED, METHODS, OURS
 from benchmarks.suites import FIVE, SETTINGS
-from rboost.files import write_atomically
+from rboost.io.files import write_atomically
 from rboost.paper.store import Record
 
 Results = dict[Job, Record]

@@ -7,7 +7,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rboost import RBoostClassifier, RobustLogisticRegression
-from rboost.linear import RandomKernelClassifier
+from rboost.learners import HistogramTreeClassifier, RandomKernelClassifier
 from rboost.rivals import (
     AdaCostClassifier,
     BaggedBoostClassifier,
@@ -19,7 +19,6 @@ from rboost.rivals import (
     OutlierRemovalBoostClassifier,
     RobustBoostClassifier,
 )
-from rboost.trees import HistogramTreeClassifier
 from tests.models import algorithm_1
 
 ESTIMATORS = [

@@ -6,8 +6,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from rboost import RBoostClassifier, RobustLogisticRegression
 from rboost._validation import all_or_nothing
-from rboost.linear import RandomKernelClassifier
-from rboost.trees import HistogramTreeClassifier
+from rboost.learners import HistogramTreeClassifier, RandomKernelClassifier
 from tests.models import algorithm_1
 
 X = np.random.RandomState(0).standard_normal((20, 3))

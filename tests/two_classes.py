@@ -80,9 +80,7 @@ def results():
                 found |= _of_model(f"{name}, checked", model)
         for method in ("noise-aware", "confident learning", "anchor points", "trusted counting"):
             checked = CHECKED if method == "trusted counting" else {}
-            estimate = estimate_noise_matrix(
-                X, OBSERVED, FOREST, method, **checked, random_state=0
-            )
+            estimate = estimate_noise_matrix(X, OBSERVED, FOREST, method, **checked, random_state=0)
             found[f"{method}/noise"] = estimate.noise_matrix
             found[f"{method}/interval"] = estimate.interval
     return found

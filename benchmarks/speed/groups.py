@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from rboost.files import write_atomically
+from rboost.io.files import write_atomically
 from rboost.paper.store import Record
 
 

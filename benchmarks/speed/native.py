@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.speed.data import Rows
-from rboost import RobustLogisticRegression, core
+from rboost import RobustLogisticRegression, native
 from rboost.boosting.native_rounds import SMALLEST_STEP
 from rboost.losses import MAX_STEP
 
@@ -20,8 +20,8 @@ def stream_bandwidth(X: Rows, repeats: int) -> tuple[float, str]:
 
     Without the native core it is a dot product of X with itself, which reads it once.
     """
-    native, flat, seconds = core.native(), X.reshape(-1), []
-    read: Callable[[Any], Any] = (lambda x: x.dot(x)) if native is None else native.stream_sum
+    module, flat, seconds = native.compiled(), X.reshape(-1), []
+    read: Callable[[Any], Any] = (lambda x: x.dot(x)) if module is None else module.stream_sum
     for _ in range(repeats):
         start = time.perf_counter()
         read(flat)
@@ -43,12 +43,12 @@ class FusedPass:
 
 def fused_pass(X: Rows) -> FusedPass | None:
     """The pass of an out-of-bag round, after a few rounds; None without the native core."""
-    native, learner = core.native(), RobustLogisticRegression(n_init=1, tol=1e-2)
+    module, learner = native.compiled(), RobustLogisticRegression(n_init=1, tol=1e-2)
     options = learner.native_options()
-    if native is None or options is None:
+    if module is None or options is None:
         return None
     n_rows, n_features = X.shape
-    rounds = native.FloatRounds(
+    rounds = module.FloatRounds(
         X,
         np.where(X[:, 0] > 0, 1.0, -1.0),
         None,
@@ -74,9 +74,9 @@ def fused_pass(X: Rows) -> FusedPass | None:
 
 def row_kernel(model: Any) -> Callable[[Any], Any] | None:
     """Prediction of one row without the checks of ``predict``; None without the native core."""
-    native, learners = core.native(), model._ensemble.learners
-    if native is None or not hasattr(learners, "coefs"):
+    module, learners = native.compiled(), model._ensemble.learners
+    if module is None or not hasattr(learners, "coefs"):
         return None
     coefs, intercepts, center = learners.coefs, learners.intercepts, learners.center
     steps = model._ensemble.steps
-    return lambda X: native.linear_scores(X, coefs, intercepts, steps, center, True, 1)
+    return lambda X: module.linear_scores(X, coefs, intercepts, steps, center, True, 1)

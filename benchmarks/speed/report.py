@@ -26,7 +26,7 @@ from benchmarks.speed.readings import (
     times_by_rows,
 )
 from benchmarks.speed.targets import TARGETS
-from rboost.files import write_atomically
+from rboost.io.files import write_atomically
 from rboost.paper.store import Record
 
 NOT_MEASURED = "Not measured.\n"

@@ -1,6 +1,6 @@
 // Weighted logistic regression that models label flips, on a sample of rows.
 //
-// The packed parameters are those of rboost.linear.objective: coefficients of scaled columns, the
+// The packed parameters are those of rboost.learners.logistic_objective: coefficients of scaled columns, the
 // margin at their centre (with an intercept), then the logits of the flip rates (when estimated).
 #pragma once
 #include <cstddef>

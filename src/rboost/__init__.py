@@ -3,8 +3,13 @@
 from importlib.metadata import version
 
 from rboost.boosting import RBoostClassifier
-from rboost.linear import RobustLogisticRegression
-from rboost.meta import NoiseAwareClassifier, NoiseCalibratedClassifier
+from rboost.learners import RobustLogisticRegression
+from rboost.noise import flip_labels
+from rboost.wrappers import (
+    NoiseAwareClassifier,
+    NoiseCalibratedClassifier,
+    estimate_noise_matrix,
+)
 
 __version__ = version("rboost")
 __all__ = [
@@ -12,4 +17,6 @@ __all__ = [
     "NoiseCalibratedClassifier",
     "RBoostClassifier",
     "RobustLogisticRegression",
+    "estimate_noise_matrix",
+    "flip_labels",
 ]

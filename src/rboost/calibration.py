@@ -1,7 +1,7 @@
 """Scores become probabilities of the true class: the three ways of section 3.4, and ours.
 
-Ours, noise-aware Platt scaling, infers the noise as well (:mod:`rboost.noise.platt`). The paper's
-three are told it.
+Ours, noise-aware Platt scaling, infers the noise as well (:mod:`rboost.noise.platt.scaling`). The
+paper's three are told it.
 
 A calibration is fitted to scores H, observed labels (0 or 1), the noise matrix of those labels (the
 identity stands for labels that can be trusted) and the link matrix of the scores. It is then a
@@ -25,7 +25,7 @@ from sklearn.isotonic import IsotonicRegression
 from rboost._typing import Floats
 from rboost.noise import true_probability
 from rboost.noise.likelihood import NoisyLogisticLoss
-from rboost.noise.platt import (
+from rboost.noise.platt.scaling import (
     NoiseAwarePlatt,
     fit_noise_aware_platt,
     probability_of,

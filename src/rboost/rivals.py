@@ -1,6 +1,6 @@
 """Other boosters under the same interface, to compare with."""
 
-from rboost.boosting.rivals import (
+from rboost.literature.boosters import (
     AdaCostClassifier,
     BaggedBoostClassifier,
     CostSensitiveBoostClassifier,

@@ -9,7 +9,7 @@ from scipy.special import expit, logit
 
 from rboost.audit.inference import infer
 from rboost.audit.labels import MISSING, Labels
-from rboost.noise.platt import fit_noise_aware_platt
+from rboost.noise.platt.scaling import fit_noise_aware_platt
 
 NOISE_3 = np.array([[0.75, 0.2, 0.05], [0.05, 0.9, 0.05], [0.1, 0.1, 0.8]])
 

@@ -32,7 +32,7 @@ from benchmarks.speed.readings import at_equal_rounds, cheapest_as_accurate, slo
 from benchmarks.speed.report import figure, page, target_table, until_as_accurate, write_report
 from benchmarks.speed.targets import FIT_TARGETS, TARGETS, Target
 from benchmarks.speed.timing import default_repeats, interleaved
-from rboost import core
+from rboost import native as switch
 
 
 @pytest.fixture
@@ -402,7 +402,7 @@ def test_what_the_native_core_offers_is_timed(monkeypatch):
     fused.run()
     fused.move()
     assert fused.n_bytes > X.nbytes
-    monkeypatch.setattr(core, "native", lambda: None)
+    monkeypatch.setattr(switch, "compiled", lambda: None)
     speed, source = native.stream_bandwidth(X, 3)
     assert (speed > 0, source) == (True, "NumPy")
     assert native.fused_pass(X) is None

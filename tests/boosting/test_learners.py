@@ -17,8 +17,8 @@ from rboost.boosting.learners import (
     seeded_parameters,
 )
 from rboost.boosting.sampling import Randomness
+from rboost.learners import HistogramTreeClassifier
 from rboost.tables import Table
-from rboost.trees import HistogramTreeClassifier
 
 
 class Recorder(DecisionTreeClassifier):

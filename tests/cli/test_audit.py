@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rboost.audit.folder import read_audit
+from rboost.audit.disk.folder import read_audit
 from rboost.cli import main
 
 N_ROWS = 120
@@ -209,7 +209,7 @@ def test_a_full_disk_leaves_the_earlier_audit(audited, data, tmp_path, capsys, m
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("rboost.files._flush", full)
+    monkeypatch.setattr("rboost.io.files._flush", full)
     assert "disk is full" in refused(capsys, "audit", data, *options, "--seed", "1")
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 

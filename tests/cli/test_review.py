@@ -11,7 +11,7 @@ import httpx
 import pandas as pd
 import pytest
 
-from rboost.audit.folder import read_audit
+from rboost.audit.disk.folder import read_audit
 from rboost.cli import main
 from tests.cli.test_audit import make_table
 

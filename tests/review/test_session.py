@@ -10,8 +10,8 @@ import pytest
 from rboost.audit.labels import MISSING
 from rboost.review import fingerprint, open_review
 from rboost.review.background import Job, Latest, in_one_line
-from rboost.review.rows import cell
 from rboost.review.store import ConflictError
+from rboost.review.web.rows import cell
 from tests.review.audits import make_audit, rerun, three_classes, two_classes
 
 

@@ -1,12 +1,16 @@
 """From a table with doubtful labels to the rows that deserve a look."""
 
 from rboost.audit.audit import audit_labels
-from rboost.audit.explanation import Explanation, Reason
+from rboost.audit.insight.explanation import Explanation, Reason
+from rboost.audit.insight.suspects import Suspects
 from rboost.audit.labels import Labels
-from rboost.audit.plots import IssueDistributionDisplay, NoiseMatrixDisplay, ReviewGainDisplay
-from rboost.audit.projection_plot import ProjectionDisplay
+from rboost.audit.render.plots import (
+    IssueDistributionDisplay,
+    NoiseMatrixDisplay,
+    ReviewGainDisplay,
+)
+from rboost.audit.render.projection_plot import ProjectionDisplay
 from rboost.audit.result import LabelAudit
-from rboost.audit.suspects import Suspects
 
 __all__ = [
     "Explanation",

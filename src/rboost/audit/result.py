@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rboost._typing import Floats, Integers
-from rboost.audit.explanation import Explainer, Explanation
 from rboost.audit.features import column_of_feature, standardized
 from rboost.audit.inference import Inference, infer
+from rboost.audit.insight.explanation import Explainer, Explanation
+from rboost.audit.insight.quality import Quality, estimate_quality
+from rboost.audit.insight.segments import Segment, find_segments
+from rboost.audit.insight.suspects import Suspects, choose_suspects
 from rboost.audit.labels import MISSING, Labels
-from rboost.audit.quality import Quality, estimate_quality
-from rboost.audit.segments import Segment, find_segments
-from rboost.audit.suspects import Suspects, choose_suspects
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,18 +176,18 @@ class LabelAudit:
 
     def to_frame(self, suspects: Suspects | None = None, verbose: bool = False) -> Any:
         """Suspects with reasons, then rows without a label, as a pandas frame."""
-        from rboost.audit.listing import list_suspects
+        from rboost.audit.render.listing import list_suspects
 
         return list_suspects(self, self.suspects() if suspects is None else suspects, verbose)
 
     def to_csv(self, path: str | Path, suspects: Suspects | None = None) -> None:
         """Write the suspects to a file that a spreadsheet may open."""
-        from rboost.spreadsheets import write_csv
+        from rboost.io.spreadsheets import write_csv
 
         write_csv(self.to_frame(suspects), Path(path))
 
     def to_html(self, suspects: Suspects | None = None, title: str = "Label audit") -> str:
         """The report, a page that needs nothing but itself."""
-        from rboost.audit.report import render_report
+        from rboost.audit.render.report import render_report
 
         return render_report(self, self.suspects() if suspects is None else suspects, title)

@@ -24,7 +24,7 @@ from rboost._typing import Floats
 from rboost.audit.features import as_features, cut_texts
 from rboost.audit.labels import MISSING, Labels
 from rboost.boosting import RBoostClassifier
-from rboost.meta import NoiseCalibratedClassifier
+from rboost.wrappers import NoiseCalibratedClassifier
 
 
 def _linear(seed: int) -> Any:

@@ -33,15 +33,15 @@ from rboost.boosting.decisions import decide_by_sign, decide_by_votes
 from rboost.boosting.ensemble import Ensemble
 from rboost.boosting.learners import check_learner, check_sampling
 from rboost.boosting.plan import Plan
-from rboost.boosting.pool import default_pool
 from rboost.boosting.rounds import NEGATIVE_WEIGHTS, State, initial_state
 from rboost.boosting.sampling import SAMPLINGS, Randomness
 from rboost.boosting.votes import VOTES
 from rboost.calibration import CALIBRATIONS
+from rboost.learners.pool import default_pool
 from rboost.losses import MIXINGS
 from rboost.noise import symmetric
 from rboost.noise.matrix import check_noise_parameter
-from rboost.noise.platt import check_flip_counts
+from rboost.noise.platt.scaling import check_flip_counts
 from rboost.progress import track
 from rboost.tables import (
     Table,

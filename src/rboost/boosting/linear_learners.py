@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier
 
-from rboost import core
+from rboost import native
 from rboost._typing import Floats
-from rboost.core.reference import linear_scores
+from rboost.native.reference import linear_scores
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ class LinearLearners(Sequence[Any]):
 
     def scores(self, X: NDArray[Any], steps: Floats, probability: bool, n_threads: int) -> Floats:
         """Σ α·h of each row, all learners at once."""
-        native, rows = core.native(), core.rows_for_native(X)
-        weighted = linear_scores if native is None or rows is None else native.linear_scores
+        module, rows = native.compiled(), native.rows_for_native(X)
+        weighted = linear_scores if module is None or rows is None else module.linear_scores
         return weighted(
             X if rows is None else rows,
             self.coefs,

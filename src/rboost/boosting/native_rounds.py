@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from rboost import core
+from rboost import native
 from rboost._typing import Floats
 from rboost.boosting.ensemble import Ensemble
 from rboost.boosting.linear_learners import LinearLearners
@@ -50,7 +50,7 @@ STRETCH_ROWS = 2**19
 class NativeLearner:
     """A linear base learner and how the native core is to fit it; the rest as in ``fit_learner``.
 
-    ``rows`` come from :func:`rboost.core.rows_for_native`, ``votes`` is the parameter of the
+    ``rows`` come from :func:`rboost.native.rows_for_native`, ``votes`` is the parameter of the
     classifier. With "paper" as ``noise_estimator`` steps 5 and 6 of Algorithm 1 follow every round;
     the core does these too.
     """
@@ -121,7 +121,7 @@ class _Run:
         else:
             self._votes = state.out_of_bag.votes.copy()
             self._missed = state.out_of_bag.total - state.out_of_bag.steps
-        module = core.native()
+        module = native.compiled()
         assert module is not None
         kind = module.FloatRounds if X.dtype == np.float32 else module.DoubleRounds
         self._rounds = kind(

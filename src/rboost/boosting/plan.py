@@ -9,7 +9,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from rboost import core
+from rboost import native
 from rboost.boosting.learners import fit_learner, prepare_pool
 from rboost.boosting.native_rounds import NativeLearner, boost_natively, native_options
 from rboost.boosting.noise_updates import NOISE_UPDATES
@@ -73,7 +73,7 @@ class Plan:
         if self.noise_estimator == "paper" and not by_the_paper:
             return None
         options = native_options(self.pool, self.sampling)
-        rows = None if options is None else core.rows_for_native(train.X)
+        rows = None if options is None else native.rows_for_native(train.X)
         if options is None or rows is None:
             return None
         return NativeLearner(

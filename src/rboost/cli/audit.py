@@ -37,9 +37,9 @@ def add_audit_command(commands: Any) -> None:
 
 def _audit(options: argparse.Namespace) -> int:
     # Imported here, so that other commands do without the packages an audit needs.
-    from rboost.audit.folder import REPORT, SUSPECTS, audit_into
-    from rboost.audit.request import Request
-    from rboost.audit.terminal import describe
+    from rboost.audit.disk.folder import REPORT, SUSPECTS, audit_into
+    from rboost.audit.disk.request import Request
+    from rboost.audit.render.terminal import describe
 
     if options.budget is not None and options.budget < 1:
         raise ValueError(f"--budget must be at least 1, not {options.budget}.")

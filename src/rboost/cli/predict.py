@@ -22,8 +22,8 @@ def add_predict_command(commands: Any) -> None:
 
 
 def _predict(options: argparse.Namespace) -> int:
-    from rboost.audit.prediction import predict_file
-    from rboost.spreadsheets import csv_lines, write_csv
+    from rboost.audit.disk.prediction import predict_file
+    from rboost.io.spreadsheets import csv_lines, write_csv
 
     if options.out is not None:
         for path in (options.model, options.data):

@@ -22,9 +22,9 @@ def add_review_command(commands: Any) -> None:
 
 
 def _review(options: argparse.Namespace) -> int:
-    from rboost.audit.folder import read_audit, read_record, rerun
-    from rboost.review.server import serve
+    from rboost.audit.disk.folder import read_audit, read_record, rerun
     from rboost.review.session import open_review
+    from rboost.review.web.server import serve
 
     folder: Path = options.folder
     if not 0 <= options.port < 65536:

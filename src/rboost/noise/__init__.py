@@ -1,6 +1,5 @@
-"""The noise matrix, its identities, its estimation, and label flips made on purpose."""
+"""The noise matrix, its identities, and label flips made on purpose."""
 
-from rboost.noise.estimation import NoiseEstimate, estimate_noise_matrix
 from rboost.noise.inject import flip_labels
 from rboost.noise.matrix import (
     asymmetric,
@@ -15,11 +14,9 @@ from rboost.noise.matrix import (
 from rboost.noise.updates import multiplicative_update
 
 __all__ = [
-    "NoiseEstimate",
     "asymmetric",
     "check_noise_matrix",
     "compose",
-    "estimate_noise_matrix",
     "flip_labels",
     "multiplicative_update",
     "observed_probability",

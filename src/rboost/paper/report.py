@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rboost.datasets import characteristics
-from rboost.files import write_atomically
+from rboost.io.files import write_atomically
 from rboost.paper import figures
 from rboost.paper.claims import Verdict, verdicts
 from rboost.paper.methods import METHODS

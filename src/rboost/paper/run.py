@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 import rboost
 from rboost._typing import Floats
 from rboost.datasets import BENCHMARKS
-from rboost.files import write_atomically
+from rboost.io.files import write_atomically
 from rboost.paper.methods import METHODS
 from rboost.paper.protocol import SETTINGS, Trial, make_trial
 from rboost.paper.store import Record, ResultStore

@@ -11,8 +11,8 @@ from rboost._typing import Integers
 from rboost.audit import LabelAudit
 from rboost.audit.features import import_pandas
 from rboost.audit.labels import MISSING
+from rboost.io.spreadsheets import write_csv
 from rboost.review.store import Answer
-from rboost.spreadsheets import write_csv
 
 
 def checked_frame(audit: LabelAudit, answers: list[Answer], checked: Integers) -> Any:

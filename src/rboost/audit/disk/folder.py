@@ -1,0 +1,201 @@
+"""An audit on disk: written whole, and read back only if its files belong together.
+
+``suspects.csv``, ``report.html`` and ``audit.json`` are for people and programs, ``model.skops`` is
+for predictions, ``rows.npz`` for a review. ``audit.json`` comes last, with digests of these two.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import warnings
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rboost.audit.audit import extra_names
+from rboost.audit.disk.model_file import load_model, save_model
+from rboost.audit.disk.request import Request, read_inputs, run_audit
+from rboost.audit.features import import_pandas
+from rboost.audit.inference import infer
+from rboost.audit.insight.summary import summarize
+from rboost.audit.insight.suspects import Suspects
+from rboost.audit.labels import Labels
+from rboost.audit.render.listing import list_suspects
+from rboost.audit.render.report import render_report
+from rboost.audit.result import LabelAudit
+from rboost.io.files import atomic_path, check_writable, staged, write_atomically
+from rboost.io.reading import fingerprint
+from rboost.io.spreadsheets import write_csv
+
+FORMAT = 1
+RECORD, ROWS, MODEL, SUSPECTS, REPORT, TRUSTED = (
+    "audit.json", "rows.npz", "model.skops", "suspects.csv", "report.html", "trusted_rows"
+)  # fmt: skip
+AGAIN = "run rboost audit again"
+
+
+def audit_into(
+    folder: Path,
+    request: Request,
+    budget: int | None = None,
+    verbose: int = 0,
+    checked: dict[int, Any] | None = None,
+    original: dict[str, Any] | None = None,
+) -> tuple[LabelAudit, Suspects]:
+    """Audit a file and write what was found; a folder that cannot be written fails beforehand.
+
+    ``original`` is the request to remember, if it is not this one.
+    """
+    if original is None:
+        _check_folder(folder, request)
+    is_new = not folder.exists()
+    try:
+        check_writable(folder)
+        record = {
+            "format": FORMAT,
+            "rboost": version("rboost"),
+            "request": original or request.as_dict(),
+            "budget": budget,
+            "source": fingerprint(request.data),
+        }
+        audit = run_audit(request, verbose, checked)
+        suspects = audit.suspects(n=budget)
+        listed = list_suspects(audit, suspects, verbose=bool(verbose))
+        _write(folder, audit, suspects, request, record, listed)
+        return audit, suspects
+    except BaseException:
+        if is_new:
+            with contextlib.suppress(OSError):
+                folder.rmdir()  # empty, as nothing was written
+        raise
+
+
+def _check_folder(folder: Path, request: Request) -> None:
+    """Fail before files of others, or those to be audited, are overwritten."""
+    ours = {(folder / name).resolve() for name in (RECORD, ROWS, MODEL, SUSPECTS, REPORT, TRUSTED)}
+    for path in (request.data, request.trusted):
+        if path is not None and path.resolve() in ours:
+            raise ValueError(f"{path} would be overwritten; choose another folder with --out.")
+    if (folder / "review.sqlite").exists():
+        warnings.warn(
+            f"{folder} has answers of a review, which this audit does not know; to use them, pass "
+            "its checked.csv with --trusted.",
+            stacklevel=4,
+        )
+    taken = [path.name for path in sorted(ours) if path.exists()]
+    if taken and RECORD not in taken:
+        raise ValueError(
+            f"{folder} has a file {taken[0]} that is not of an audit; choose another folder with "
+            "--out."
+        )
+
+
+def _write(
+    folder: Path,
+    audit: LabelAudit,
+    suspects: Suspects,
+    request: Request,
+    record: dict[str, Any],
+    listed: Any,
+) -> None:
+    """Write all files together, the record last."""
+    page = render_report(audit, suspects, f"Label audit of {request.data.name}")
+    labels = audit.labels
+    with staged(folder, last=RECORD) as stage:
+        save_model(audit.model, stage / MODEL, _about(audit, request))
+        with atomic_path(stage / ROWS) as temporary, temporary.open("wb") as file:
+            np.savez(file, scores=audit.scores, given=labels.given, checked=labels.checked)
+        if request.trusted is not None:  # the file itself may be written again by a review
+            shutil.copyfile(request.trusted, stage / TRUSTED)
+        write_csv(listed, stage / SUSPECTS)
+        write_atomically(stage / REPORT, page)
+        record = {
+            **record,
+            "files": {name: fingerprint(stage / name) for name in (MODEL, ROWS)},
+            "classes": labels.classes.tolist(),
+            "summary": summarize(audit, suspects).as_dict(),
+        }
+        text = json.dumps(record, indent=1, ensure_ascii=False)
+        write_atomically(stage / RECORD, text + "\n")
+
+
+def _about(audit: LabelAudit, request: Request) -> dict[str, Any]:
+    """What predictions have to know of the table: its columns, and what they held."""
+    table = audit.table
+    return {
+        "columns": list(table.columns),
+        "text": list(table.select_dtypes(include=["object", "string"]).columns),
+        "numbers": list(table.select_dtypes(include="number").columns),
+        "classes": audit.classes.tolist(),
+        "label": request.label,
+        "id": request.id,
+    }
+
+
+def read_audit(folder: Path) -> LabelAudit:
+    """The audit that :func:`audit_into` wrote, with its table read anew from its source."""
+    record = read_record(folder)
+    request = _request(folder, record)
+    for name, digest in record["files"].items():
+        if fingerprint(folder / name) != digest:
+            raise ValueError(f"{folder / name} does not belong to {folder / RECORD}; {AGAIN}.")
+    model, _ = load_model(folder / MODEL)
+    with np.load(folder / ROWS, allow_pickle=False) as rows:
+        scores, given, checked = rows["scores"], rows["given"], rows["checked"]
+    inputs = read_inputs(request)
+    table, ids = inputs.X, list(inputs.ids)
+    n_extra = 0 if inputs.X_trusted is None else len(inputs.X_trusted)
+    if n_extra:
+        table = import_pandas().concat([table, inputs.X_trusted], ignore_index=True)
+        ids += extra_names(n_extra)
+    labels = Labels(np.array(record["classes"]), given, checked, request.label)
+    return LabelAudit(
+        table, labels, np.array(ids, dtype=object), inputs.id_name, model.features(table),
+        scores, infer(scores, labels), model, n_extra,
+    )  # fmt: skip
+
+
+def rerun(folder: Path, checked: dict[int, int], opened: dict[str, Any]) -> LabelAudit:
+    """Audit the same file again; ``checked`` has all rows that a person checked, by position.
+
+    ``opened`` is the record of the audit that was checked: another one is not overwritten.
+    """
+    record = read_record(folder)
+    if any(record[part] != opened[part] for part in ("request", "source", "classes")):
+        raise ValueError(f"{folder} holds another audit by now; start rboost review again.")
+    request = _request(folder, record)
+    labels = {position: record["classes"][k] for position, k in checked.items()}
+    return audit_into(folder, request, record["budget"], 0, labels, original=record["request"])[0]
+
+
+def _request(folder: Path, record: dict[str, Any]) -> Request:
+    """What was asked for, with the copy of the trusted rows; fails if the table has changed."""
+    request = Request.from_dict(record["request"])
+    if fingerprint(request.data) != record["source"]:
+        raise ValueError(f"{request.data} changed since it was audited; {AGAIN}.")
+    return request if request.trusted is None else replace(request, trusted=folder / TRUSTED)
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """What ``audit.json`` says, if it is one of ours."""
+    path = folder / RECORD
+    if not path.is_file():
+        raise ValueError(
+            f"{folder} holds no audit; make one with: rboost audit DATA --label COLUMN "
+            f"--out {folder}"
+        )
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        made_by = record["format"], record["rboost"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{path} is damaged; {AGAIN}.") from error
+    if made_by != (FORMAT, version("rboost")):
+        raise ValueError(
+            f"{path} was written by rboost {made_by[1]}, this is {version('rboost')}; {AGAIN}."
+        )
+    return dict(record)

@@ -1,0 +1,51 @@
+"""Predictions for the rows of a file, by the model of an audit."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+from rboost.audit.disk.model_file import load_model
+from rboost.audit.disk.request import ROW
+from rboost.audit.features import import_pandas
+from rboost.io.reading import read_table
+
+
+def predict_file(model_path: Path, data: Path) -> Any:
+    """A frame with each row's id, predicted class, and probability of every true class."""
+    model, about = load_model(model_path)
+    table = read_table(data, text=[*about["text"], about["id"]])
+    absent = [column for column in about["columns"] if column not in table.columns]
+    if absent:
+        raise ValueError(
+            f"{data} lacks the column {absent[0]!r} that {model_path} was fitted to"
+            + (f", and {len(absent) - 1} more" if len(absent) > 1 else "")
+            + "; pass a table with the columns of the audit."
+        )
+    for column in about["numbers"]:
+        if table[column].dtype == object and table[column].notna().any():
+            example = str(table[column].dropna().iloc[0])
+            raise ValueError(
+                f"{data} has text such as {example[:40]!r} in the column {column!r}, which held "
+                "numbers when the model was made; pass a table like the audited one."
+            )
+    try:
+        with warnings.catch_warnings():
+            # That a category is new is no mistake; it then says nothing.
+            warnings.filterwarnings("ignore", message="Found unknown categories")
+            probability = model.predict_proba(table[about["columns"]])
+    except (ValueError, TypeError) as error:
+        problem = " ".join(str(error).split())
+        raise ValueError(f"{data} is no table like the audited one: {problem}") from error
+    classes = [str(name) for name in about["classes"]]
+    has_ids = about["id"] is not None and about["id"] in table.columns
+    id_name = about["id"] if has_ids else ROW
+    ids = table[id_name] if has_ids else range(1, len(table) + 1)
+    label = about["label"]
+    columns = {
+        id_name: ids,
+        f"predicted {label}": [classes[k] for k in probability.argmax(axis=1)],
+        **{f"p({name})": probability[:, k].round(6) for k, name in enumerate(classes)},
+    }
+    return import_pandas().DataFrame(columns)

@@ -1,0 +1,195 @@
+"""What to audit: a file, its columns, and what is known of its rows; read and checked."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rboost._validation import is_missing
+from rboost.audit.audit import audit_labels
+from rboost.audit.result import LabelAudit
+from rboost.io.reading import check_column, label_column, read_table
+from rboost.io.spreadsheets import unguarded
+
+# What a review calls the label that a person chose.
+CHECKED = "checked_label"
+ROW = "row"
+
+
+@dataclass(frozen=True)
+class Request:
+    """An audit of a file; ``id`` and ``drop`` name columns, ``trusted`` a file of checked rows."""
+
+    data: Path
+    label: str
+    id: str | None = None
+    drop: tuple[str, ...] = ()
+    trusted: Path | None = None
+    model: str = "rboost"
+    seed: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for a file."""
+        return {
+            name: str(value.resolve()) if isinstance(value, Path) else value
+            for name, value in asdict(self).items()
+        }
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Request:
+        """The inverse of ``as_dict``."""
+        paths = {name: Path(values[name]) for name in ("data", "trusted") if values[name]}
+        return cls(**{**values, **paths, "drop": tuple(values["drop"])})
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """What :func:`rboost.audit.audit_labels` takes."""
+
+    X: Any
+    y: list[Any]
+    y_checked: list[Any]
+    X_trusted: Any
+    y_trusted: list[Any] | None
+    ids: list[Any]
+    id_name: str
+    label_name: str
+
+
+def read_inputs(request: Request) -> Inputs:
+    """Read the files of a request and fail with one sentence if they do not fit."""
+    table = read_table(request.data, label=request.label, text=[request.id])
+    names = list(table.columns)
+    for column in (request.id, *request.drop):
+        check_column(names, column, request.data)
+        if column == request.label:
+            raise ValueError(f"{column!r} is the label; name another column with --id or --drop.")
+    ids: list[Any] = list(range(1, len(table) + 1))
+    if request.id is not None:
+        ids = _unique_ids(table[request.id], request.id)
+    left_out = {request.label, request.id, *request.drop}
+    X = table[[name for name in names if name not in left_out]]
+    if not X.shape[1]:
+        raise ValueError(f"{request.data} has no column left besides the label; add some.")
+    y = label_column(table, request.label).tolist()
+    known = _read_trusted(request, X, ids, set(y))
+    return Inputs(X, y, *known, ids, request.id or ROW, request.label)
+
+
+def run_audit(
+    request: Request, verbose: int = 0, checked: dict[int, Any] | None = None
+) -> LabelAudit:
+    """Audit the file.
+
+    ``checked`` are the labels, by position, of all rows of the table that a person has checked;
+    None means those of the file of trusted rows.
+    """
+    inputs = read_inputs(request)
+    y_checked = list(inputs.y_checked)
+    if checked is not None:
+        y_checked = [checked.get(position) for position in range(len(y_checked))]
+    return audit_labels(
+        inputs.X, inputs.y, y_checked=y_checked, X_trusted=inputs.X_trusted,
+        y_trusted=inputs.y_trusted, ids=inputs.ids, id_name=inputs.id_name,
+        label_name=inputs.label_name, model=request.model, random_state=request.seed,
+        verbose=verbose,
+    )  # fmt: skip
+
+
+def _unique_ids(column: Any, name: str) -> list[Any]:
+    if column.isna().any():
+        raise ValueError(
+            f"The id column {name!r} is empty in row {int(column.isna().argmax()) + 1}; name a "
+            "column that has a value in every row."
+        )
+    repeated = column[column.duplicated()]
+    if len(repeated):
+        raise ValueError(
+            f"The id column {name!r} has {repeated.iloc[0]!r} in more than one row; name a column "
+            "without repetitions."
+        )
+    return list(column.tolist())
+
+
+def _read_trusted(
+    request: Request, X: Any, ids: list[Any], classes: set[Any]
+) -> tuple[list[Any], Any, list[Any] | None]:
+    """Checked labels of the rows of the table, and further rows with their labels.
+
+    A file of checked rows has the ids of rows, or all their columns, or both: a row with a known id
+    is that row, any other is a further one.
+    """
+    if request.trusted is None:
+        return [None] * len(ids), None, None
+    id_name, columns = request.id or ROW, list(X.columns)
+    words = X.select_dtypes(include="object").columns  # text there is text here
+    table = read_table(request.trusted, text=[CHECKED, request.label, id_name, *words])
+    names = set(table.columns)
+    label = CHECKED if CHECKED in names else request.label
+    check_column(list(table.columns), label, request.trusted)
+    # A column of measurements may be called "row"; it then names no rows.
+    has_ids = id_name in names and id_name not in columns
+    _check_trusted_columns(request, "" if not has_ids else id_name, columns, names)
+    labels = _trusted_labels(table, label, classes, request)
+    named = table[id_name].astype(str).tolist() if has_ids else [""] * len(table)
+    checked, further = _placed(request, labels, named, ids)
+    if further and not set(columns) <= names:
+        raise ValueError(
+            f"{request.trusted} names a row {named[further[0]]!r} that {request.data} does not "
+            f"have; check the column {id_name!r}."
+        )
+    if not further:
+        return checked, None, None
+    return checked, table.iloc[further][columns], [labels[number] for number in further]
+
+
+def _placed(
+    request: Request, labels: dict[int, Any], named: list[str], ids: list[Any]
+) -> tuple[list[Any], list[int]]:
+    """The label of each row of the table that was checked, and the numbers of further rows."""
+    checked: list[Any] = [None] * len(ids)
+    place = {str(name): position for position, name in enumerate(ids)}
+    further = []
+    for number, value in labels.items():
+        position = place.get(named[number], place.get(unguarded(named[number])))
+        if position is None:
+            further.append(number)
+        elif checked[position] not in (None, value):
+            raise ValueError(
+                f"{request.trusted} has the row {named[number]!r} twice, with different labels; "
+                "keep one of them."
+            )
+        else:
+            checked[position] = value
+    return checked, further
+
+
+def _check_trusted_columns(
+    request: Request, id_name: str, columns: list[str], names: set[str]
+) -> None:
+    absent = [column for column in columns if column not in names]
+    if absent and not id_name:
+        raise ValueError(
+            f"{request.trusted} has neither the column {request.id or ROW!r} nor all columns of "
+            f"{request.data} ({absent[0]!r} is missing); add one or the other."
+        )
+
+
+def _trusted_labels(table: Any, name: str, classes: set[Any], request: Request) -> dict[int, Any]:
+    """The labels of the rows that have one, by their number; text as in the table of the audit."""
+    by_text = {str(value): value for value in classes if not is_missing(value)}
+    found = {}
+    for number, value in enumerate(label_column(table, name).tolist()):
+        if is_missing(value):
+            continue
+        text = str(value) if str(value) in by_text else unguarded(str(value))
+        if text not in by_text:
+            raise ValueError(
+                f"{request.trusted} has the label {value!r}, which {request.label!r} of "
+                f"{request.data} never is; use the same labels in both."
+            )
+        found[number] = by_text[text]
+    if not found:
+        raise ValueError(f"{request.trusted} has no label in any row; fill in the column {name!r}.")
+    return found

@@ -1,0 +1,1 @@
+"""What is computed from the result of an audit: arrays in, numbers out."""

@@ -1,0 +1,158 @@
+"""The numbers of an audit that its report, the terminal and audit.json share."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rboost.audit.insight.gain import Budget, review_gain
+from rboost.audit.insight.suspects import Suspects
+
+if TYPE_CHECKING:
+    from rboost.audit.result import LabelAudit
+
+# An interval wider than this says little; a label is probably wrong from this probability on.
+WIDE, PROBABLY = 0.2, 0.5
+
+
+@dataclass(frozen=True)
+class FlipRate:
+    """How often rows of a true class carry a label, and the interval that holds it (90 %)."""
+
+    true: str
+    given: str
+    rate: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class ClassSummary:
+    """Rows that carry one label, of which nobody checked ``n_unchecked``, and how many are wrong.
+
+    ``expected_rows`` is how many rows truly belong to the class, ``expected_lost`` how many of
+    these carry another label.
+    """
+
+    name: str
+    n_rows: int
+    n_unchecked: int
+    expected_wrong: float
+    probably_wrong: int
+    expected_rows: float
+    expected_lost: float
+
+
+@dataclass(frozen=True)
+class AuditSummary:
+    """What an audit found, in numbers.
+
+    ``n_missing`` rows have no label and ``n_checked`` one that a person confirmed or corrected.
+    What is expected or probably wrong is among the other ``n_unchecked``. ``unused_columns`` are
+    empty, constant, or names of rows.
+    """
+
+    label_name: str
+    n_rows: int
+    n_missing: int
+    n_checked: int
+    n_corrected: int
+    n_unchecked: int
+    classes: tuple[ClassSummary, ...]
+    noise: tuple[FlipRate, ...]
+    expected_wrong: float
+    expected_share: float
+    probably_wrong: int
+    n_suspects: int
+    expected_precision: float
+    expected_recall: float
+    expected_found: float
+    budgets: tuple[Budget, ...]
+    is_uncertain: bool
+    unused_columns: tuple[str, ...] = ()
+
+    @property
+    def flips(self) -> tuple[FlipRate, ...]:
+        """Rates of wrong labels, the highest first."""
+        # The diagonal is found by position, as the number 1 and the word "1" are called the same.
+        wrong = (self.noise[i] for i in range(len(self.noise)) if i % (len(self.classes) + 1))
+        return tuple(sorted(wrong, key=lambda entry: -entry.rate))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same in plain types, for JSON; what is not known is None."""
+        return {name: _plain(value) for name, value in asdict(self).items()}
+
+
+def summarize(audit: LabelAudit, suspects: Suspects) -> AuditSummary:
+    """Sum up an audit and the suspects that were chosen from it."""
+    labels, issue = audit.labels, audit.issue_probability
+    observed = labels.is_observed
+    gain = review_gain(issue[observed])
+    n_unchecked = int(observed.sum())
+    corrected = labels.is_checked & (labels.given >= 0) & (labels.checked != labels.given)
+    low, high = audit.noise_interval
+    return AuditSummary(
+        label_name=labels.name,
+        n_rows=len(audit),
+        n_missing=len(audit.missing()),
+        n_checked=int(labels.is_checked.sum()),
+        n_corrected=int(corrected.sum()),
+        n_unchecked=n_unchecked,
+        classes=_classes(audit),
+        noise=_noise(audit),
+        expected_wrong=gain.expected_wrong,
+        expected_share=gain.expected_wrong / n_unchecked if n_unchecked else float("nan"),
+        probably_wrong=int(np.count_nonzero(issue[observed] >= PROBABLY)),
+        n_suspects=len(suspects),
+        expected_precision=suspects.expected_precision,
+        expected_recall=suspects.expected_recall,
+        expected_found=suspects.expected_found,
+        budgets=gain.budgets(),
+        is_uncertain=bool((high - low > WIDE).any()),
+        unused_columns=audit.unused_columns,
+    )
+
+
+def _classes(audit: LabelAudit) -> tuple[ClassSummary, ...]:
+    labels, issue = audit.labels, audit.issue_probability
+    observed, current = labels.is_observed, labels.current
+    posterior = audit.inference.posterior[current >= 0]
+    carried = current[current >= 0]
+    found = []
+    for k, name in enumerate(labels.names(np.arange(len(labels.classes)))):
+        unchecked = issue[observed & (current == k)]
+        found.append(
+            ClassSummary(
+                name,
+                n_rows=int(np.count_nonzero(current == k)),
+                n_unchecked=len(unchecked),
+                expected_wrong=float(unchecked.sum()),
+                probably_wrong=int(np.count_nonzero(unchecked >= PROBABLY)),
+                expected_rows=float(posterior[:, k].sum()),
+                expected_lost=float(posterior[carried != k, k].sum()),
+            )
+        )
+    return tuple(found)
+
+
+def _noise(audit: LabelAudit) -> tuple[FlipRate, ...]:
+    names = audit.labels.names(np.arange(len(audit.classes)))
+    low, high = audit.noise_interval
+    return tuple(
+        FlipRate(
+            true, given, float(audit.noise_matrix[j, k]), float(low[j, k]), float(high[j, k])
+        )
+        for j, true in enumerate(names)
+        for k, given in enumerate(names)
+    )  # fmt: skip
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(entry) for name, entry in value.items()}
+    if isinstance(value, tuple):
+        return [_plain(entry) for entry in value]
+    return None if isinstance(value, float) and not isfinite(value) else value

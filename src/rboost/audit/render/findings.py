@@ -1,0 +1,162 @@
+"""What an audit found, in sentences: for the report, for the terminal, beside pictures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rboost.audit.insight.summary import AuditSummary, FlipRate
+from rboost.audit.labels import FEWEST_ROWS
+from rboost.audit.render.wording import count, counted, percent, quoted
+
+if TYPE_CHECKING:
+    from rboost.audit.insight.projection import Projection
+    from rboost.audit.insight.quality import Quality
+
+MOST_NAMED = 12
+
+
+def of_rows(summary: AuditSummary) -> str:
+    """What is in the table."""
+    classes = sorted(summary.classes, key=lambda one: -one.n_rows)
+    named = [f"{quoted(one.name)} ({count(one.n_rows)})" for one in classes[:MOST_NAMED]]
+    if len(classes) > MOST_NAMED:
+        named.append(f"{len(classes) - MOST_NAMED} more")
+    sentences = [
+        f"The table has {counted(summary.n_rows, 'row')} and {len(classes)} classes: "
+        f"{listed(named)}."
+    ]
+    if summary.n_missing:
+        have = "has" if summary.n_missing == 1 else "have"
+        sentences.append(
+            f"{counted(summary.n_missing, 'row')} {have} no label, or one that fewer than "
+            f"{FEWEST_ROWS} rows carry."
+        )
+    if summary.n_checked:
+        were = "was" if summary.n_checked == 1 else "were"
+        sentences.append(
+            f"{counted(summary.n_checked, 'label')} {were} checked by a person; "
+            f"{count(summary.n_corrected)} of them differed from the label given."
+        )
+    if summary.unused_columns:
+        named = [quoted(name) for name in summary.unused_columns[:MOST_NAMED]]
+        if len(summary.unused_columns) > MOST_NAMED:
+            named.append(f"{len(summary.unused_columns) - MOST_NAMED} more")
+        sentences.append(f"Left aside, as empty, constant or names of rows: {listed(named)}.")
+    return " ".join(sentences)
+
+
+def of_wrong_labels(summary: AuditSummary) -> str:
+    """How many labels are expected to be wrong."""
+    checked = " that nobody has checked" if summary.n_checked else ""
+    are = "is" if summary.probably_wrong == 1 else "are"
+    return (
+        f"Of the {counted(summary.n_unchecked, 'label')}{checked}, about "
+        f"{count(summary.expected_wrong)} ({percent(summary.expected_share)}) are expected to be "
+        f"wrong. {count(summary.probably_wrong)} {are} more likely wrong than right."
+    )
+
+
+def of_suspects(summary: AuditSummary) -> str:
+    """What is on the list of suspects."""
+    if not summary.n_suspects:
+        return "No label is suspicious enough to be listed."
+    are = "is" if summary.n_suspects == 1 else "are"
+    return (
+        f"{counted(summary.n_suspects, 'label')} {are} listed as suspicious: about "
+        f"{count(summary.expected_found)} of them ({percent(summary.expected_precision)}) are "
+        f"expected to be wrong, which would be {percent(summary.expected_recall)} of all wrong "
+        "labels."
+    )
+
+
+def of_flip(flip: FlipRate) -> str:
+    """One rate of wrong labels."""
+    return (
+        f"Of rows that are truly {quoted(flip.true)}, {percent(flip.rate)} are labelled "
+        f"{quoted(flip.given)} (90 % interval: {percent(flip.low)} to {percent(flip.high)})."
+    )
+
+
+def of_uncertainty(summary: AuditSummary) -> str:
+    """What the data cannot tell, and what would help; nothing where intervals are narrow."""
+    # One model for each class treats all other classes as one, which their flips need not be.
+    several = "With more than two classes the true intervals are wider than those given."
+    if not summary.is_uncertain:
+        return several if len(summary.classes) > 2 else ""
+    widest = max(summary.noise, key=lambda entry: entry.high - entry.low)
+    label = (
+        "the right label" if widest.given == widest.true else f"the label {quoted(widest.given)}"
+    )
+    sentence = (
+        f"The data alone cannot tell wrong labels from classes that overlap: of rows that are "
+        f"truly {quoted(widest.true)}, anything from {percent(widest.low)} to "
+        f"{percent(widest.high)} may carry {label}. Rows whose labels are known to be right narrow "
+        "this down; a few dozen, checked by a person, already help."
+    )
+    return f"{sentence} {several}" if len(summary.classes) > 2 else sentence
+
+
+def of_matrix(summary: AuditSummary) -> str:
+    """What the picture of the flip rates shows."""
+    worst = summary.flips[0]
+    return (
+        "Matrix of true classes (rows) and given labels (columns). The most frequent confusion: "
+        f"{percent(worst.rate)} of rows that are truly {quoted(worst.true)} are labelled "
+        f"{quoted(worst.given)}, with a 90 % interval from {percent(worst.low)} to "
+        f"{percent(worst.high)}."
+    )
+
+
+def of_distribution(summary: AuditSummary, n_left_out: int) -> str:
+    """What the picture of probabilities shows."""
+    fine = summary.n_unchecked - summary.probably_wrong
+    left_out = f" {counted(n_left_out, 'class', 'classes')} with fewer wrong labels are left out."
+    return (
+        f"Bars by label given: {counted(fine, 'label')} probably right, "
+        f"{counted(summary.probably_wrong, 'label')} more likely wrong than right. Heights grow "
+        "with the logarithm of the number above them." + (left_out if n_left_out else "")
+    )
+
+
+def of_gain(summary: AuditSummary) -> str:
+    """What the picture of a review shows."""
+    if not summary.budgets:
+        return "Wrong labels found over rows checked; the table is too small for a budget."
+    one = summary.budgets[min(2, len(summary.budgets) - 1)]
+    at_random = one.n_rows * summary.expected_share
+    return (
+        f"Wrong labels found over rows checked, most suspicious first: {one.n_rows} rows are "
+        f"expected to hold {count(one.expected_found)} of {count(summary.expected_wrong)} wrong "
+        f"labels; as many rows taken at random would hold {count(at_random)}."
+    )
+
+
+def of_projection(summary: AuditSummary, projection: Projection) -> str:
+    """What the picture of the rows shows."""
+    n_shown = int(projection.is_suspect.sum())
+    return (
+        f"{counted(len(projection.rows), 'labelled row')} in the plane in which rows differ most, "
+        f"which shows {percent(projection.explained)} of the variance; rings mark {n_shown} of "
+        f"{counted(summary.n_suspects, 'suspect')}. A ring among rows of another colour and shape "
+        "is a label that its surroundings contradict."
+    )
+
+
+def of_quality(quality: Quality) -> str:
+    """How good the model is, and whether it knows better than the labels."""
+    advice = (
+        "so the model is expected to be right more often than the table"
+        if quality.accuracy > quality.label_accuracy
+        else "so the labels are better than the model: look before you change one"
+    )
+    return (
+        f"Predictions made without a row's own label agree with the labels of "
+        f"{percent(quality.agreement)} of {counted(quality.n_rows, 'labelled row')}. If the "
+        f"assumptions below hold, {percent(quality.accuracy)} of the predictions and "
+        f"{percent(quality.label_accuracy)} of the labels are right, {advice}."
+    )
+
+
+def listed(words: list[str]) -> str:
+    """Words as a list in a sentence."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

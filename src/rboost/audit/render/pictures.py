@@ -1,0 +1,89 @@
+"""The pictures of a report: drawn always alike, and packed into the page."""
+
+from __future__ import annotations
+
+import base64
+import io
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rboost.audit.insight.summary import AuditSummary
+from rboost.audit.insight.suspects import Suspects
+from rboost.audit.render import findings
+from rboost.audit.render.plots import (
+    IssueDistributionDisplay,
+    NoiseMatrixDisplay,
+    ReviewGainDisplay,
+)
+from rboost.audit.render.projection_plot import ProjectionDisplay
+
+if TYPE_CHECKING:
+    from rboost.audit.result import LabelAudit
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture as the address of an image, the finding in words, and its width in inches."""
+
+    address: str
+    alt: str
+    width: float
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it would become illegible on a telephone, and is moved about there instead."""
+        return self.width > 6
+
+
+def draw_pictures(
+    audit: LabelAudit, suspects: Suspects, summary: AuditSummary
+) -> dict[str, Picture]:
+    """All pictures of the report by their names."""
+    n_classes = len(audit.classes)
+    matrix = NoiseMatrixDisplay.from_audit(audit)
+    distribution = IssueDistributionDisplay.from_audit(audit)
+    gain = ReviewGainDisplay.from_audit(audit, suspects)
+    projection = ProjectionDisplay.from_audit(audit, suspects)
+    side = 4.2 if n_classes <= 4 else 7.2
+    return {
+        "matrix": _draw(matrix.plot, side + 0.6, 0.85 * side, findings.of_matrix(summary)),
+        "distribution": _draw(
+            distribution.plot,
+            5.2,
+            0.8 + (1.2 if n_classes <= 4 else 0.62) * len(distribution.classes),
+            findings.of_distribution(summary, distribution.n_left_out),
+        ),
+        "gain": _draw(gain.plot, 5.2, 3.6, findings.of_gain(summary)),
+        "projection": _draw(
+            projection.plot,
+            5.2,
+            4.6 if n_classes <= 4 else 5.4,
+            findings.of_projection(summary, projection.projection),
+        ),
+    }
+
+
+def _draw(plot: Callable[[Any], Any], width: float, height: float, alt: str) -> Picture:
+    """Draw on a figure of this size in inches, untouched by the settings of the user.
+
+    Words stay words, so that the reader's machine finds letters that ours may lack.
+    """
+    try:
+        import matplotlib
+        from matplotlib import style
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError(
+            "The report needs matplotlib, which is not installed; run: pip install 'rboost[plots]'"
+        ) from error
+    fixed: Any = {"svg.fonttype": "none", "svg.hashsalt": "rboost"}
+    buffer = io.BytesIO()
+    with style.context("default"), matplotlib.rc_context(fixed), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        figure = Figure((width, height), layout="constrained")
+        plot(figure.subplots())
+        figure.savefig(buffer, format="svg", dpi=200, metadata={"Date": None, "Creator": None})
+    encoded = base64.b64encode(buffer.getvalue()).decode("ascii")
+    return Picture(f"data:image/svg+xml;base64,{encoded}", alt, width)

@@ -1,0 +1,1 @@
+"""Files: tables read, spreadsheets that hold no formula, and files written whole."""

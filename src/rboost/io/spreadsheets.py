@@ -1,0 +1,146 @@
+"""Tables for people: CSV that a spreadsheet opens without running anything.
+
+A cell that begins with ``=``, ``+``, ``-`` or ``@`` is a formula to a spreadsheet, whoever wrote
+it. Such cells get an apostrophe in front, plain numbers like −1.5 do not. An apostrophe that is
+there already gets another one, so that :func:`unguarded` gives back every cell exactly.
+
+Where the comma is the decimal sign, spreadsheets cut lines at semicolons or tabs and do not see
+the quotes around a cell: each line of a cell, and each part between semicolons or tabs, is
+therefore guarded as a cell of its own. To them a whole line may be one cell, so that at its
+beginning even a number is guarded if it has a sign.
+
+A file that needs more than ASCII begins with a byte-order mark, without which Excel would garble
+it; pandas and :func:`rboost.io.reading.read_table` skip it. Lines end as on Unix.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rboost._validation import is_missing
+from rboost.io.files import atomic_path
+
+# What may stand before a formula: white space, invisible characters and control characters.
+INVISIBLE = "[\\s\\x00-\\x20\\u200b-\\u200f\\u2060\\ufeff]*"
+FORMULA = re.compile(INVISIBLE + "[=+\\-@＝＋－＠]")
+PLAIN_NUMBER = re.compile(r" *[+-]?([0-9]+([.,][0-9]+)?|\.[0-9]+)([eE][+-]?[0-9]+)?%? *", re.ASCII)
+CUT = re.compile(r"([;\t\r\n])")
+QUOTED = re.compile(r'[,;"\t\r\n]|^\s|\s$')
+# Excel takes 32 767 characters in a cell.
+LONGEST_CELL = 32_000
+ROWS_AT_A_TIME = 10_000
+
+
+def guarded(cell: str) -> str:
+    """The cell with apostrophes where a spreadsheet might see a formula.
+
+    Examples
+    --------
+    >>> from rboost.io.spreadsheets import guarded
+    >>> guarded("=1+1"), guarded("-1.5"), guarded("a; =1"), guarded("'tis"), guarded("a-b")
+    ("'=1+1", '-1.5', "a;' =1", "''tis", 'a-b')
+    """
+    parts = CUT.split(cell)
+    parts[::2] = [f"'{part}" if _is_risky(part) else part for part in parts[::2]]
+    # White space in front of everything else is taken away by some, with what it is to hide.
+    if len(parts) > 1 and not parts[0].strip():
+        parts[0] = f"'{parts[0]}"
+    return "".join(parts)
+
+
+def _is_risky(part: str) -> bool:
+    if part.startswith("'"):
+        return True
+    return FORMULA.match(part) is not None and PLAIN_NUMBER.fullmatch(part) is None
+
+
+def unguarded(cell: str) -> str:
+    """The cell that was guarded: ``unguarded(guarded(cell)) == cell`` for every text."""
+    parts = CUT.split(cell)
+    parts[::2] = [part.removeprefix("'") for part in parts[::2]]
+    return "".join(parts)
+
+
+def write_csv(table: Any, path: Path) -> None:
+    """Write a table whole or not at all.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame or sequence of dict
+        The rows; of dictionaries, the first says which columns there are. The index of a frame is
+        left out. Missing values become empty cells, text of more than 32 000 characters is cut.
+    path : Path
+        Where to write.
+    """
+    columns, rows = _columns_and_rows(table)
+    if not columns:
+        raise ValueError("There are no columns to write; name at least one.")
+    header = _line(map(str, columns))
+    is_ascii = header.isascii() and all(
+        cell.isascii() and len(cell) <= LONGEST_CELL
+        for row in rows()
+        for cell in row
+        if isinstance(cell, str)
+    )
+    encoding = "utf-8" if is_ascii else "utf-8-sig"
+    with (
+        atomic_path(path) as temporary,
+        temporary.open("w", encoding=encoding, errors="replace", newline="") as file,
+    ):
+        file.writelines(csv_lines(table))
+
+
+def csv_lines(table: Any) -> Iterator[str]:
+    """The lines of a table as CSV, the header first."""
+    columns, rows = _columns_and_rows(table)
+    yield _line(map(str, columns))
+    for row in rows():
+        yield _line(map(_text, row))
+
+
+def _columns_and_rows(table: Any) -> tuple[list[Any], Any]:
+    """The names of the columns, and a function that starts a pass over the rows."""
+    if hasattr(table, "columns"):
+        return list(table.columns), lambda: _rows_of_frame(table)
+    dictionaries: Sequence[Mapping[Any, Any]] = table
+    if not dictionaries:
+        raise ValueError("There are no rows to write; a table without rows must be a data frame.")
+    columns = list(dictionaries[0])
+    return columns, lambda: ([row.get(name) for name in columns] for row in dictionaries)
+
+
+def _rows_of_frame(frame: Any) -> Iterator[Iterable[Any]]:
+    """The rows with the values of Python, a few at a time, as they take more memory."""
+    for start in range(0, len(frame), ROWS_AT_A_TIME):
+        part = frame.iloc[start : start + ROWS_AT_A_TIME]
+        yield from zip(*(part.iloc[:, k].tolist() for k in range(part.shape[1])), strict=True)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return "" if is_missing(value) else str(value)
+
+
+def _line(cells: Iterable[str]) -> str:
+    first, *others = map(_kept, cells)
+    safe = guarded(first)
+    if safe == first and FORMULA.match(first):
+        safe = f"'{first}"  # a number, which would make a formula of the line
+    return ",".join(map(_quoted, [safe, *map(guarded, others)])) + "\n"
+
+
+def _kept(text: str) -> str:
+    """As much of the text as spreadsheets take."""
+    if len(text) <= LONGEST_CELL:
+        return text
+    return f"{text[:LONGEST_CELL]}… ({len(text)} characters)"
+
+
+def _quoted(text: str) -> str:
+    if QUOTED.search(text):
+        return '"' + text.replace('"', '""') + '"'
+    return text

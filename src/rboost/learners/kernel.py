@@ -1,0 +1,211 @@
+"""Logistic regression on random kernel features: a smooth and cheap base learner.
+
+z(x)ᵢ = √(2/D)·cos(wᵢ·x + uᵢ) with Gaussian wᵢ and uniform uᵢ has the inner product of a Gaussian
+kernel, on average (Rahimi & Recht 2007). A linear model of D such features is a kernel machine that
+costs the same for every row.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.impute import SimpleImputer
+from sklearn.kernel_approximation import RBFSampler
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import Tags, check_random_state, gen_batches
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rboost._typing import Floats
+from rboost._validation import Number, Requirements, all_or_nothing, check_parameters
+from rboost.log_odds import LogOddsClassifier
+from rboost.tables import training_table
+
+# Standardised values beyond this are outliers, to a kernel nearly orthogonal to everything else.
+FARTHEST = 4.0
+# Rows predicted at a time. All blocks are of this size, the last one filled up, so that rounding
+# does not depend on which other rows there are.
+BLOCK_ROWS = 1024
+
+
+class RandomKernelClassifier(LogOddsClassifier):
+    """Logistic regression on random Fourier features of the standardised columns.
+
+    The width of the kernel is drawn too, so that an ensemble of these needs no search for it.
+
+    Parameters
+    ----------
+    n_components : int, default=100
+        Number of random features.
+    C : float, default=10.0
+        Inverse of the penalty on the squared coefficients, as in scikit-learn.
+    narrowest : float, default=2.0
+        The kernel is exp(−g·‖x − x'‖² / n_features), with log g uniform between the logarithms of
+        ``widest`` and ``narrowest``.
+    widest : float, default=0.25
+        See ``narrowest``; the same value for both fixes the kernel.
+    max_rows : int, default=2048
+        A larger table is represented by this many rows, drawn at random.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the features and of the rows drawn.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The two class labels.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, when X had string column names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from rboost.learners import RandomKernelClassifier
+    >>> X, y = make_circles(200, noise=0.1, factor=0.5, random_state=0)
+    >>> float(RandomKernelClassifier(random_state=0).fit(X, y).score(X, y))
+    1.0
+    """
+
+    classes_: NDArray[Any]
+
+    _requirements: ClassVar[Requirements] = {
+        "n_components": Number(1, integer=True, closed=True),
+        "C": Number(0),
+        "narrowest": Number(0),
+        "widest": Number(0),
+        "max_rows": Number(2, integer=True, closed=True),
+    }
+
+    def __init__(
+        self,
+        *,
+        n_components: int = 100,
+        C: float = 10.0,
+        narrowest: float = 2.0,
+        widest: float = 0.25,
+        max_rows: int = 2048,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.C = C
+        self.narrowest = narrowest
+        self.widest = widest
+        self.max_rows = max_rows
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit to labels of two classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features; a missing value counts as the median of its column.
+        y : array-like of shape (n_samples,)
+            Labels of two classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights.
+
+        Returns
+        -------
+        self : RandomKernelClassifier
+            The fitted estimator.
+        """
+        with all_or_nothing(self):
+            check_parameters(self, self._requirements)
+            table, self.classes_ = training_table(self._check_X(X, reset=True), y, sample_weight)
+            random = check_random_state(self.random_state)
+            width = np.exp(random.uniform(np.log(self.widest), np.log(self.narrowest)))
+            rows: Any = slice(None)
+            if len(table.labels) > self.max_rows:
+                order = random.permutation(len(table.labels))
+                rare = order[table.labels[order] != table.labels[order[0]]]
+                # One row of each class at least, however rare it is.
+                rows = np.unique(np.append(order[: self.max_rows], rare[:1]))
+            X, weight = table.X[rows], table.sample_weight[rows]
+            self._medians = _medians(X)
+            X = self._filled(X)
+            # Sparse columns are scaled without moving their zeros.
+            self._scale = StandardScaler(with_mean=not sparse.issparse(X)).fit(X, None, weight)
+            self._features = RBFSampler(
+                gamma=width / self.n_features_in_,
+                n_components=self.n_components,
+                random_state=random.randint(np.iinfo(np.int32).max),
+            )
+            self._features.fit(X)  # looks at the number of columns only
+            self._model = LogisticRegression(C=self.C, solver="newton-cholesky", tol=1e-3)
+            self._model.fit(self._transform(X), table.labels[rows] > 0, weight)
+        return self
+
+    def _check_X(self, X: Any, reset: bool = False) -> Any:
+        return validate_data(
+            self, X, accept_sparse="csr", ensure_all_finite="allow-nan", reset=reset
+        )
+
+    def _filled(self, X: Any) -> Any:
+        """Put the median of the column where a value is missing."""
+        if not sparse.issparse(X):
+            missing = np.isnan(X)
+            return np.where(missing, self._medians.astype(X.dtype), X) if missing.any() else X
+        missing = np.isnan(X.data)
+        if missing.any():
+            X = X.copy()
+            X.data[missing] = self._medians[X.indices[missing]]
+        return X
+
+    def _transform(self, X: Any) -> Floats:
+        scaled = self._scale.transform(X)
+        values = scaled.data if sparse.issparse(scaled) else scaled
+        np.clip(values, -FARTHEST, FARTHEST, out=values)
+        return self._features.transform(scaled)
+
+    def decision_function(self, X: Any) -> Floats:
+        """Log-odds of ``classes_[1]``."""
+        check_is_fitted(self)
+        X = self._check_X(X)
+        if sparse.issparse(X):
+            return self._model.decision_function(self._transform(self._filled(X)))
+        return self._dense_decisions(X)
+
+    def _dense_decisions(self, X: Floats) -> Floats:
+        """The same for rows that are not sparse, in blocks of float32: far faster on many rows."""
+        X = X if X.dtype.kind == "f" else X.astype(np.float64)
+        # In the precision of X, which may need all of it to tell its values apart.
+        center = self._scale.mean_ * self._scale.with_mean
+        center, scale = center.astype(X.dtype), self._scale.scale_.astype(X.dtype)
+        # The last column of the rows is 1, so that one product adds the phases as well.
+        directions = np.vstack([self._features.random_weights_, self._features.random_offset_])
+        directions = directions.astype(np.float32)
+        coefficients = self._model.coef_[0] * np.sqrt(2 / self.n_components)
+        coefficients = coefficients.astype(np.float32)
+        decisions = np.empty(len(X))
+        scaled = np.ones((BLOCK_ROWS, X.shape[1] + 1), dtype=np.float32)
+        features = np.empty((BLOCK_ROWS, self.n_components), dtype=np.float32)
+        for block in gen_batches(len(X), BLOCK_ROWS):
+            rows = self._filled(X[block])
+            with np.errstate(over="ignore"):  # what is too large for float32 is an outlier
+                rows = (rows - center) / scale
+            np.clip(rows, -FARTHEST, FARTHEST, out=scaled[: len(rows), :-1])
+            np.dot(scaled, directions, out=features)
+            np.cos(features, out=features)
+            decisions[block] = (features @ coefficients)[: len(rows)]
+        return decisions + self._model.intercept_[0]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        return tags
+
+
+def _medians(X: Any) -> Floats:
+    """The median of each column without its missing values; 0 where nothing else is there."""
+    if not sparse.issparse(X) and not np.isnan(X).any():
+        return np.median(X, axis=0)
+    imputer = SimpleImputer(strategy="median", keep_empty_features=True).fit(X)
+    return imputer.transform(np.full((1, X.shape[1]), np.nan))[0]

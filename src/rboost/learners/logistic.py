@@ -1,0 +1,246 @@
+"""Robust logistic regression (rLR), section 2 of the paper."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rboost._typing import Floats
+from rboost._validation import (
+    Number,
+    OneOf,
+    Requirements,
+    all_or_nothing,
+    check_parameters,
+    warn_not_converged,
+)
+from rboost.learners.logistic_objective import NoisyLogisticObjective
+from rboost.learners.logistic_solver import SOLVERS, Solution, solve_natively
+from rboost.log_odds import LogOddsClassifier
+from rboost.noise.matrix import check_noise_parameter, rates_of, with_rates
+from rboost.tables import training_table
+
+# Where the first start has both flip rates.
+FIRST_RATE = 0.1
+# The classes that base learners see.
+CLASSES = np.arange(2)
+
+
+class RobustLogisticRegression(LogOddsClassifier):
+    """Logistic regression that models label flips.
+
+    The true class follows a logistic model, p(y = 1 | x) = σ(βᵀx); the observed label is a flipped
+    copy of it, p(ỹ = k | x) = Σⱼ p(y = j | x)·noise_matrix[j, k]. Coefficients and flip rates are
+    found together by maximum likelihood of the observed labels, eq. (2)–(3) of the paper.
+
+    Parameters
+    ----------
+    noise_matrix : "estimate" or array-like of shape (2, 2), default="estimate"
+        ``noise_matrix[j, k] = p(observed k | true j)``, classes in sorted order. An array fixes it;
+        the identity gives ordinary logistic regression.
+    C : float or None, default=1.0
+        Inverse strength of the L2 penalty on the coefficients, as in scikit-learn; None for none.
+    fit_intercept : bool, default=True
+        Whether to add an intercept, which is not penalised.
+    solver : {"lbfgs", "alternating"}, default="lbfgs"
+        "lbfgs" minimises over coefficients and flip rates together. "alternating" is the paper's
+        way: a few conjugate-gradient steps, then one multiplicative update of the flip rates.
+    n_init : int, default=5
+        Number of starts, of which the best is kept, because the likelihood has local maxima. With
+        "lbfgs" the first start is zero and the others are random; with "alternating" every start is
+        random, which is what makes rLR a diverse base learner.
+    max_iter : int, default=500
+        Largest number of iterations of each start.
+    max_rows : int or None, default=None
+        As a base learner of :class:`rboost.RBoostClassifier`: the number of rows beyond which more
+        are of no use to it, so that no more are drawn. A fit by itself uses all rows.
+    tol : float, default=1e-7
+        Stop when no component of the gradient of the mean loss exceeds this.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the random starts.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The two class labels.
+    coef_ : ndarray of shape (1, n_features)
+        Coefficients β; positive ones speak for ``classes_[1]``.
+    intercept_ : ndarray of shape (1,)
+        Intercept.
+    noise_matrix_ : ndarray of shape (2, 2)
+        The fixed or estimated noise matrix.
+    n_iter_ : int
+        Iterations of the start that was kept.
+    loss_ : float
+        The minimised objective: mean negative log-likelihood of the observed labels plus penalty.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, when X had string column names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from rboost import RobustLogisticRegression
+    >>> from rboost.noise import asymmetric, flip_labels
+    >>> X, y = make_classification(5000, class_sep=2, random_state=0)
+    >>> noisy, _ = flip_labels(y, asymmetric(0.3, from_class=0), random_state=0)
+    >>> model = RobustLogisticRegression(random_state=0).fit(X, noisy)
+    >>> model.noise_matrix_.round(1)
+    array([[0.7, 0.3],
+           [0. , 1. ]])
+    """
+
+    _requirements: ClassVar[Requirements] = {
+        "C": Number(0, finite=False, optional=True),
+        "fit_intercept": OneOf((True, False)),
+        "solver": OneOf(tuple(SOLVERS)),
+        "n_init": Number(1, integer=True, closed=True),
+        "max_iter": Number(1, integer=True, closed=True),
+        "max_rows": Number(2, integer=True, closed=True, optional=True),
+        "tol": Number(0),
+    }
+
+    def __init__(
+        self,
+        *,
+        noise_matrix: Any = "estimate",
+        C: float | None = 1.0,
+        fit_intercept: bool = True,
+        solver: str = "lbfgs",
+        n_init: int = 5,
+        max_iter: int = 500,
+        max_rows: int | None = None,
+        tol: float = 1e-7,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.noise_matrix = noise_matrix
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.max_rows = max_rows
+        self.tol = tol
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit to observed, possibly wrong labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features.
+        y : array-like of shape (n_samples,)
+            Observed labels of two classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights; a row with weight 0 is left out.
+
+        Returns
+        -------
+        self : RobustLogisticRegression
+            The fitted estimator.
+        """
+        with all_or_nothing(self):
+            check_parameters(self, self._requirements)
+            noise_matrix = check_noise_parameter(self.noise_matrix)
+            train, self.classes_ = training_table(self._check_X(X, reset=True), y, sample_weight)
+            objective = NoisyLogisticObjective(
+                train.X,
+                (train.labels > 0).astype(np.float64),
+                train.sample_weight,
+                self.C,
+                self.fit_intercept,
+                noise_matrix,
+            )
+            solution = self._solve(objective)
+            coef, intercept = objective.linear_model(solution.parameters[: objective.n_linear])
+            rates = rates_of(objective.noise_matrix(solution.parameters))
+            self._set_fit(coef, intercept, rates, solution.loss, solution.n_iter)
+        return self
+
+    def _set_fit(
+        self, coef: Floats, intercept: float, rates: Floats, loss: float, n_iter: int
+    ) -> None:
+        self.noise_matrix_ = with_rates(*rates)
+        self.coef_, self.intercept_ = coef[np.newaxis], np.array([intercept])
+        self.loss_, self.n_iter_ = loss, n_iter
+
+    def set_fitted(
+        self, coef: Floats, intercept: float, rates: Floats, loss: float, n_iter: int
+    ) -> None:
+        """Become what a fit on classes 0 and 1 has found, as a base learner."""
+        self.classes_, self.n_features_in_ = CLASSES, len(coef)
+        self._set_fit(coef, intercept, rates, loss, n_iter)
+
+    def native_options(self) -> dict[str, Any] | None:
+        """How the native core is to fit this estimator; None when it cannot."""
+        check_parameters(self, self._requirements)
+        fixed = check_noise_parameter(self.noise_matrix)
+        if self.solver != "lbfgs" or type(self) is not RobustLogisticRegression:
+            return None
+        into_1, into_0 = (FIRST_RATE, FIRST_RATE) if fixed is None else rates_of(fixed)
+        return {
+            "C": self.C,
+            "fit_intercept": bool(self.fit_intercept),
+            "estimate_noise": fixed is None,
+            "into_1": into_1,
+            "into_0": into_0,
+            "max_iter": self.max_iter,
+            "tol": self.tol,
+        }
+
+    def starts(self, n_features: int, random_states: list[Any]) -> Floats:
+        """Where the fits with these random states start: (n_fits, n_starts, n_parameters)."""
+        n_linear = n_features + bool(self.fit_intercept)
+        fixed = check_noise_parameter(self.noise_matrix)
+        # Ordinary logistic regression has one minimum, whatever the start.
+        n_starts = 1 if fixed is not None and np.array_equal(fixed, np.eye(2)) else self.n_init
+        linear = np.zeros((len(random_states), n_starts, n_linear))
+        rates = np.full((len(random_states), n_starts, 2), FIRST_RATE)
+        drawn = slice(int(self.solver == "lbfgs"), n_starts)
+        if linear[:, drawn].size:
+            for fit, random_state in enumerate(map(check_random_state, random_states)):
+                linear[fit, drawn] = random_state.standard_normal(linear[fit, drawn].shape)
+                rates[fit, drawn] = random_state.uniform(0.05, 0.4, rates[fit, drawn].shape)
+        if fixed is not None:
+            return linear
+        logits = np.log(rates) - np.log(1 - rates.sum(axis=2, keepdims=True))
+        return np.concatenate([linear, logits], axis=2)
+
+    def _check_X(self, X: Any, reset: bool = False) -> Any:
+        return validate_data(
+            self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=reset
+        )
+
+    def _solve(self, objective: NoisyLogisticObjective) -> Solution:
+        """Keep the best of several starts."""
+        starts = self.starts(objective.X.shape[1], [self.random_state])[0]
+        # A coefficient of a constant column would stay where it starts.
+        starts[:, np.flatnonzero(objective.columns.constant)] = 0
+        options = self.native_options()
+        best = None if options is None else solve_natively(objective, starts, options)
+        if best is None:
+            solve = SOLVERS[self.solver]
+            solutions = [solve(objective, start, self.max_iter, self.tol) for start in starts]
+            best = min(solutions, key=lambda solution: np.nan_to_num(solution.loss, nan=np.inf))
+        if not best.converged:
+            warn_not_converged(
+                self, "raise max_iter or tol, or penalise more with a smaller C", stacklevel=4
+            )
+        return best
+
+    def decision_function(self, X: Any) -> Floats:
+        """Log-odds that the true class is ``classes_[1]``."""
+        check_is_fitted(self)
+        X = self._check_X(X)
+        return np.asarray(X @ self.coef_[0] + self.intercept_[0], dtype=np.float64)

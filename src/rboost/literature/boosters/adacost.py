@@ -1,0 +1,125 @@
+"""AdaCost: Fan, Stolfo, Zhang & Chan, "Misclassification cost-sensitive boosting" (1999)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from rboost._typing import Floats
+from rboost._validation import OneOf, Requirements
+from rboost.literature.boosters.costs import row_costs
+from rboost.literature.boosters.reweighting import (
+    ReweightingBooster,
+    adaboost_step,
+    exponential_weights,
+)
+from rboost.literature.boosters.tree_booster import Addend, Step, TreeBooster
+from rboost.tables import Table
+
+
+def inside(agreement: Floats, costs: Floats, mean_cost: float) -> Floats:
+    """β = 1 ∓ ½·(c − c̄), for right and wrong votes."""
+    return 1 - 0.5 * agreement * (costs - mean_cost)
+
+
+def outside(agreement: Floats, costs: Floats, mean_cost: float) -> Floats:
+    """β = 1: costs are in the weights at the start and stay there, as factors."""
+    return np.ones_like(agreement)
+
+
+def as_in_the_paper(agreement: Floats, costs: Floats, mean_cost: float) -> Floats:
+    """β = ½ ∓ ½·c, for right and wrong votes."""
+    return 0.5 - 0.5 * agreement * costs
+
+
+# The factor β inside the exponential, for costs c ≤ 1 and agreement ỹ·h.
+COST_FACTORS = {"inside": inside, "outside": outside, "paper": as_in_the_paper}
+
+
+class AdaCostClassifier(ReweightingBooster[Floats]):
+    """AdaCost: dear rows gain more weight by an error and lose less by a success.
+
+    With the costs cᵢ at most 1, weights start as D ∝ cᵢ and follow D ← D·e^(−α·ỹ·h·β), with the
+    step α = ½·ln((1 + r)/(1 − r)) for the edge r = Σ D·ỹ·h·β, divided by the largest β where that
+    exceeds 1, as the bound behind it asks for. Choices of β for right and wrong votes:
+
+        "inside"    1 ∓ ½·(cᵢ − c̄), with the mean cost c̄: the paper's, centred.
+        "outside"   1. Costs are factors of the exponentials, the loss is Σ cᵢ·e^(−ỹF), and it is
+                    AdaBoost with the costs as sample weights.
+        "paper"     ½ ∓ ½·cᵢ. Right votes on rows of the highest cost teach nothing; where costs are
+                    alike, or labels noisy, no tree has an edge and boosting ends before it begins.
+
+    With either of the first two, equal costs give AdaBoost.
+
+    Parameters
+    ----------
+    class_costs : "balanced" or array-like of shape (2,), default="balanced"
+        What an error on a row of each class costs, classes in sorted order; only the ratio matters.
+        "balanced" takes 1 over the frequency of the class.
+    cost_factor : {"inside", "outside", "paper"}, default="inside"
+        Where the costs come in: the β above.
+    n_estimators : int, default=150
+        Number of rounds.
+    max_splits : int, default=2
+        Splits of each tree.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order in which a tree tries features.
+    n_jobs : int, default=None
+        Threads used by prediction.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The two class labels.
+    estimators_ : list
+        The trees with their steps.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, when X had string column names.
+    """
+
+    _requirements: ClassVar[Requirements] = {
+        **TreeBooster._requirements,
+        "cost_factor": OneOf(tuple(COST_FACTORS)),
+    }
+
+    def __init__(
+        self,
+        *,
+        class_costs: Any = "balanced",
+        cost_factor: str = "inside",
+        n_estimators: int = 150,
+        max_splits: int = 2,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            n_estimators=n_estimators,
+            max_splits=max_splits,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self.class_costs = class_costs
+        self.cost_factor = cost_factor
+
+    def _costs(self, table: Table) -> Floats:
+        costs = row_costs(self.class_costs, table)
+        return costs / costs.max()
+
+    def _start(self, table: Table) -> Floats:
+        return -np.log(self._costs(table))
+
+    def _row_weights(self, table: Table, state: Floats) -> Floats:
+        return exponential_weights(table, state)
+
+    def _add(
+        self, tree: Any, table: Table, state: Floats, weights: Floats
+    ) -> tuple[Addend, Floats] | None:
+        agreement, costs = table.labels * tree.predict(table.X), self._costs(table)
+        mean_cost = float(np.average(costs, weights=table.sample_weight))
+        adjusted = agreement * COST_FACTORS[self.cost_factor](agreement, costs, mean_cost)
+        bound = max(1.0, float(np.abs(adjusted).max()))
+        step = adaboost_step(weights, adjusted / bound) / bound
+        return (Step(tree, step), state + step * adjusted) if step > 0 else None

@@ -1,0 +1,113 @@
+"""η-boost: Takenouchi & Eguchi, "Robustifying AdaBoost by adding the naive error rate" (2004)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from rboost._typing import Floats
+from rboost._validation import Number, Requirements
+from rboost.literature.boosters.reweighting import SteppingBooster
+from rboost.literature.boosters.tree_booster import TreeBooster
+from rboost.losses import MAX_STEP
+from rboost.tables import Table
+
+
+class EtaBoostClassifier(SteppingBooster):
+    """η-boost: AdaBoost for labels that are wrong most often where the classes meet.
+
+    The loss Σ U(−ỹF) with U(z) = (1 − η)·e^z + η·z mixes AdaBoost's with the number of errors, the
+    naive error rate: its weights D ∝ (1 − η)·e^(−ỹF) + η never forget a row. Given enough data, its
+    minimum is at F with p(y = 1 | x) = 1 / (1 + e^(−2F)) if labels are flipped with a probability
+    that is η/2 on the boundary and falls with the distance from it,
+
+        p(flip | x) = η / ((1 − η)·(e^F + e^(−F)) + 2η).
+
+    The multi-class sequel is Takenouchi et al., "Robust boosting algorithm against mislabeling in
+    multiclass problems" (2008).
+
+    Parameters
+    ----------
+    eta : float, default=0.1
+        Twice the share of wrong labels on the boundary, below 1; 0 gives AdaBoost.
+    n_estimators : int, default=150
+        Number of rounds.
+    max_splits : int, default=2
+        Splits of each tree.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order in which a tree tries features.
+    n_jobs : int, default=None
+        Threads used by prediction.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The two class labels.
+    estimators_ : list
+        The trees with their steps.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, when X had string column names.
+    """
+
+    _requirements: ClassVar[Requirements] = {
+        **TreeBooster._requirements,
+        "eta": Number(0, high=0.999, closed=True),
+    }
+
+    def __init__(
+        self,
+        *,
+        eta: float = 0.1,
+        n_estimators: int = 150,
+        max_splits: int = 2,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            n_estimators=n_estimators,
+            max_splits=max_splits,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self.eta = eta
+
+    def _row_weights(self, table: Table, state: Floats) -> Floats:
+        exponential, uniform = self._parts(table, state)
+        return exponential + uniform
+
+    def _parts(self, table: Table, scores: Floats) -> tuple[Floats, Floats]:
+        """(1 − η)·e^(−ỹF) and η of each row, both divided by the largest e^(−ỹF)."""
+        margins = table.labels * scores
+        lowest = min(margins.min(), 0.0)
+        return (
+            (1 - self.eta) * table.sample_weight * np.exp(lowest - margins),
+            self.eta * table.sample_weight * np.exp(lowest),
+        )
+
+    def _step(self, table: Table, scores: Floats, weights: Floats, votes: Floats) -> float:
+        exponential, uniform = self._parts(table, scores)
+        right = votes == table.labels
+        return eta_step(
+            float(exponential[right].sum()),
+            float(exponential[~right].sum()),
+            float(uniform @ (table.labels * votes)),
+        )
+
+
+def eta_step(falling: float, rising: float, naive_edge: float) -> float:
+    """The α that minimises falling·e^(−α) + rising·e^α − naive_edge·α.
+
+    The derivative times e^α is the quadratic rising·a² − naive_edge·a − falling of a = e^α, which
+    has one positive root. It is at most ``MAX_STEP``, where nothing rises.
+    """
+    half = naive_edge / 2
+    root = np.sqrt(half**2 + rising * falling)
+    # Of two ways to write the root, the one in which nothing cancels.
+    numerator, denominator = (half + root, rising) if half > 0 else (falling, root - half)
+    if denominator <= 0:
+        return MAX_STEP
+    with np.errstate(divide="ignore"):  # falling = 0: the votes are all wrong
+        return float(min(np.log(numerator) - np.log(denominator), MAX_STEP))

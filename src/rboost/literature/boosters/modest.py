@@ -1,0 +1,85 @@
+"""Modest AdaBoost: Vezhnevets & Vezhnevets (2005), "teaching AdaBoost to generalize better"."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rboost._typing import Floats
+from rboost.literature.boosters.reweighting import ReweightingBooster, exponential_weights
+from rboost.literature.boosters.tree_booster import Addend
+from rboost.tables import Table
+
+
+@dataclass(frozen=True)
+class LeafValues:
+    """A tree whose leaves were given other values."""
+
+    tree: Any
+    value_of_leaf: Floats
+
+    def predict(self, X: Any) -> Floats:
+        """The value of the leaf each row falls into."""
+        return self.value_of_leaf[self.tree.apply(X)]
+
+
+class ModestBoostClassifier(ReweightingBooster[Floats]):
+    """Modest AdaBoost: a leaf says less where it is right about rows that are right already.
+
+    With D the boosting weights and D̄ ∝ 1 − D the inverse ones, P±(leaf) = p_D(ỹ = ±1, x in leaf)
+    and P̄±(leaf) = p_D̄(ỹ = ±1, x in leaf), a tree adds
+
+        f(leaf) = P₊·(1 − P̄₊) − P₋·(1 − P̄₋).
+
+    Boosting stops when every leaf of a tree is worth 0.
+
+    Parameters
+    ----------
+    n_estimators : int, default=150
+        Number of rounds.
+    max_splits : int, default=2
+        Splits of each tree, as in the paper's baselines.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order in which a tree tries features.
+    n_jobs : int, default=None
+        Threads used by prediction.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The two class labels.
+    estimators_ : list
+        The trees with their leaf values.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, when X had string column names.
+    """
+
+    def _start(self, table: Table) -> Floats:
+        return np.zeros(len(table.labels))
+
+    def _row_weights(self, table: Table, state: Floats) -> Floats:
+        return exponential_weights(table, table.labels * state)
+
+    def _add(
+        self, tree: Any, table: Table, state: Floats, weights: Floats
+    ) -> tuple[Addend, Floats] | None:
+        # A row of weight 2 stands for two rows, each with half its share of D.
+        inverse = np.maximum(table.sample_weight - weights, 0)
+        leaf = tree.apply(table.X)
+        value = leaf_values(leaf, table.labels, weights, inverse / inverse.sum())
+        if np.all(np.abs(value) <= 1e-12):
+            return None
+        return LeafValues(tree, value), state + value[leaf]
+
+
+def leaf_values(leaf: Any, labels: Floats, weights: Floats, inverse: Floats) -> Floats:
+    """f of each leaf, by its number; ``weights`` and ``inverse`` sum to 1."""
+
+    def mass(of: Floats, label: float) -> Floats:
+        return np.bincount(leaf, weights=of * (labels == label)).astype(np.float64)
+
+    return mass(weights, 1) * (1 - mass(inverse, 1)) - mass(weights, -1) * (1 - mass(inverse, -1))

@@ -1,0 +1,158 @@
+"""AdaBoost without rows that become too heavy: Karmaker & Kwek (2006).
+
+"A boosting approach to remove class label noise", International Journal of Hybrid Intelligent
+Systems 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rboost._typing import Floats
+from rboost._validation import Either, Number, OneOf, Requirements, all_or_nothing
+from rboost.literature.boosters.reweighting import (
+    ReweightingBooster,
+    adaboost_step,
+    exponential_weights,
+)
+from rboost.literature.boosters.tree_booster import Addend, Step, TreeBooster
+from rboost.literature.boosters.wrong_labels import share_of_wrong_labels
+from rboost.tables import Table
+
+
+class Remaining(NamedTuple):
+    """The scores F so far, which rows are still in, and what weight may still be dropped."""
+
+    scores: Floats
+    kept: NDArray[np.bool_]
+    droppable: float
+
+
+class OutlierRemovalBoostClassifier(ReweightingBooster[Remaining]):
+    """AdaBoost that drops a row for good once its weight passes a threshold.
+
+    Weights are AdaBoost's, D ∝ e^(−ỹF), with the sum 1 over the rows that are left. A row that is
+    missed again and again, as mislabelled ones are, soon weighs many times as much as the mean.
+
+    Parameters
+    ----------
+    max_weight : float, default=5.0
+        A row is dropped when it weighs more than this many times the mean; infinity drops none and
+        gives AdaBoost.
+    max_removed : "estimate" or float, default="estimate"
+        The largest share of the rows that may be dropped. Without a limit (1.0, as in the paper)
+        the threshold goes on to drop rows that are merely hard once the wrong ones are gone.
+        "estimate" is the share of wrong labels, found without clean ones by noise-aware Platt
+        scaling of a forest's scores on left-out rows. It needs two rows of each class.
+    n_estimators : int, default=150
+        Number of rounds.
+    max_splits : int, default=2
+        Splits of each tree.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order in which a tree tries features.
+    n_jobs : int, default=None
+        Threads used by prediction.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The two class labels.
+    estimators_ : list
+        The trees with their steps.
+    removed_ : ndarray of int
+        Numbers of the training rows that were dropped, without those of weight 0.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, when X had string column names.
+    """
+
+    _requirements: ClassVar[Requirements] = {
+        **TreeBooster._requirements,
+        "max_weight": Number(1, finite=False),
+        "max_removed": Either((OneOf(("estimate",)), Number(0, high=1, closed=True))),
+    }
+
+    def __init__(
+        self,
+        *,
+        max_weight: float = 5.0,
+        max_removed: float | str = "estimate",
+        n_estimators: int = 150,
+        max_splits: int = 2,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            n_estimators=n_estimators,
+            max_splits=max_splits,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self.max_weight = max_weight
+        self.max_removed = max_removed
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit to labels of two classes, some of which may be wrong.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features.
+        y : array-like of shape (n_samples,)
+            Labels of two classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights; a row with weight 0 is left out.
+        """
+        with all_or_nothing(self):
+            super().fit(X, y, sample_weight)
+            weight = np.asarray(1.0 if sample_weight is None else sample_weight)
+            # Numbers of rows in X; one weight for all rows leaves none out.
+            rows = np.flatnonzero(weight) if weight.ndim else np.arange(len(self._kept))
+            self.removed_ = rows[~self._kept]
+            del self._kept, self._droppable
+        return self
+
+    def _boost(self, table: Table, random: np.random.RandomState) -> Iterator[Addend]:
+        share = self.max_removed
+        if isinstance(share, str):
+            share = share_of_wrong_labels(table, random.randint(np.iinfo(np.int32).max))
+        self._droppable = share * table.sample_weight.sum()
+        return super()._boost(table, random)
+
+    def _start(self, table: Table) -> Remaining:
+        self._kept = np.ones(len(table.labels), dtype=bool)
+        return Remaining(np.zeros(len(table.labels)), self._kept, self._droppable)
+
+    def _row_weights(self, table: Table, state: Remaining) -> Floats:
+        margins = np.where(state.kept, table.labels * state.scores, np.inf)
+        return exponential_weights(table, margins)
+
+    def _add(
+        self, tree: Any, table: Table, state: Remaining, weights: Floats
+    ) -> tuple[Addend, Remaining] | None:
+        votes = tree.predict(table.X)
+        step = adaboost_step(weights, table.labels * votes)
+        if step <= 0:
+            return None
+        state = self._without_outliers(table, state._replace(scores=state.scores + step * votes))
+        self._kept = state.kept
+        return Step(tree, step), state
+
+    def _without_outliers(self, table: Table, state: Remaining) -> Remaining:
+        """Drop the heaviest rows that are too heavy, as many as may be; never all of a class."""
+        weights = self._row_weights(table, state) / table.sample_weight
+        mean = np.average(weights[state.kept], weights=table.sample_weight[state.kept])
+        heaviest = np.argsort(-weights, kind="stable")
+        dropped = np.cumsum(table.sample_weight[heaviest]) <= state.droppable
+        rows = heaviest[dropped & (weights[heaviest] > self.max_weight * mean)]
+        kept = state.kept.copy()
+        kept[rows] = False
+        if len(np.unique(table.labels[kept])) < 2:
+            return state
+        left = state.droppable - table.sample_weight[rows].sum()
+        return state._replace(kept=kept, droppable=left)

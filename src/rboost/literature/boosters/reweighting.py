@@ -1,0 +1,88 @@
+"""The base of boosters that reweight: rows that are hard so far count for more.
+
+Labels ỹ and votes h(x) are −1 or +1, scores F are positive for class +1, weights D are not
+negative; all have shape (n_rows,).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from sklearn.tree import DecisionTreeClassifier
+
+from rboost._typing import Floats
+from rboost.literature.boosters.tree_booster import Addend, Step, TreeBooster, fit_weighted
+from rboost.losses import step_size
+from rboost.tables import Table
+
+State = TypeVar("State")
+
+
+class ReweightingBooster(TreeBooster, Generic[State]):
+    """Boosting of classification trees, each fitted to the labels with weights D.
+
+    A booster says what it remembers between rounds, how that weighs the rows, and what a tree
+    fitted to these weights adds.
+    """
+
+    @abstractmethod
+    def _start(self, table: Table) -> State:
+        """What is known before the first round."""
+
+    @abstractmethod
+    def _row_weights(self, table: Table, state: State) -> Floats:
+        """D, up to a factor; with the sample weights in it."""
+
+    @abstractmethod
+    def _add(
+        self, tree: Any, table: Table, state: State, weights: Floats
+    ) -> tuple[Addend, State] | None:
+        """What the fitted tree adds and what is known then; None when nothing is left to gain.
+
+        ``weights`` are D with the sum 1.
+        """
+
+    def _base_learners(self) -> list[Any]:
+        return [DecisionTreeClassifier(max_leaf_nodes=self.max_splits + 1)]
+
+    def _boost(self, table: Table, random: np.random.RandomState) -> Iterator[Addend]:
+        state = self._start(table)
+        for tree in self._seeded_trees(random):
+            weights = self._row_weights(table, state)
+            fit_weighted(tree, table, table.labels, weights)
+            added = self._add(tree, table, state, weights / weights.sum())
+            if added is None:
+                return
+            addend, state = added
+            yield addend
+
+
+class SteppingBooster(ReweightingBooster[Floats]):
+    """Boosters that remember the scores F alone, and add α·h with a step size α of their own."""
+
+    @abstractmethod
+    def _step(self, table: Table, scores: Floats, weights: Floats, votes: Floats) -> float:
+        """The step size α for votes h; not positive when they are of no use."""
+
+    def _start(self, table: Table) -> Floats:
+        return np.zeros(len(table.labels))
+
+    def _add(
+        self, tree: Any, table: Table, state: Floats, weights: Floats
+    ) -> tuple[Addend, Floats] | None:
+        votes = tree.predict(table.X)
+        step = self._step(table, state, weights, votes)
+        return (Step(tree, step), state + step * votes) if step > 0 else None
+
+
+def exponential_weights(table: Table, margins: Floats) -> Floats:
+    """e^(−margin) of each row times its sample weight, scaled so that no exponential exceeds 1."""
+    return table.sample_weight * np.exp(margins.min() - margins)
+
+
+def adaboost_step(weights: Floats, agreement: Floats) -> float:
+    """α = ½·ln((1 + r) / (1 − r)) for the edge r = Σ D·ỹ·h; 0 when there is none."""
+    return step_size(float(weights @ (1 + agreement)), float(weights @ (1 - agreement)))

@@ -1,0 +1,44 @@
+"""The base of boosters that fit working responses: Newton steps on a loss, by least squares.
+
+Labels are −1 or +1, scores F are positive for class +1; all have shape (n_rows,).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.tree import DecisionTreeRegressor
+
+from rboost._typing import Floats
+from rboost.literature.boosters.tree_booster import Addend, Step, TreeBooster, fit_weighted
+from rboost.tables import Table
+
+
+class WorkingResponseBooster(TreeBooster):
+    """Boosting of regression trees, each fitted to a response z with weights w.
+
+    For a loss L, z = −L'(F) / L''(F) and w = L''(F): the weighted least-squares fit of z is then a
+    Newton step for F, restricted to what a tree can say.
+    """
+
+    # What a unit of the response is worth in units of the score.
+    _step: ClassVar[float] = 1.0
+
+    @abstractmethod
+    def _working_response(self, labels: Floats, scores: Floats) -> tuple[Floats, Floats]:
+        """Response z and weight w of each row; only ratios of the weights matter."""
+
+    def _base_learners(self) -> list[Any]:
+        return [DecisionTreeRegressor(max_leaf_nodes=self.max_splits + 1)]
+
+    def _boost(self, table: Table, random: np.random.RandomState) -> Iterator[Addend]:
+        scores = np.zeros(len(table.labels))
+        for tree in self._seeded_trees(random):
+            response, weights = self._working_response(table.labels, scores)
+            fit_weighted(tree, table, response, table.sample_weight * weights)
+            addend = Step(tree, self._step)
+            yield addend
+            scores = scores + addend.predict(table.X)

@@ -1,0 +1,239 @@
+"""Robust mixture discriminant analysis (RMDA), Bouveyron & Girard 2009.
+
+    ψ_c(x) = p(component c | x)    of a Gaussian mixture fitted without labels
+    r[c, j] = p(y = j | component c)
+    p(y = j | x) = Σ_c r[c, j]·ψ_c(x)
+
+Labels play no part in finding the components, so that wrong ones can only change r, where each is
+one of many.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rboost._typing import Floats
+from rboost._validation import (
+    Either,
+    Number,
+    OneOf,
+    Requirements,
+    all_or_nothing,
+    check_parameters,
+    warn_not_converged,
+)
+from rboost.literature.classifiers.gaussian_mixture import MixtureProblem
+from rboost.literature.classifiers.gaussians import STRUCTURES, Climb, Gaussians, scaling_of
+from rboost.literature.classifiers.labelled_components import LabelledComponents
+from rboost.noise.matrix import check_noise_matrix
+from rboost.tables import Table, training_table, weights_as_counts
+
+# The numbers of components that BIC chooses from.
+CANDIDATES = (2, 3, 4, 6, 8, 12, 20)
+# Components of fewer rows than this on average are of no use.
+ROWS_PER_COMPONENT = 5
+
+
+class RobustMixtureDiscriminantClassifier(ClassifierMixin, BaseEstimator):
+    """Clusters found without labels, and the class of each cluster learned from noisy ones.
+
+    A Gaussian mixture is fitted to X alone. Then p(class | component) is found by maximum
+    likelihood of the observed labels. A wrong label hence moves no cluster, and as long as most
+    labels of a cluster are right, so is its class.
+
+    Parameters
+    ----------
+    n_components : int or "bic", default=20
+        Number of components of the mixture, but at most one for every five rows and one for every
+        distinct row. "bic" takes the one of 2, 3, 4, 6, 8, 12 and 20 with the smallest value of
+        Schwarz's criterion. That is right for the density of X, but often too few to tell the
+        classes apart.
+    covariance : {"diagonal", "separate", "shared"}, default="diagonal"
+        One covariance matrix for each component without correlations, one for each with them, or
+        one for all components.
+    noise_matrix : array-like of shape (2, 2) or None, default=None
+        ``noise_matrix[j, k] = p(observed k | true j)``, classes in sorted order. None stands for
+        the identity, as in the paper. It is not estimated: labels alone do not tell a cluster of
+        both classes from one with flips.
+    shrinkage : float, default=1.0
+        Strength of the prior on the covariances: it counts as ``shrinkage * n_features`` rows that
+        have the variances of the columns of X and no correlations. 0 is maximum likelihood.
+    n_init : int, default=1
+        Number of random starts of each mixture, of which the best is kept.
+    max_iter : int, default=500
+        Largest number of EM steps of each start.
+    tol : float, default=1e-4
+        Stop when a step raises the mean log-likelihood of a row by no more than this.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the random starts.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The two class labels.
+    n_components_ : int
+        The given or chosen number of components.
+    weights_ : ndarray of shape (n_components_,)
+        Share of each component.
+    means_ : ndarray of shape (n_components_, n_features)
+        Mean of each component.
+    covariances_ : ndarray of shape (n_components_, n_features, n_features)
+        Covariance of each component.
+    class_shares_ : ndarray of shape (n_components_, 2)
+        p(class j | component c); each row sums to 1.
+    n_iter_ : int
+        EM steps of the start that was kept.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, when X had string column names.
+
+    Notes
+    -----
+    Without a ``noise_matrix`` the probabilities are those of the *observed* label. Flips at the
+    same rate ρ < ½ in both classes draw them towards ½, p → ρ + (1 − 2ρ)·p, which leaves the more
+    probable class the same. Flips at different rates move the boundary; give the ``noise_matrix``
+    then, and the probabilities are those of the true class.
+
+    References
+    ----------
+    C. Bouveyron & S. Girard, "Robust supervised classification with mixture models: learning from
+    data with uncertain labels", Pattern Recognition 42, 2009.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from rboost.noise import flip_labels, symmetric
+    >>> from rboost.literature.classifiers import RobustMixtureDiscriminantClassifier
+    >>> X, blob = make_blobs(1000, centers=[[-4, 0], [0, 0], [4, 0]], random_state=0)
+    >>> y = (blob == 1).astype(int)
+    >>> noisy, _ = flip_labels(y, symmetric(0.3), random_state=0)
+    >>> model = RobustMixtureDiscriminantClassifier(n_components="bic", random_state=0)
+    >>> model = model.fit(X, noisy)
+    >>> model.n_components_, model.score(X, y) > 0.95
+    (3, True)
+    """
+
+    _requirements: ClassVar[Requirements] = {
+        "n_components": Either((Number(1, integer=True, closed=True), OneOf(("bic",)))),
+        "covariance": OneOf(STRUCTURES),
+        "shrinkage": Number(0, closed=True),
+        "n_init": Number(1, integer=True, closed=True),
+        "max_iter": Number(1, integer=True, closed=True),
+        "tol": Number(0),
+    }
+
+    def __init__(
+        self,
+        *,
+        n_components: int | str = 20,
+        covariance: str = "diagonal",
+        noise_matrix: Any = None,
+        shrinkage: float = 1.0,
+        n_init: int = 1,
+        max_iter: int = 500,
+        tol: float = 1e-4,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.covariance = covariance
+        self.noise_matrix = noise_matrix
+        self.shrinkage = shrinkage
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit to observed, possibly wrong labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features.
+        y : array-like of shape (n_samples,)
+            Observed labels of two classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights; a row with weight 0 is left out.
+
+        Returns
+        -------
+        self : RobustMixtureDiscriminantClassifier
+            The fitted estimator.
+        """
+        with all_or_nothing(self):
+            check_parameters(self, self._requirements)
+            given = np.eye(2) if self.noise_matrix is None else self.noise_matrix
+            noise_matrix = check_noise_matrix(given, n_classes=2)
+            X = validate_data(self, X, dtype=np.float64)
+            table, self.classes_ = training_table(X, y, sample_weight)
+            table = weights_as_counts(table)
+            self._scaling = scaling_of(table.X, table.sample_weight)
+            self._set_mixture(self._fit_mixture(table))
+            labelled = LabelledComponents(
+                self._membership(table.X),
+                (table.labels > 0).astype(np.intp),
+                table.sample_weight,
+                noise_matrix,
+            )
+            self.class_shares_ = labelled.fit()
+        return self
+
+    def _fit_mixture(self, table: Table) -> Climb[Gaussians]:
+        """Fit the mixture, with the number of components that was asked for or that is best."""
+        # Sorted, so that a seed draws the same whatever the order and for repeated rows.
+        order = np.lexsort(table.X.T)
+        problem = MixtureProblem(
+            self._scaling.apply(table.X[order]),
+            table.sample_weight[order],
+            self.shrinkage * table.X.shape[1],
+            self.covariance,
+            self.n_init,
+            self.max_iter,
+            self.tol,
+        )
+        random = check_random_state(self.random_state)
+        most = min(
+            max(1, int(table.sample_weight.sum() / ROWS_PER_COMPONENT)),
+            len(np.unique(table.X, axis=0)),
+        )
+        candidates = CANDIDATES if self.n_components == "bic" else (int(self.n_components),)
+        sizes = sorted({min(size, most) for size in candidates})
+        mixtures = [problem.fit(size, random) for size in sizes]
+        return min(mixtures, key=lambda mixture: problem.bic(mixture.state))
+
+    def _set_mixture(self, ascent: Climb[Gaussians]) -> None:
+        self._gaussians = ascent.state
+        mean, scale = self._scaling
+        self.weights_ = self._gaussians.shares
+        self.means_ = mean + scale * self._gaussians.means
+        self.covariances_ = self._gaussians.covariances * np.outer(scale, scale)
+        self.n_components_, self.n_iter_ = len(self.weights_), len(ascent.objectives)
+        if not ascent.converged:
+            warn_not_converged(self, "raise max_iter or tol", stacklevel=4)
+
+    def _membership(self, X: Floats) -> Floats:
+        return softmax(self._gaussians.log_joint(self._scaling.apply(X)), axis=1)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the more probable class."""
+        check_is_fitted(self)
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Probability of each class, shape (n_samples, 2); see Notes for what it means."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return self._membership(X) @ self.class_shares_

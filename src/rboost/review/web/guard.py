@@ -1,0 +1,131 @@
+"""What every request must satisfy before a route sees it, and what every reply says."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from starlette.datastructures import Headers, MutableHeaders, QueryParams
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from rboost.review.web.access import Access
+
+# An answer takes a few hundred bytes.
+LARGEST_BODY = 16_384
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+NO_ENTRY = (
+    "This address opens the page only once, or is of an earlier start; start rboost review again "
+    "and open the address that it prints."
+)
+
+
+class Refusal(Exception):  # noqa: N818 - it is how a request ends, not an error of this program
+    """A request that is not answered, with the status and one sentence."""
+
+    def __init__(self, status: int, sentence: str, **more: Any) -> None:
+        super().__init__(sentence)
+        self.status, self.content = status, {"error": sentence, **more}
+
+
+def as_json(content: Any, status: int = 200) -> Response:
+    """A reply; every character beyond ASCII is escaped, so that half of one does no harm."""
+    body = json.dumps(content, allow_nan=False)
+    return Response(body, status, media_type="application/json")
+
+
+class Guard:
+    """Lets through what comes from the page, and adds the same headers to every reply."""
+
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        self.app, self.access = app, access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        try:
+            reply = self._enter(scope)
+            if reply is None:
+                receive = await self._read(scope, receive)
+        except Refusal as refusal:
+            reply = _refused(scope, refusal)
+        await (reply or self.app)(scope, receive, send_with_headers)
+
+    def _enter(self, scope: Scope) -> Response | None:
+        """Check where a request comes from; a token is answered by the way to the page."""
+        headers, access = Headers(scope=scope), self.access
+        if not access.is_own_host(headers.getlist("host")):
+            raise Refusal(421, "This server answers to 127.0.0.1 and localhost alone.")
+        if scope["method"] not in ("GET", "HEAD", "POST"):
+            raise Refusal(405, "Only GET, HEAD and POST are answered.")
+        has_session = access.knows(headers.getlist("cookie"))
+        token = QueryParams(scope["query_string"]).get("token")
+        if scope["path"] == "/" and scope["method"] == "GET" and token is not None:
+            if not access.redeem(token, has_session):
+                raise Refusal(403, NO_ENTRY)
+            return Response(status_code=303, headers={"Location": "/", "Set-Cookie": access.cookie})
+        if not has_session:
+            raise Refusal(403, NO_ENTRY)
+        # No path of ours needs an escape.
+        if b"%" in scope.get("raw_path", b""):
+            raise Refusal(404, "There is no such page.")
+        if scope["method"] == "POST":
+            self._check_post(headers)
+        return None
+
+    def _check_post(self, headers: Headers) -> None:
+        """What only a script of this page can send: forms and other sites cannot."""
+        site = headers.get("sec-fetch-site", "same-origin")
+        if not self.access.is_own_origin(headers.getlist("origin")) or site != "same-origin":
+            raise Refusal(403, "This request comes from another site.")
+        if headers.get("x-rboost") != "1":
+            raise Refusal(403, "The header X-Rboost: 1 is missing.")
+        if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            raise Refusal(415, "The content must be application/json.")
+
+    async def _read(self, scope: Scope, receive: Receive) -> Receive:
+        """Read the content of a request, unless it is too long."""
+        if scope["method"] != "POST":
+            return receive
+        length = Headers(scope=scope).get("content-length", "0")
+        body, is_whole = b"", False
+        while not is_whole:
+            if len(body) > LARGEST_BODY or not length.isdigit() or int(length) > LARGEST_BODY:
+                raise Refusal(413, f"The content is longer than {LARGEST_BODY} bytes.")
+            message = await receive()
+            body += message.get("body", b"")
+            is_whole = not message.get("more_body", False)
+        if len(body) > LARGEST_BODY:
+            raise Refusal(413, f"The content is longer than {LARGEST_BODY} bytes.")
+
+        async def receive_again() -> Message:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        return receive_again
+
+
+def _refused(scope: Scope, refusal: Refusal) -> Response:
+    """The sentence, as a page where a person sees it, else for the script."""
+    if scope["path"].startswith("/api/"):
+        return as_json(refusal.content, refusal.status)
+    return Response(f"{refusal}\n", refusal.status, media_type="text/plain")

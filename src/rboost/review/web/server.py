@@ -1,0 +1,85 @@
+"""The server of the page: on this machine only, for as long as the person wants."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import threading
+import webbrowser
+
+from rboost.review.session import Review
+
+# Ports that are tried first, so that the same audit has the same address when it can.
+FIRST_PORT, N_PORTS = 21_000, 8_000
+
+
+def serve(
+    review: Review, host: str = "127.0.0.1", port: int = 0, open_browser: bool = False
+) -> None:
+    """Serve the page of a review until Ctrl-C; print its address once.
+
+    Parameters
+    ----------
+    review : Review
+        What is reviewed.
+    host : str, default="127.0.0.1"
+        This machine; nothing else is allowed.
+    port : int, default=0
+        0 picks a free one, for the same audit the same again if it is free.
+    open_browser : bool, default=False
+        Whether to open the page as well.
+    """
+    if host != "127.0.0.1":
+        raise ValueError(
+            f"host must be 127.0.0.1, not {host!r}: the page is for this machine only."
+        )
+    with _listen(host, port, review.fingerprint) as listening:
+        _run(review, listening, open_browser)
+    if review.refit_job.state == "running":
+        print("The model is being fitted; wait for it, or leave it with Ctrl-C.", flush=True)
+    review.finish()
+
+
+def _run(review: Review, listening: socket.socket, open_browser: bool) -> None:
+    """Serve on a socket until Ctrl-C."""
+    try:
+        import uvicorn
+
+        from rboost.review.web.access import Access
+        from rboost.review.web.app import make_app
+    except ImportError as error:
+        raise ImportError(
+            "The page needs starlette and uvicorn, which are not installed; run: "
+            "pip install 'rboost[review]'"
+        ) from error
+    access = Access(listening.getsockname()[1])
+    config = uvicorn.Config(
+        make_app(review, access), log_level="warning", access_log=False, lifespan="off",
+        ws="none", http="h11", server_header=False, timeout_graceful_shutdown=3,
+    )  # fmt: skip
+    print(f"Check labels at {access.url}", flush=True)
+    print("The address opens the page once. Ctrl-C ends; every answer is saved.", flush=True)
+    if open_browser:
+        # Some browsers do not return before they are closed.
+        threading.Thread(target=webbrowser.open, args=(access.url,), daemon=True).start()
+    with contextlib.suppress(KeyboardInterrupt):  # uvicorn passes it on when it has ended
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+def _listen(host: str, port: int, fingerprint: str) -> socket.socket:
+    """A socket that accepts connections already."""
+    usual = FIRST_PORT + int(fingerprint[:8], 16) % N_PORTS
+    for candidate in (port,) if port else (usual, 0):
+        listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        if os.name == "posix":  # elsewhere this would share the port with others
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((host, candidate))
+            listening.listen()
+            return listening
+        except OSError as error:
+            listening.close()
+            if candidate != usual or port:
+                raise OSError(f"Port {candidate} of {host} cannot be used: {error}.") from error
+    raise AssertionError("the last candidate is any free port")

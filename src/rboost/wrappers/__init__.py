@@ -1,0 +1,12 @@
+"""Any classifier made aware of wrong labels, and the noise that its scores tell."""
+
+from rboost.wrappers.aware import NoiseAwareClassifier
+from rboost.wrappers.calibrated import NoiseCalibratedClassifier
+from rboost.wrappers.estimation import NoiseEstimate, estimate_noise_matrix
+
+__all__ = [
+    "NoiseAwareClassifier",
+    "NoiseCalibratedClassifier",
+    "NoiseEstimate",
+    "estimate_noise_matrix",
+]

@@ -1,0 +1,213 @@
+"""NoiseCalibratedClassifier: any classifier made aware of wrong labels."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from rboost._typing import Floats
+from rboost._validation import (
+    all_or_nothing,
+    check_binary_labels,
+    check_sample_weight,
+    warn_of_one_class,
+)
+from rboost.log_odds import LogOddsClassifier
+from rboost.noise.matrix import check_noise_parameter
+from rboost.noise.platt.scaling import fit_noise_aware_platt
+from rboost.tables import (
+    as_counts,
+    check_counted_rows,
+    check_trusted_labels,
+    stack_rows,
+    warn_of_copies,
+)
+from rboost.wrappers.base import ClassifierAround
+from rboost.wrappers.out_of_fold import (
+    check_scorer,
+    model_outputs,
+    out_of_fold_outputs,
+    platt_scores,
+)
+
+
+class NoiseCalibratedClassifier(ClassifierAround, LogOddsClassifier):
+    """A classifier whose probabilities are of the true class, not of the observed label.
+
+    The estimator is fitted as it is, to the labels as they are. Scores of rows it was not fitted to
+    then tell how often labels are flipped, and how a score must be read to predict the true class
+    (noise-aware Platt scaling).
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any classifier or pipeline with ``predict_proba`` or ``decision_function``; it is given X as
+        it is, and classes 0 and 1.
+    cv : int or splitter, default=5
+        Number of folds for the out-of-fold scores, or anything that scikit-learn splits by.
+    noise_matrix : "estimate" or array-like of shape (2, 2), default="estimate"
+        ``noise_matrix[j, k] = p(observed k | true j)``, classes in sorted order. An array fixes it.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the folds.
+    n_jobs : int, default=None
+        Processes over folds.
+    verbose : int, default=0
+        Whether to show a progress bar on standard error.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The two class labels.
+    estimator_ : classifier
+        The estimator fitted to all rows, on classes 0 and 1.
+    noise_matrix_ : ndarray of shape (2, 2)
+        The fixed or inferred noise matrix.
+    noise_interval_ : ndarray of shape (2, 2, 2)
+        Lower and upper ends of intervals that hold its entries with probability .9, where it was
+        inferred.
+    label_issue_probability_ : ndarray of shape (n_samples,)
+        How likely the label of each training row is to be wrong.
+    held_out_scores_ : ndarray of shape (n_samples + n_trusted,)
+        Scores by copies of the estimator that were not fitted to the row, from which the noise is
+        inferred; those of trusted rows come last.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, when X had string column names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from rboost import NoiseCalibratedClassifier
+    >>> from rboost.noise import asymmetric, flip_labels
+    >>> X, y = make_moons(600, noise=0.2, random_state=0)
+    >>> noisy, _ = flip_labels(y, asymmetric(0.3, from_class=0), random_state=0)
+    >>> forest = RandomForestClassifier(min_samples_leaf=5, random_state=0)
+    >>> aware = NoiseCalibratedClassifier(forest, random_state=0).fit(X, noisy)
+    >>> aware.score(X, y) > forest.fit(X, noisy).score(X, y)
+    True
+    """
+
+    classes_: NDArray[Any]
+    noise_matrix_: Floats
+    noise_interval_: Floats
+    label_issue_probability_: Floats
+    held_out_scores_: Floats
+
+    # One number per training row, which prediction does not need; a model file leaves it out.
+    _training_only: ClassVar[tuple[str, ...]] = ("label_issue_probability_", "held_out_scores_")
+
+    def __init__(
+        self,
+        estimator: Any,
+        cv: Any = 5,
+        *,
+        noise_matrix: Any = "estimate",
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.cv = cv
+        self.noise_matrix = noise_matrix
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        X_trusted: Any = None,
+        y_trusted: ArrayLike | None = None,
+        flip_counts: ArrayLike | None = None,
+    ) -> Self:
+        """Fit to observed, possibly wrong labels.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+            Features, as the estimator takes them.
+        y : array-like of shape (n_samples,)
+            Observed labels of two classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights, for the estimator and for the calibration.
+        X_trusted : array-like of shape (n_trusted, n_features), default=None
+            Rows whose labels are known to be right. They are trained on too, and tell noise from
+            overlap of the classes.
+        y_trusted : array-like of shape (n_trusted,), default=None
+            Their labels.
+        flip_counts : array-like of shape (2, 2), default=None
+            Where trusted rows had a label in the table before it was checked: ``flip_counts[j, k]``
+            of them had the label k and are of class j. Pass it when they were chosen for the check
+            because of these labels, as a review of suspects does.
+
+        Returns
+        -------
+        self : NoiseCalibratedClassifier
+            The fitted estimator.
+        """
+        with all_or_nothing(self):
+            fixed_noise = check_noise_parameter(self.noise_matrix)
+            check_scorer(self.estimator, sample_weight)
+            self._check_X(X, reset=True)
+            self.classes_, labels = check_binary_labels(y)
+            check_consistent_length(X, labels)
+            weight = None
+            if sample_weight is not None:
+                weight = as_counts(check_sample_weight(sample_weight, labels))
+            warn_of_copies(X, labels)
+            n_observed = len(labels)
+            trusted = check_trusted_labels(X_trusted, y_trusted, self.classes_)
+            check_counted_rows(flip_counts, trusted)
+            if trusted is not None:
+                X, labels = stack_rows(X, X_trusted), np.concatenate([labels, trusted])
+                if weight is not None:
+                    weight = np.concatenate([weight, np.full(len(trusted), weight.mean())])
+
+            outputs = out_of_fold_outputs(
+                self.estimator, X, labels, cv=self.cv, sample_weight=weight,
+                random_state=check_random_state(self.random_state), n_jobs=self.n_jobs,
+                verbose=bool(self.verbose),
+            )  # fmt: skip
+            self._prevalence = float(np.average(labels, weights=weight))
+            scores = platt_scores(self.estimator, outputs, self._prevalence)
+            self._platt = fit_noise_aware_platt(
+                scores, labels, weight,
+                trusted=np.arange(len(labels)) >= n_observed,
+                flip_counts=flip_counts,
+                noise_matrix=fixed_noise,
+            )  # fmt: skip
+            self.noise_matrix_ = self._platt.noise_matrix
+            if hasattr(self, "noise_interval_"):
+                del self.noise_interval_  # of an earlier fit
+            if fixed_noise is None:
+                self.noise_interval_ = self._platt.interval()
+            self.held_out_scores_ = scores
+            self.label_issue_probability_ = self._platt.issue_probability(
+                scores[:n_observed], labels[:n_observed]
+            )
+            weighted = {} if weight is None else {"sample_weight": weight}
+            self.estimator_ = clone(self.estimator).fit(X, labels, **weighted)
+        predicted = self.classes_[(self._platt.log_odds(scores) > 0).astype(np.intp)]
+        warn_of_one_class(predicted, "try another estimator or other features.", stacklevel=3)
+        return self
+
+    def decision_function(self, X: Any) -> Floats:
+        """Log-odds that the true class is ``classes_[1]``."""
+        scores = self.score_rows(X)
+        return self._platt.log_odds(scores)
+
+    def score_rows(self, X: Any) -> Floats:
+        """Scores on the scale of ``held_out_scores_``, before the noise is taken into account."""
+        check_is_fitted(self)
+        self._check_X(X)
+        outputs = model_outputs(self.estimator_, X)
+        return platt_scores(self.estimator_, outputs, self._prevalence)

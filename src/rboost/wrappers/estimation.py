@@ -1,0 +1,211 @@
+"""How noisy labels are, and how sure that is: estimate_noise_matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, VotingClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.kernel_approximation import RBFSampler
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_consistent_length
+
+from rboost._typing import Floats, Integers
+from rboost._validation import check_binary_labels
+from rboost.noise.counting import (
+    anchor_points,
+    bootstrap,
+    confident_learning,
+    trusted_counting,
+)
+from rboost.noise.platt.scaling import fit_noise_aware_platt
+from rboost.tables import check_trusted_labels, stack_rows, warn_of_copies
+from rboost.wrappers.out_of_fold import (
+    check_scorer,
+    model_outputs,
+    out_of_fold_outputs,
+    platt_scores,
+)
+
+COUNTING = {"confident learning": confident_learning, "anchor points": anchor_points}
+METHODS = ("noise-aware", *COUNTING, "trusted counting")
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseEstimate:
+    """An estimated noise matrix and how far to believe it.
+
+    Attributes
+    ----------
+    noise_matrix : ndarray of shape (2, 2)
+        ``noise_matrix[j, k] = p(observed k | true j)``, classes in the order of ``classes``.
+    standard_error : ndarray of shape (2, 2)
+        The standard error of each entry.
+    interval : ndarray of shape (2, 2, 2)
+        Lower and upper ends: the truth is between them with probability .9, if the method's
+        assumptions hold.
+    classes : ndarray of shape (2,)
+        The two class labels, sorted.
+    method : str
+        How it was estimated.
+    """
+
+    noise_matrix: Floats
+    standard_error: Floats
+    interval: Floats
+    classes: NDArray[Any]
+    method: str
+
+    def __str__(self) -> str:
+        lines = []
+        for true, observed in ((0, 1), (1, 0)):
+            low, high = self.interval[:, true, observed]
+            lines.append(
+                f"{self.classes.tolist()[true]!r} observed as {self.classes.tolist()[observed]!r}: "
+                f"{self.noise_matrix[true, observed]:.1%} (90 % interval {low:.1%} to {high:.1%})"
+            )
+        return "\n".join(lines)
+
+
+def default_scorer(random_state: Any, is_sparse: bool) -> VotingClassifier:
+    """Models of three kinds that do not follow single labels, averaged."""
+    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+    kernel = make_pipeline(
+        SimpleImputer(strategy="median", keep_empty_features=True),
+        StandardScaler(with_mean=not is_sparse),
+        RBFSampler(gamma="scale", random_state=seed),
+        LogisticRegression(C=10.0),
+    )
+    forests: list[Any] = [
+        forest(min_samples_leaf=5, random_state=seed)
+        for forest in (RandomForestClassifier, ExtraTreesClassifier)
+    ]
+    members = zip(["forest", "extra trees", "kernel"], [*forests, kernel], strict=True)
+    return VotingClassifier(list(members), voting="soft")
+
+
+def estimate_noise_matrix(
+    X: Any,
+    y: ArrayLike,
+    estimator: Any = None,
+    method: str = "noise-aware",
+    cv: Any = 5,
+    X_trusted: Any = None,
+    y_trusted: ArrayLike | None = None,
+    *,
+    random_state: int | np.random.RandomState | None = None,
+    n_jobs: int | None = None,
+) -> NoiseEstimate:
+    """Estimate the noise matrix of observed labels, with no clean label or with a few.
+
+    Parameters
+    ----------
+    X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+        Features, as the estimator takes them.
+    y : array-like of shape (n_samples,)
+        Observed labels of two classes.
+    estimator : classifier, default=None
+        Any classifier with ``predict_proba`` or ``decision_function``. The better it tells the
+        classes apart, the narrower the interval. None means forests and a kernel machine.
+    method : str, default="noise-aware"
+        "noise-aware": noise-aware Platt scaling of out-of-fold scores, averaged over what the noise
+        may be. For comparison: "confident learning", "anchor points", which read the noise off the
+        out-of-fold probabilities, and "trusted counting", which averages them over trusted rows
+        and so takes overlap of the classes for noise.
+    cv : int or splitter, default=5
+        Number of folds, or anything that scikit-learn splits by.
+    X_trusted : array-like of shape (n_trusted, n_features), default=None
+        Rows whose labels are known to be right; used by "noise-aware", needed by "trusted
+        counting".
+    y_trusted : array-like of shape (n_trusted,), default=None
+        Their labels.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the folds, of the default estimator and of the bootstrap.
+    n_jobs : int, default=None
+        Processes over folds.
+
+    Returns
+    -------
+    estimate : NoiseEstimate
+        The matrix, standard errors and intervals. A wide interval says that the data cannot tell
+        noise from overlap of the classes; trusted rows can. Intervals of the methods for comparison
+        are of the bootstrap over rows and know nothing of the methods' own bias.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from rboost import estimate_noise_matrix
+    >>> from rboost.noise import asymmetric, flip_labels
+    >>> X, y = make_moons(600, noise=0.2, random_state=0)
+    >>> noisy, _ = flip_labels(y, asymmetric(0.3, from_class=0), random_state=0)
+    >>> estimate_noise_matrix(X, noisy, random_state=0).noise_matrix.round(1)
+    array([[0.7, 0.3],
+           [0. , 1. ]])
+    """
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, not {method!r}.")
+    random = check_random_state(random_state)
+    estimator = default_scorer(random, sparse.issparse(X)) if estimator is None else estimator
+    check_scorer(estimator, None)
+    classes, labels = check_binary_labels(y)
+    check_consistent_length(X, labels)
+    warn_of_copies(X, labels)
+    trusted = check_trusted_labels(X_trusted, y_trusted, classes)
+    options = {"cv": cv, "random_state": random, "n_jobs": n_jobs}
+    if method == "noise-aware":
+        return _by_platt(estimator, X, labels, X_trusted, trusted, classes, options)
+    _check_counting(method, estimator, trusted)
+    if trusted is not None:
+        model = clone(estimator).fit(X, labels)
+        observed, of_rows, count = model_outputs(model, X_trusted), trusted, trusted_counting
+    else:
+        observed = out_of_fold_outputs(estimator, X, labels, **options)
+        of_rows, count = labels, COUNTING[method]
+    draws = bootstrap(count, observed, of_rows, random)
+    return NoiseEstimate(
+        count(observed, of_rows), draws.std(axis=0), np.quantile(draws, [0.05, 0.95], axis=0),
+        classes, method,
+    )  # fmt: skip
+
+
+def _check_counting(method: str, estimator: Any, trusted: Integers | None) -> None:
+    """Fail with one sentence when a counting method lacks what it counts, or has too much."""
+    if not hasattr(estimator, "predict_proba"):
+        raise ValueError(
+            f"method={method!r} needs probabilities, but {type(estimator).__name__} has no "
+            "predict_proba; use method='noise-aware' or another estimator."
+        )
+    if method in COUNTING and trusted is not None:
+        raise ValueError(f"method={method!r} makes no use of X_trusted; leave it out.")
+    if method not in COUNTING and (trusted is None or len(np.unique(trusted)) < 2):
+        raise ValueError(f"method={method!r} needs X_trusted and y_trusted with both classes.")
+
+
+def _by_platt(
+    estimator: Any,
+    X: Any,
+    labels: Integers,
+    X_trusted: Any,
+    trusted: Integers | None,
+    classes: NDArray[Any],
+    options: dict[str, Any],
+) -> NoiseEstimate:
+    """Noise-aware Platt scaling of out-of-fold scores, trusted rows among them."""
+    is_trusted = np.zeros(len(labels), dtype=bool)
+    if trusted is not None:
+        X, labels = stack_rows(X, X_trusted), np.concatenate([labels, trusted])
+        is_trusted = np.concatenate([is_trusted, np.ones(len(trusted), dtype=bool)])
+    outputs = out_of_fold_outputs(estimator, X, labels, **options)
+    scores = platt_scores(estimator, outputs, float(labels.mean()))
+    platt = fit_noise_aware_platt(scores, labels, trusted=is_trusted)
+    return NoiseEstimate(
+        platt.noise_matrix, platt.standard_error, platt.interval(), classes, "noise-aware"
+    )

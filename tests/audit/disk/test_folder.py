@@ -1,0 +1,133 @@
+"""Audits on disk: read back as they were, repeated with answers, safe from each other."""
+
+import os
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+from rboost.audit.disk.folder import audit_into, read_audit, read_record, rerun
+from rboost.audit.disk.request import Request, read_inputs
+from rboost.io.files import staged
+from rboost.review.session import open_review
+
+CLASSES = ("a", "b", "c")
+
+
+def make_table(path, n_rows=90, seed=0):
+    random = np.random.RandomState(seed)
+    true = np.arange(n_rows) % 3
+    table = pd.DataFrame({"key": [f"1.{k:02}0" for k in range(n_rows)]})
+    table["x"] = true + 0.2 * random.standard_normal(n_rows)
+    table["y"] = np.where(true == 1, 2.0, -2.0) + 0.2 * random.standard_normal(n_rows)
+    wrong = random.uniform(size=n_rows) < 0.1
+    table["label"] = np.array(CLASSES)[np.where(wrong, (true + 1) % 3, true)]
+    table.to_csv(path, index=False)
+    return table
+
+
+@pytest.fixture
+def request_(tmp_path):
+    make_table(tmp_path / "table.csv")
+    return Request(tmp_path / "table.csv", "label", id="key", model="linear")
+
+
+def test_what_is_read_back_is_what_was_found(request_, tmp_path):
+    audit, _ = audit_into(tmp_path / "out", request_)
+    again = read_audit(tmp_path / "out")
+    assert again.ids.tolist() == audit.ids.tolist()
+    assert again.ids[1] == "1.010"  # ids stay as they are written
+    assert_allclose(again.inference.posterior, audit.inference.posterior)
+    assert_allclose(again.features, audit.features)
+    assert_allclose(again.noise_matrix, audit.noise_matrix)
+
+
+def test_a_class_of_which_all_rows_were_checked_can_be_learnt(request_, tmp_path):
+    audit, _ = audit_into(tmp_path / "out", request_)
+    rows = np.flatnonzero(audit.labels.given == 2)
+    opened = read_record(tmp_path / "out")
+    again = rerun(tmp_path / "out", dict.fromkeys(rows.tolist(), 2), opened)
+    assert again.labels.is_checked.sum() == len(rows)
+    assert np.isfinite(again.inference.posterior).all()
+    nobody = rerun(tmp_path / "out", dict.fromkeys(rows.tolist(), 0), opened)
+    assert nobody.classes.tolist() == list(CLASSES)  # answers must not rename classes
+    assert np.isfinite(nobody.model.predict_proba(nobody.table)).all()
+
+
+def test_another_audit_in_the_folder_is_not_overwritten(request_, tmp_path):
+    audit_into(tmp_path / "out", request_)
+    opened = read_record(tmp_path / "out")
+    make_table(tmp_path / "other.csv", seed=1)
+    audit_into(tmp_path / "out", replace(request_, data=tmp_path / "other.csv"))
+    before = (tmp_path / "out" / "audit.json").read_bytes()
+    with pytest.raises(ValueError, match="holds another audit by now"):
+        rerun(tmp_path / "out", {0: 1}, opened)
+    assert (tmp_path / "out" / "audit.json").read_bytes() == before
+
+
+def test_a_second_round_keeps_the_answers_of_the_first(request_, tmp_path):
+    """checked.csv in the folder may be trusted and written again."""
+    folder = tmp_path / "out"
+    audit_into(folder, request_)
+    (folder / "checked.csv").write_text("key,checked_label\n1.000,b\n1.010,b\n")
+    trusting = replace(request_, trusted=folder / "checked.csv")
+    audit_into(folder, trusting)
+    opened = read_record(folder)
+    review = open_review(read_audit(folder), folder, lambda checked: rerun(folder, checked, opened))
+    review.answer("one", 2, "keep", None)
+    written = pd.read_csv(review.export(), dtype=str)
+    review.finish()
+    assert sorted(written["key"]) == ["1.000", "1.010", "1.020"]
+    assert read_audit(folder).labels.is_checked.sum() == 2  # the copy, not the new file
+    assert read_inputs(trusting).y_checked[2] is not None
+
+
+def test_a_column_called_row_names_no_rows(tmp_path):
+    table = make_table(tmp_path / "table.csv").drop(columns="key")
+    table.insert(0, "row", np.arange(len(table)) * 3)
+    table.to_csv(tmp_path / "table.csv", index=False)
+    table.head(8).to_csv(tmp_path / "more.csv", index=False)
+    inputs = read_inputs(Request(tmp_path / "table.csv", "label", trusted=tmp_path / "more.csv"))
+    assert not any(inputs.y_checked)
+    assert len(inputs.X_trusted) == 8
+
+
+@pytest.mark.parametrize("labels", [("TRUE", "FALSE"), ("1.0", "0.0"), ("1", "0"), ("-1", "+1")])
+def test_labels_of_trusted_rows_are_those_of_the_table(labels, tmp_path):
+    table = make_table(tmp_path / "table.csv")
+    table["label"] = np.where(table["label"] == "a", *labels)
+    table.to_csv(tmp_path / "table.csv", index=False)
+    trusted = tmp_path / "checked.csv"
+    trusted.write_text(f"key,checked_label\n1.000,{labels[0]}\n1.010,{labels[0]}\n")
+    inputs = read_inputs(Request(tmp_path / "table.csv", "label", id="key", trusted=trusted))
+    assert inputs.y_checked[:2] == [inputs.y[0]] * 2
+
+
+def test_a_stage_of_a_run_that_goes_on_is_left_alone(tmp_path):
+    running, killed = tmp_path / f".stage-{os.getpid()}-x", tmp_path / ".stage-999999999-x"
+    running.mkdir()
+    killed.mkdir()
+    with staged(tmp_path, last="b") as stage:
+        for name in "ba":
+            (stage / name).write_text(name)
+        assert not (tmp_path / "b").exists()
+    assert (tmp_path / "a").read_text() + (tmp_path / "b").read_text() == "ab"
+    assert running.exists()
+    assert not killed.exists()
+    assert not stage.exists()
+
+
+def test_a_stage_that_fails_leaves_everything_as_it_was(tmp_path):
+    (tmp_path / "a").write_text("before")
+
+    def fail():
+        with staged(tmp_path, last="b") as stage:
+            (stage / "a").write_text("after")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+    assert (tmp_path / "a").read_text() == "before"

@@ -1,0 +1,56 @@
+import numpy as np
+import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+from threadpoolctl import threadpool_limits
+
+from rboost import NoiseCalibratedClassifier, RBoostClassifier
+from rboost.audit.disk.tree_checks import check_trees
+from rboost.learners import HistogramTreeClassifier
+
+X = np.random.RandomState(0).normal(size=(200, 4))
+Y = (X[:, 0] + X[:, 1] > 0).astype(int)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RBoostClassifier(n_estimators=9, random_state=0),
+        RBoostClassifier(HistogramTreeClassifier(max_depth=3), n_estimators=3, random_state=0),
+        NoiseCalibratedClassifier(make_pipeline(StandardScaler(), RandomForestClassifier(5))),
+        HistGradientBoostingClassifier(max_iter=3),
+    ],
+)
+def test_trees_that_were_grown_pass(model):
+    with threadpool_limits(1):
+        check_trees(make_pipeline(StandardScaler(), model).fit(X, Y))
+
+
+@pytest.mark.parametrize(("field", "value"), [("left_child", 10**6), ("feature", 4)])
+@pytest.mark.parametrize("where", ["tree", "forest"])
+def test_nodes_that_lead_out_of_a_tree(field, value, where):
+    model = DecisionTreeClassifier() if where == "tree" else RandomForestClassifier(3)
+    model.fit(X, Y)
+    tree = (model if where == "tree" else model.estimators_[1]).tree_
+    state = tree.__getstate__()
+    state["nodes"][field][0] = value
+    tree.__setstate__(state)
+    with pytest.raises(ValueError, match="a tree whose nodes lead nowhere"):
+        check_trees({"model": [model]})
+
+
+def test_a_tree_that_asks_for_more_columns_than_its_forest():
+    forest = RandomForestClassifier(3, random_state=0).fit(X, Y)
+    forest.n_features_in_ = 1
+    with pytest.raises(ValueError, match="a tree whose nodes lead nowhere"):
+        check_trees(forest)
+
+
+@pytest.mark.parametrize(("field", "value"), [("left", 10**6), ("right", 0), ("feature_idx", 4)])
+def test_nodes_that_lead_out_of_a_histogram_tree(field, value):
+    model = HistogramTreeClassifier(max_depth=3).fit(X, Y)
+    model._tree.nodes[field][0] = value
+    with pytest.raises(ValueError, match="a tree whose nodes lead nowhere"):
+        check_trees(model)

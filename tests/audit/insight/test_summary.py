@@ -1,0 +1,68 @@
+import json
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from rboost.audit.insight.gain import review_gain
+from rboost.audit.insight.summary import summarize
+
+
+@pytest.fixture(scope="module")
+def summary(small_audit):
+    return summarize(small_audit, small_audit.suspects())
+
+
+def test_rows_are_counted_once(small_audit, summary):
+    assert summary.n_rows == 150
+    assert (summary.n_missing, summary.n_checked) == (5, 10)
+    assert summary.n_unchecked == 135
+    labels = small_audit.labels
+    assert summary.n_corrected == np.count_nonzero(labels.checked[5:15] != labels.given[5:15])
+    assert sum(one.n_rows for one in summary.classes) == 145
+    assert sum(one.n_unchecked for one in summary.classes) == summary.n_unchecked
+
+
+def test_expected_numbers_agree_with_the_audit_and_with_each_other(small_audit, summary):
+    assert_allclose(summary.expected_wrong, small_audit.expected_wrong_labels)
+    assert_allclose(sum(one.expected_wrong for one in summary.classes), summary.expected_wrong)
+    assert_allclose(sum(one.expected_lost for one in summary.classes), summary.expected_wrong)
+    assert_allclose(sum(one.expected_rows for one in summary.classes), 145)
+    assert summary.probably_wrong == summary.n_suspects == len(small_audit.suspects())
+    assert_allclose(summary.expected_precision * summary.n_suspects, summary.expected_found)
+
+
+def test_flips_leave_out_the_diagonal_and_begin_with_the_most_frequent(small_audit, summary):
+    assert len(summary.noise) == 9
+    assert len(summary.flips) == 6
+    off_diagonal = small_audit.noise_matrix[~np.eye(3, dtype=bool)]
+    assert [flip.rate for flip in summary.flips] == sorted(off_diagonal, reverse=True)
+    assert all(flip.low <= flip.high for flip in summary.noise)
+
+
+def test_budgets_are_those_that_the_table_has_rows_for(small_audit, summary):
+    assert [one.n_rows for one in summary.budgets] == [10, 20, 50, 100]
+    suspects = small_audit.suspects(n=20)
+    assert_allclose(summary.budgets[1].expected_found, suspects.expected_found)
+    assert_allclose(summary.budgets[1].expected_precision, suspects.expected_precision)
+    assert_allclose(summary.budgets[1].expected_recall, suspects.expected_recall)
+
+
+def test_gain_leaves_out_unknown_rows_and_starts_at_nothing():
+    gain = review_gain(np.array([0.1, np.nan, 0.9, 0.5]))
+    assert_allclose(gain.expected_found, [0, 0.9, 1.4, 1.5])
+    assert gain.n_rows == 3
+    assert np.isnan(gain.budget(0).expected_precision)
+
+
+def test_is_uncertain_exactly_where_an_interval_is_wide(small_audit, summary):
+    low, high = small_audit.noise_interval
+    assert summary.is_uncertain == ((high - low).max() > 0.2)
+
+
+def test_plain_types_survive_json_and_unknown_numbers_are_null(small_audit):
+    none = summarize(small_audit, small_audit.suspects(n=0))
+    plain = none.as_dict()
+    assert json.loads(json.dumps(plain, allow_nan=False)) == plain
+    assert plain["expected_precision"] is None
+    assert plain["budgets"][0]["n_rows"] == 10

@@ -1,0 +1,113 @@
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from rboost.audit import (
+    IssueDistributionDisplay,
+    NoiseMatrixDisplay,
+    ProjectionDisplay,
+    ReviewGainDisplay,
+    audit_labels,
+)
+from rboost.audit.insight.gain import review_gain
+from rboost.audit.insight.projection import MOST_ROWS, project
+from rboost.audit.insight.suspects import choose_suspects
+
+mpl.use("Agg")
+
+DISPLAYS = [NoiseMatrixDisplay, IssueDistributionDisplay, ReviewGainDisplay, ProjectionDisplay]
+
+
+def texts(display):
+    display.figure_.canvas.draw()
+    shown = [*display.ax_.texts, *display.ax_.get_xticklabels(), *display.ax_.get_yticklabels()]
+    return [text for text in shown if text.get_text() and text.get_visible()]
+
+
+def on_new_axes(display, size=(5.2, 3.6)):
+    return display.plot(Figure(size, layout="constrained").subplots())
+
+
+@pytest.mark.parametrize("display", DISPLAYS)
+def test_draws_on_given_axes_and_returns_itself(display, small_audit):
+    axes = Figure(layout="constrained").subplots()
+    drawn = display.from_audit(small_audit)
+    assert drawn.plot(axes) is drawn
+    assert drawn.ax_ is axes
+    assert drawn.figure_ is axes.figure
+
+
+def test_makes_axes_where_none_are_given(small_audit):
+    import matplotlib.pyplot as plt
+
+    drawn = NoiseMatrixDisplay.from_audit(small_audit).plot()
+    assert drawn.ax_ in drawn.figure_.axes
+    plt.close(drawn.figure_)
+
+
+@pytest.mark.filterwarnings("ignore:Glyph")
+@pytest.mark.parametrize("display", DISPLAYS)
+def test_hostile_names_are_drawn_as_they_are(display, hostile_audit):
+    drawn = on_new_axes(display.from_audit(hostile_audit))
+    drawn.figure_.canvas.draw()
+    words = [text.get_text() for text in texts(drawn)]
+    assert all("\x1b" not in word and "\x00" not in word for word in words)
+
+
+@pytest.mark.parametrize("display", DISPLAYS)
+def test_no_text_lies_on_another(display, small_audit):
+    drawn = on_new_axes(display.from_audit(small_audit))
+    boxes = [text.get_window_extent() for text in texts(drawn)]
+    overlaps = [(i, j) for i in range(len(boxes)) for j in range(i) if boxes[i].overlaps(boxes[j])]
+    assert not overlaps
+
+
+@pytest.mark.parametrize(("n_classes", "n_texts"), [(2, 8), (10, 200), (11, 0)])
+def test_matrix_has_numbers_up_to_ten_classes(n_classes, n_texts):
+    noise = np.full((n_classes, n_classes), 0.1 / (n_classes - 1))
+    np.fill_diagonal(noise, 0.9)
+    display = NoiseMatrixDisplay(noise, np.stack([noise, noise]), range(n_classes))
+    assert len(on_new_axes(display).ax_.texts) == n_texts
+
+
+def test_distribution_counts_every_unchecked_label_once(small_audit):
+    display = IssueDistributionDisplay.from_audit(small_audit)
+    assert display.counts.shape == (3, 10)
+    assert display.counts.sum() == 135
+    assert display.counts[:, 5:].sum() == len(small_audit.suspects())
+
+
+def test_distribution_of_many_classes_shows_those_with_most_wrong_labels(small_audit):
+    display = IssueDistributionDisplay.from_audit(small_audit, most_classes=2)
+    assert display.n_left_out == 1
+    expected = [
+        np.nansum(small_audit.issue_probability[small_audit.labels.given == k]) for k in range(3)
+    ]
+    assert small_audit.classes[np.argmin(expected)] not in display.classes
+
+
+@pytest.mark.parametrize("n_suspects", [0, 30, 5000])
+def test_gain_of_a_large_table_shows_what_can_be_checked(n_suspects):
+    display = ReviewGainDisplay(review_gain(np.linspace(0, 1, 100_000)), n_suspects)
+    drawn = on_new_axes(display)
+    assert drawn.ax_.get_xlim()[1] == pytest.approx(1.02 * max(500, 4 * n_suspects))
+
+
+def test_projection_is_always_the_same_and_has_all_suspects(small_audit):
+    suspects = small_audit.suspects()
+    first, second = project(small_audit, suspects), project(small_audit, suspects)
+    np.testing.assert_array_equal(first.points, second.points)
+    assert set(first.rows[first.is_suspect]) == set(suspects.rows)
+    assert len(first.rows) == 145
+    assert 0 < first.explained <= 1
+
+
+def test_projection_samples_rows_of_a_large_table_with_one_column(small_model):
+    random = np.random.RandomState(0)
+    y = random.randint(0, 2, 5000)
+    audit = audit_labels((y + 0.5 * random.randn(5000))[:, np.newaxis], y, model="linear")
+    found = project(audit, choose_suspects(audit.issue_probability, n=10))
+    assert len(found.rows) == MOST_ROWS + 10
+    assert found.explained == pytest.approx(1)
+    assert not found.points[:, 1].any()

@@ -1,0 +1,149 @@
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+
+from rboost.audit import audit_labels
+from rboost.audit.insight.quality import ASSUMPTIONS
+from rboost.audit.render.report import render_report
+
+
+class Outline(HTMLParser):
+    """Elements of a page with their attributes, and its text."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.elements, self.words = [], []
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+    def named(self, tag):
+        return [attributes for name, attributes in self.elements if name == tag]
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.words).split())
+
+
+@pytest.fixture(scope="module")
+def html(small_audit):
+    return small_audit.to_html(title="Trees <1>")
+
+
+@pytest.fixture(scope="module")
+def hostile_html(hostile_audit):
+    return render_report(hostile_audit, hostile_audit.suspects(n=40), "</title><script>")
+
+
+def test_sections_stand_in_their_order(html):
+    ids = [attributes["id"] for attributes in Outline(html).named("h2")]
+    assert ids == [
+        "summary", "matrix", "distribution", "gain", "suspects", "unlabelled", "concentration",
+        "projection", "quality", "next",
+    ]  # fmt: skip
+
+
+def test_the_same_audit_gives_the_same_bytes(small_audit, html):
+    with mpl.rc_context({"font.size": 20, "axes.facecolor": "black"}):
+        assert small_audit.to_html(title="Trees <1>") == html
+
+
+def test_is_accessible(html):
+    page = Outline(html)
+    assert page.named("html")[0]["lang"] == "en"
+    assert len(page.named("h1")) == len(page.named("main")) == 1
+    assert page.named("a")[0]["href"] == "#main"
+    assert all(len(image["alt"]) > 40 for image in page.named("img"))
+    assert len(page.named("img")) == 4
+    assert all("scope" in heading for heading in page.named("th"))
+    assert len(page.named("caption")) == len(page.named("table"))
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    links = [link["href"][1:] for link in page.named("a")]
+    assert set(links) <= set(ids)
+
+
+def test_policy_allows_the_page_itself_and_nothing_else(html):
+    page = Outline(html)
+    policy = next(m["content"] for m in page.named("meta") if "http-equiv" in m)
+    assert policy.startswith("default-src 'none'")
+    assert "unsafe" not in policy
+    for tag in ("style", "script"):
+        inside = re.findall(rf"<{tag}>(.*?)</{tag}>", html, flags=re.DOTALL)
+        assert len(inside) == 1
+        digest = base64.b64encode(hashlib.sha256(inside[0].encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy
+    assert all(image["src"].startswith("data:image/") for image in page.named("img"))
+    assert not re.search(r"""(src|href)=["']?(https?:|//)""", html)
+    assert not any(name.startswith("on") for _, found in page.elements for name in found)
+
+
+def test_every_suspect_is_listed_with_its_suggestion(small_audit, html):
+    body = re.search(r'id="suspects-table">.*?<tbody>(.*?)</tbody>', html, re.DOTALL).group(1)
+    suspects = small_audit.suspects()
+    names = re.findall(r'<th scope="row".*?><bdi>(.*?)</bdi>', body)
+    assert names == [str(name) for name in small_audit.ids[suspects.rows]]
+    assert body.count("<details>") == len(suspects)
+    assert body.count("<dt>") == 3 * len(suspects)
+
+
+def test_says_what_it_knows_in_words(small_audit, html):
+    text = Outline(html).text
+    assert "150 rows and 3 classes" in text
+    assert "5 rows without a label" in text
+    assert "10 labels were checked by a person" in text
+    assert all(assumption in text for assumption in ASSUMPTIONS)
+    assert ("Take care." in text) == (
+        float(np.ptp(small_audit.noise_interval, axis=0).max()) > 0.2
+    )  # fmt: skip
+
+
+def test_hostile_texts_stay_texts(hostile_html):
+    page = Outline(hostile_html)
+    assert len(page.named("script")) == len(page.named("style")) == 1
+    assert "window.pwned" not in re.search(r"<script>(.*?)</script>", hostile_html, re.DOTALL)[1]
+    assert not page.named("b")
+    assert not page.named("i")
+    assert "<script>window.pwned=4</script>" in page.text
+    hostile_html.encode()  # no half of a pair
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e\u2028]", hostile_html)
+
+
+def test_pictures_are_well_formed_whatever_the_names(hostile_html):
+    from xml.etree import ElementTree as ET
+
+    for image in Outline(hostile_html).named("img"):
+        ET.fromstring(base64.b64decode(image["src"].split(",")[1]))
+
+
+def test_long_texts_and_many_columns_leave_the_page_small(hostile_html, small_model):
+    assert len(hostile_html.encode()) < 1_000_000
+    random = np.random.RandomState(0)
+    y = random.randint(0, 2, 600)
+    X = pd.DataFrame(random.randn(600, 200) + y[:, np.newaxis]).rename(columns="<{}>".format)
+    X["long"] = ["<" * 10_000] * 600
+    audit = audit_labels(X, np.where(random.rand(600) < 0.1, 1 - y, y), model="linear")
+    html = render_report(audit, audit.suspects(n=550))
+    assert len(html.encode()) < 3_000_000
+    text = Outline(html).text
+    assert "500 suspects are shown; 50 more are not." in text
+    assert "more columns not shown" in text
+
+
+def test_no_suspects_and_no_missing_labels(small_model):
+    random = np.random.RandomState(0)
+    y = random.randint(0, 2, 60)
+    audit = audit_labels(random.randn(60, 2) + 6 * y[:, np.newaxis], y, model=small_model)
+    text = Outline(render_report(audit, audit.suspects(n=0))).text
+    assert "No label is suspicious enough to be listed." in text
+    assert "Every row has a label." in text

@@ -1,0 +1,176 @@
+"""The report in a real browser. Without Chromium these tests fail; they are never skipped."""
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from rboost.audit.render.report import render_report
+from tests.browser import complaints, open_browser, requested, resize
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with open_browser() as driver:
+        yield driver
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory, small_audit, hostile_audit):
+    folder = tmp_path_factory.mktemp("reports")
+    for name, audit in [("small", small_audit), ("hostile", hostile_audit)]:
+        html = render_report(audit, audit.suspects(n=40), f"The {name} report")
+        (folder / f"{name}.html").write_text(html, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def page(browser, pages):
+    """Opens a report; in the end nothing must have been complained about or asked for."""
+    complaints(browser)
+    requested(browser)
+
+    def open_page(name="small", width=1280):
+        resize(browser, width)
+        browser.get((pages / f"{name}.html").as_uri())
+        return browser
+
+    yield open_page
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+    assert complaints(browser) == []
+    assert all(address.startswith("file:") for address in requested(browser))
+
+
+def column(driver, place):
+    """What stands in a column of the suspects that are seen."""
+    script = """return [...document.querySelectorAll("#suspects-table tbody tr")]
+        .filter((row) => row.offsetParent !== null)
+        .map((row) => row.cells[arguments[0]].dataset.value ?? row.cells[arguments[0]].innerText)"""
+    return driver.execute_script(script, place)
+
+
+def headings(driver):
+    return driver.find_elements(By.CSS_SELECTOR, "#suspects-table thead th")
+
+
+def test_sorts_by_a_click_and_back(page):
+    driver = page()
+    before = [float(value) for value in column(driver, 3)]
+    assert before == sorted(before, reverse=True)
+    heading = headings(driver)[3]
+    assert heading.get_attribute("aria-sort") == "descending"
+    heading.find_element(By.TAG_NAME, "button").click()
+    assert [float(value) for value in column(driver, 3)] == sorted(before)
+    assert heading.get_attribute("aria-sort") == "ascending"
+
+
+def test_sorts_names_as_numbers_by_keyboard(page):
+    driver = page()
+    button = headings(driver)[0].find_element(By.TAG_NAME, "button")
+    button.send_keys(Keys.ENTER)
+    names = [int(name) for name in column(driver, 0)]
+    assert names == sorted(names)
+    button.send_keys(Keys.SPACE)
+    assert [int(name) for name in column(driver, 0)] == names[::-1]
+    assert headings(driver)[3].get_attribute("aria-sort") is None
+
+
+def test_searches_by_keyboard_and_says_how_many_are_left(page):
+    driver = page()
+    wanted = column(driver, 1)[0]
+    search = driver.find_element(By.ID, "search")
+    driver.execute_script("document.getElementById('suspects').scrollIntoView()")
+    search.send_keys(wanted.upper())
+    left = column(driver, 0)
+    assert 0 < len(left) <= 40
+    assert driver.find_element(By.ID, "shown").text == f"{len(left)} of 40 shown"
+    search.send_keys(" nowhere at all")
+    assert column(driver, 0) == []
+    search.send_keys(Keys.CONTROL, "a")
+    search.send_keys(Keys.DELETE)
+    assert len(column(driver, 0)) == 40
+
+
+def test_skip_link_is_the_first_stop_of_the_keyboard(page):
+    driver = page()
+    driver.switch_to.active_element.send_keys(Keys.TAB)
+    assert driver.switch_to.active_element.get_attribute("href").endswith("#main")
+    assert driver.switch_to.active_element.rect["x"] >= 0
+    driver.switch_to.active_element.send_keys(Keys.ENTER)
+    assert driver.switch_to.active_element.get_attribute("id") == "main"
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_hostile_texts_are_shown_and_do_nothing(page, width):
+    driver = page("hostile", width)
+    driver.execute_script("document.querySelectorAll('details').forEach((d) => d.open = true)")
+    assert driver.execute_script("return window.pwned") is None
+    assert "<script>window.pwned=4</script>" in driver.find_element(By.TAG_NAME, "main").text
+    assert driver.title == "The hostile report"
+
+
+@pytest.mark.parametrize("name", ["small", "hostile"])
+@pytest.mark.parametrize("width", [1280, 768, 390, 320])
+def test_page_is_never_wider_than_the_screen(page, name, width):
+    driver = page(name, width)
+    driver.execute_script("document.querySelectorAll('details').forEach((d) => d.open = true)")
+    wide = driver.execute_script("return document.documentElement.scrollWidth")
+    assert wide <= driver.execute_script("return document.documentElement.clientWidth")
+
+
+def test_pictures_are_drawn(page):
+    driver = page("hostile")
+    script = (
+        "return [...document.images].map((image) => image.decode().then(() => image.naturalWidth))"
+    )
+    widths = driver.execute_script(f"{script.replace('return ', 'return Promise.all(')})")
+    assert all(width > 100 for width in widths)
+
+
+def test_print_shows_every_row_and_no_tools(page):
+    driver = page()
+    driver.find_element(By.ID, "search").send_keys("nowhere at all")
+    assert column(driver, 0) == []
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    assert len(column(driver, 0)) == 40
+    assert not driver.find_element(By.ID, "tools").is_displayed()
+    assert not driver.find_element(By.TAG_NAME, "nav").is_displayed()
+
+
+def test_without_script_it_is_a_plain_table(page):
+    driver = page()
+    driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    driver.refresh()
+    driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+    assert len(driver.find_elements(By.CSS_SELECTOR, "#suspects-table tbody tr")) == 40
+    assert not driver.find_elements(By.CSS_SELECTOR, "#suspects-table button")
+    assert not driver.find_element(By.ID, "tools").is_displayed()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_words_stand_out_from_their_background(page, scheme):
+    driver = page()
+    feature = {"name": "prefers-color-scheme", "value": scheme}
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+    for selector in ("p", "caption", "nav a", "td", "#suspects-table button", "summary", ".quiet"):
+        color, paper = driver.execute_script(
+            """const of = (element) => getComputedStyle(element);
+            let element = document.querySelector(arguments[0]); const color = of(element).color;
+            while (element && /, 0\\)$/.test(of(element).backgroundColor))
+                element = element.parentElement;
+            return [color, of(element).backgroundColor]""",
+            selector,
+        )
+        assert contrast(color, paper) >= 4.5, selector
+
+
+def contrast(one, other):
+    """How many times lighter one colour is than the other, as WCAG defines it."""
+    light, dark = sorted(map(luminance, (one, other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def luminance(color):
+    parts = [int(part) / 255 for part in color[color.index("(") + 1 : -1].split(",")[:3]]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

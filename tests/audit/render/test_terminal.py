@@ -1,0 +1,67 @@
+import unicodedata
+
+import pytest
+
+from rboost.audit.render.terminal import describe, fitted, width, wrapped
+from rboost.audit.render.wording import count, percent, quoted, shortened, visible
+
+
+def test_says_rows_classes_rates_and_the_ten_most_suspicious(small_audit):
+    suspects = small_audit.suspects(n=15)
+    text = describe(small_audit, suspects)
+    assert "150 rows and 3 classes" in text
+    assert "Of rows that are truly “ash”" in text
+    assert "90 % interval" in text
+    lines = text.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("row "))
+    for row, line in zip(suspects.rows[:10], lines[start + 1 :], strict=False):
+        assert line.split()[0] == str(small_audit.ids[row])
+        assert line.index("→") == lines[start].index("→")
+    assert lines[start + 11] == "… and 5 more suspects"
+
+
+@pytest.mark.parametrize("audit_name", ["small_audit", "hostile_audit"])
+def test_fits_a_hundred_columns(audit_name, request):
+    audit = request.getfixturevalue(audit_name)
+    assert max(map(width, describe(audit, audit.suspects()).splitlines())) <= 100
+
+
+def test_no_cell_can_write_control_characters(hostile_audit):
+    text = describe(hostile_audit, hostile_audit.suspects(n=10))
+    controls = [c for c in text if unicodedata.category(c) in ("Cc", "Cs", "Zl") and c != "\n"]
+    assert not controls
+    assert not set("\u202e\u2066\u2067\u2068\u2069") & set(text)
+    text.encode()  # no half of a pair
+
+
+def test_without_suspects_there_is_no_table(small_audit):
+    text = describe(small_audit, small_audit.suspects(n=0))
+    assert "No label is suspicious enough" in text
+    assert "strongest reason" not in text
+
+
+def test_wide_characters_take_two_columns_and_marks_none():
+    assert width("日本") == 4
+    assert width("e\u0301") == 1
+    assert fitted("日本語", 5) == "日本…"
+    assert fitted("ab", 4) == "ab  "
+
+
+def test_lines_are_broken_between_words():
+    text = wrapped("word " * 30, first="  ", indent="    ")
+    assert [line[:6] for line in text.splitlines()] == ["  word", "    wo"]
+
+
+def test_wording():
+    assert visible("a\x1b\x9b\u202eb\n") == "a\\x1b\\x9b\\u202eb\n"
+    assert shortened("x" * 100, 3) == "xxx… (100 characters)"
+    assert [shortened(value) for value in (None, float("nan"), 2.5)] == [
+        "missing",
+        "missing",
+        "2.5",
+    ]
+    assert [percent(x) for x in (0, 1e-5, 0.05, 0.5, 0.995, 0.9999, 1, float("nan"))] == [
+        "0 %", "<0.1 %", "5.0 %", "50 %", "99.5 %", ">99.9 %", "100 %", "unknown",
+    ]  # fmt: skip
+    assert [count(x) for x in (0, 3.24, 12.7, 1000)] == ["0", "3.2", "13", "1\u202f000"]
+    assert quoted("שלום") == "“\u2068שלום\u2069”"

@@ -1,0 +1,213 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import make_circles
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+
+from rboost.learners import RandomKernelClassifier
+
+
+@pytest.fixture(scope="module")
+def circles():
+    return make_circles(400, noise=0.1, factor=0.5, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def more_circles():
+    return make_circles(2000, noise=0.1, factor=0.5, random_state=1)
+
+
+def test_it_learns_what_no_line_divides(circles, more_circles):
+    assert LogisticRegression().fit(*circles).score(*more_circles) < 0.6
+    for seed in range(5):
+        model = RandomKernelClassifier(random_state=seed).fit(*circles)
+        assert model.score(*more_circles) > 0.97
+
+
+def test_probabilities_decisions_and_predictions_agree(circles, more_circles):
+    X, y = circles
+    model = RandomKernelClassifier(random_state=0).fit(X, np.array(["in", "out"])[y])
+    probability = model.predict_proba(more_circles[0])
+    decisions = model.decision_function(more_circles[0])
+    assert_allclose(probability[:, 1], 1 / (1 + np.exp(-decisions)))
+    assert_allclose(probability.sum(axis=1), 1)
+    best = np.array(["in", "out"])[probability.argmax(axis=1)]
+    np.testing.assert_array_equal(model.predict(more_circles[0]), best)
+
+
+def test_units_of_the_columns_do_not_matter(circles):
+    X, y = circles
+    model = RandomKernelClassifier(random_state=0).fit(X, y)
+    scaled = RandomKernelClassifier(random_state=0).fit(X * [1e-6, 1e6] + [0, 1e4], y)
+    assert_allclose(
+        scaled.predict_proba(X * [1e-6, 1e6] + [0, 1e4]), model.predict_proba(X), atol=1e-6
+    )
+
+
+def test_the_same_seed_gives_the_same_model_and_another_one_another(circles):
+    X, y = circles
+    models = [RandomKernelClassifier(random_state=seed).fit(X, y) for seed in (0, 0, 1)]
+    one, again, other = (model.predict_proba(X) for model in models)
+    np.testing.assert_array_equal(one, again)
+    assert np.any(one != other)
+
+
+def test_the_kernel_can_be_fixed(circles, more_circles):
+    X, y = circles
+    wide, narrow = (
+        RandomKernelClassifier(narrowest=g, widest=g, n_components=300, random_state=0).fit(X, y)
+        for g in (1e-3, 1000.0)
+    )
+    assert wide.score(X, y) < narrow.score(X, y)
+    assert (
+        narrow.score(*more_circles)
+        < 0.9
+        < RandomKernelClassifier(random_state=0).fit(X, y).score(*more_circles)
+    )
+
+
+def test_missing_values_count_as_the_median(circles, more_circles, rng):
+    X, y = circles
+    holes = np.where(rng.uniform(size=X.shape) < 0.1, np.nan, X)
+    model = RandomKernelClassifier(random_state=0).fit(holes, y)
+    assert model.score(*more_circles) > 0.9
+    medians = np.nanmedian(holes, axis=0)
+    filled = RandomKernelClassifier(random_state=0).fit(
+        np.where(np.isnan(holes), medians, holes), y
+    )
+    assert_allclose(
+        model.predict_proba(holes), filled.predict_proba(np.where(np.isnan(holes), medians, holes))
+    )
+
+
+def test_values_that_are_missing_only_later(circles):
+    X, y = circles
+    model = RandomKernelClassifier(random_state=0).fit(X, y)
+    probability = model.predict_proba(np.full((3, 2), np.nan))
+    assert_allclose(probability, model.predict_proba(np.tile(np.median(X, axis=0), (3, 1))))
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_a_column_without_any_value_says_nothing(container, circles):
+    X, y = circles
+    empty = container(np.column_stack([X, np.full(len(X), np.nan)]))
+    model = RandomKernelClassifier(random_state=0).fit(empty, y)
+    assert model.score(empty, y) > 0.9
+    assert np.all(np.isfinite(model.predict_proba(np.full((2, 3), np.nan))))
+
+
+@pytest.mark.parametrize("container", [sparse.csr_array, sparse.csc_matrix, sparse.coo_array])
+def test_sparse_features(container, circles, more_circles):
+    X, y = circles
+    model = RandomKernelClassifier(narrowest=8.0, widest=8.0, random_state=0)
+    model.fit(container(X), y)
+    assert model.score(container(more_circles[0]), more_circles[1]) > 0.9
+    dense = model.predict_proba(more_circles[0])
+    assert_allclose(model.predict_proba(container(more_circles[0])), dense, atol=1e-6)
+
+
+def test_sparse_features_with_missing_values(circles):
+    X, y = circles
+    holes = X.copy()
+    holes[::10, 0] = np.nan
+    model = RandomKernelClassifier(narrowest=8.0, widest=8.0, random_state=0)
+    assert model.fit(sparse.csr_array(holes), y).score(sparse.csr_array(holes), y) > 0.8
+
+
+def test_constant_columns_and_outliers_stay_finite(circles):
+    X, y = circles
+    table = np.column_stack([X, np.full(len(X), 7.0)])
+    table[0] = 1e30
+    model = RandomKernelClassifier(random_state=0).fit(table, y)
+    assert np.all(np.isfinite(model.predict_proba(table)))
+    assert np.all(np.isfinite(model.decision_function(np.full((2, 3), -1e30))))
+
+
+def test_a_weight_of_zero_removes_a_row(circles):
+    X, y = circles
+    weight = np.where(np.arange(len(X)) < 100, 0.0, 1.0)
+    weighted = RandomKernelClassifier(random_state=0).fit(X, y, sample_weight=weight)
+    removed = RandomKernelClassifier(random_state=0).fit(X[100:], y[100:])
+    assert_allclose(weighted.predict_proba(X), removed.predict_proba(X))
+
+
+def test_a_weight_of_two_is_a_row_that_stands_there_twice(circles):
+    X, y = circles
+    weight = 1 + np.arange(len(X)) % 2
+    weighted = RandomKernelClassifier(random_state=0).fit(X, y, sample_weight=weight)
+    repeated = RandomKernelClassifier(random_state=0).fit(np.repeat(X, weight, 0), y.repeat(weight))
+    assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-6)
+
+
+def test_heavy_rows_are_fitted(circles):
+    X, y = circles
+    wrong = np.arange(len(y)) < 200
+    labels = np.where(wrong, 1 - y, y)
+    for heavy in (wrong, ~wrong):
+        model = RandomKernelClassifier(random_state=0)
+        model.fit(X, labels, sample_weight=np.where(heavy, 1.0, 0.01))
+        assert model.score(X[heavy], labels[heavy]) > 0.95
+
+
+def test_weights_over_many_orders_of_magnitude_stay_finite(circles, rng):
+    X, y = circles
+    for exponents in [(-300, 0), (-6, 6), (-10, 10)]:
+        weight = rng.permutation(10.0 ** np.linspace(*exponents, len(X)))
+        model = RandomKernelClassifier(random_state=0).fit(X, y, sample_weight=weight)
+        assert np.all(np.isfinite(model.predict_proba(X)))
+
+
+def test_a_large_table_is_represented_by_some_of_its_rows(circles, more_circles):
+    X, y = circles
+    few = RandomKernelClassifier(max_rows=100, random_state=0).fit(X, y)
+    every = RandomKernelClassifier(max_rows=400, random_state=0).fit(X, y)
+    enough = RandomKernelClassifier(max_rows=2048, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(every.predict_proba(X), enough.predict_proba(X))
+    assert np.any(few.predict_proba(X) != every.predict_proba(X))
+    assert few.score(*more_circles) > 0.9
+
+
+def test_a_class_too_rare_to_be_drawn_is_not_lost(circles):
+    X, _ = circles
+    y = (np.arange(len(X)) == 17).astype(int)
+    for seed in range(5):
+        model = RandomKernelClassifier(max_rows=2, random_state=seed).fit(X, y)
+        np.testing.assert_array_equal(model.classes_, [0, 1])
+        assert np.all(np.isfinite(model.predict_proba(X)))
+
+
+def test_a_model_that_was_not_fitted_says_so(circles):
+    X, _ = circles
+    for name in ["predict", "predict_proba", "decision_function"]:
+        with pytest.raises(NotFittedError):
+            getattr(RandomKernelClassifier(), name)(X)
+
+
+def test_a_failed_fit_keeps_the_earlier_one(circles):
+    X, y = circles
+    model = RandomKernelClassifier(random_state=0).fit(X, y)
+    before = model.predict_proba(X)
+    with pytest.raises(ValueError, match="one class"):
+        model.fit(X[:, :1], np.zeros(len(X)))
+    np.testing.assert_array_equal(model.predict_proba(X), before)
+    assert not hasattr(clone(model), "classes_")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_components": 0}, "n_components of RandomKernelClassifier must be an integer"),
+        ({"C": 0}, "C of RandomKernelClassifier must be a finite number above 0"),
+        ({"narrowest": -1.0}, "narrowest of .* must be a finite number above 0"),
+        ({"widest": np.inf}, "widest of .* must be a finite number above 0"),
+        ({"max_rows": 1}, "max_rows of .* must be an integer of at least 2"),
+    ],
+)
+def test_bad_parameters_are_named(parameters, message, circles):
+    model = RandomKernelClassifier(**parameters)
+    with pytest.raises(ValueError, match=message):
+        model.fit(*circles)
+    assert not hasattr(model, "n_features_in_")

@@ -1,0 +1,93 @@
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import make_hastie_10_2
+from sklearn.utils import get_tags
+
+from rboost import RBoostClassifier
+from rboost.boosting.learners import check_learner, seeded_parameters
+from rboost.learners import HistogramTreeClassifier, RandomKernelClassifier
+from rboost.learners.pool import SMALL_TABLE, default_pool
+from rboost.noise import flip_labels, symmetric
+
+LARGE = np.zeros((SMALL_TABLE + 1, 2))
+
+
+def test_every_learner_of_the_pool_can_be_boosted_in_every_way():
+    for learner in default_pool():
+        for sampling in ["none", "uniform", "weights"]:
+            for votes in ["class", "probability"]:
+                check_learner(learner, sampling, votes)
+        assert seeded_parameters(learner) == ["random_state"]
+        assert get_tags(learner).input_tags.allow_nan
+        assert get_tags(learner).input_tags.sparse
+
+
+def test_the_learners_differ_in_kind():
+    assert len({type(learner) for learner in default_pool()}) == 3
+
+
+def test_a_pool_is_nobody_elses():
+    for one, other in zip(default_pool(), default_pool(), strict=True):
+        assert one is not other
+        one.set_params(random_state=3)
+        assert other.random_state is None
+
+
+def test_the_pool_is_the_default_and_a_list_of_it_the_same(noisy_banana):
+    X, _, noisy, _ = noisy_banana
+    named = RBoostClassifier(default_pool(), n_estimators=6, random_state=0).fit(X, noisy)
+    default = RBoostClassifier(n_estimators=6, random_state=0).fit(X, noisy)
+    np.testing.assert_array_equal(named.predict_proba(X), default.predict_proba(X))
+    kinds = [type(learner) for learner in default.estimators_]
+    assert kinds == [type(learner) for learner in default_pool()] * 2
+    again = clone(named).fit(X, noisy)
+    np.testing.assert_array_equal(again.predict_proba(X), named.predict_proba(X))
+    assert all(not hasattr(learner, "classes_") for learner in named.estimator)
+
+
+def test_each_learner_of_the_pool_finds_the_bananas(noisy_banana, clean_banana):
+    X, y, _, _ = noisy_banana
+    for learner in default_pool():
+        assert learner.set_params(random_state=0).fit(X, y).score(*clean_banana) > 0.8
+
+
+def test_large_tables_get_trees_on_bins():
+    kinds = [type(learner) for learner in default_pool(LARGE)]
+    assert kinds == [HistogramTreeClassifier, HistogramTreeClassifier, RandomKernelClassifier]
+    small = [repr(learner) for learner in default_pool()]
+    assert [repr(learner) for learner in default_pool(LARGE[1:])] == small
+    assert [repr(learner) for learner in default_pool(sparse.csr_array(LARGE))] == small
+    for learner in default_pool(LARGE):
+        assert get_tags(learner).input_tags.allow_nan
+        assert seeded_parameters(learner) == ["random_state"]
+        for sampling in ["none", "uniform", "weights"]:
+            check_learner(learner, sampling, "probability")
+
+
+def test_a_large_table_is_learnt(rng):
+    X, y = make_hastie_10_2(2 * SMALL_TABLE + 2, random_state=0)
+    X = X.astype(np.float32)
+    X[rng.uniform(size=X.shape) < 0.01] = np.nan
+    half = SMALL_TABLE + 1
+    noisy, _ = flip_labels(y[:half], symmetric(0.2), random_state=0)
+    model = RBoostClassifier(n_estimators=45, random_state=0).fit(X[:half], noisy)
+    assert {type(learner) for learner in model.estimators_} == {
+        HistogramTreeClassifier,
+        RandomKernelClassifier,
+    }
+    assert model.score(X[half:], y[half:]) > 0.9
+    assert np.abs(model.noise_matrix_ - symmetric(0.2)).max() < 0.05
+    begun = RBoostClassifier(n_estimators=20, random_state=0, warm_start=True)
+    again = begun.fit(X[:half], noisy).set_params(n_estimators=45).fit(X[:half], noisy)
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+def test_binning_once_is_binning_every_round(noisy_banana, monkeypatch):
+    X, _, noisy, _ = noisy_banana
+    pool = default_pool(LARGE)[:2]
+    sampling = {"sampling": "none", "out_of_bag": False, "noise_estimator": "paper"}
+    once = RBoostClassifier(pool, n_estimators=10, random_state=0, **sampling).fit(X, noisy)
+    monkeypatch.setattr("rboost.boosting.plan.prepare_pool", lambda p, X: [(e, X) for e in p])
+    each = RBoostClassifier(pool, n_estimators=10, random_state=0, **sampling).fit(X, noisy)
+    np.testing.assert_array_equal(once.predict_proba(X), each.predict_proba(X))

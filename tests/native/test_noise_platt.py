@@ -1,0 +1,407 @@
+"""The compiled twin of noise-aware Platt scaling finds what its NumPy specification finds."""
+
+import copy
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy.special import expit
+
+from rboost import native as switch
+from rboost.noise import label_counts, platt, sigmoid, structures
+from rboost.noise.matrix import with_rates
+from rboost.noise.platt.scaling import NoiseAwarePlatt, fit_noise_aware_platt
+from rboost.noise.platt.sigmoid import Counts, fit_lines, fit_lines_slowly
+from rboost.noise.platt.structures import LARGEST_SUM, STRUCTURES, explore
+
+native = switch.compiled()
+if native is None:
+    pytest.skip("the native module was not built", allow_module_level=True)
+
+BEST = native.instruction_set()
+TINY = np.nextafter(0.0, 1.0)
+
+
+def available():
+    found = []
+    for name in ("portable", "avx2", "avx512"):
+        try:
+            native.choose_instruction_set(name)
+        except ValueError:
+            continue
+        found.append(name)
+    native.choose_instruction_set(BEST)
+    return found
+
+
+@pytest.fixture(autouse=True, scope="module", params=available())
+def instruction_set(request):
+    native.choose_instruction_set(request.param)
+    yield request.param
+    native.choose_instruction_set(BEST)
+
+
+def slowly():
+    """Within, the specification runs instead."""
+    return patch.object(switch, "compiled", lambda: None)
+
+
+def draw(n_rows, rates, seed=0, slope=3.0, offset=0.3):
+    random = np.random.RandomState(seed)
+    scores = random.standard_normal(n_rows)
+    true = random.uniform(size=n_rows) < expit(slope * scores + offset)
+    observed = random.uniform(size=n_rows) < np.where(true, 1 - rates[1], rates[0])
+    return scores, observed.astype(int)
+
+
+def counts_of(scores, labels, weight=None, trusted=None):
+    counts, _, _ = label_counts.count_rows(scores, labels, weight, trusted)
+    return counts
+
+
+# Lines ----------------------------------------------------------------------------------------
+
+
+@st.composite
+def any_counts(draw_from):
+    """Counts of all kinds: one bin, no rows of a class, all or no rows trusted, huge numbers."""
+    random = np.random.RandomState(draw_from(st.integers(0, 2**31 - 1)))
+    n_bins = draw_from(st.sampled_from([1, 2, 3, 17, 64, 100]))
+    scores = np.sort(random.standard_normal(n_bins)) * draw_from(
+        st.sampled_from([1, 1, 1e-300, 50])
+    )
+    size = draw_from(st.sampled_from([1e-3, 1.0, 30.0, 1e6]))
+    positive = expit(draw_from(st.sampled_from([-2.0, 0.0, 1.0, 6.0])) * scores)
+    mass = random.gamma(1.0, size=n_bins) * size
+    labels = mass * np.stack([1 - positive, positive])
+    if draw_from(st.booleans()):
+        labels[draw_from(st.integers(0, 1))] = 0
+    if draw_from(st.booleans()):
+        labels *= random.uniform(size=labels.shape) < 0.7
+    share = draw_from(st.sampled_from([0.0, 0.0, 0.3, 1.0]))
+    return Counts(scores, (1 - share) * labels, share * labels)
+
+
+any_rates = st.sampled_from(
+    [(0.0, 0.0), (0.2, 0.2), (0.3, 0.0), (0.0, 0.6), (0.49, 0.49), (0.98, 0.0), (1e-6, 0.5)]
+)
+
+
+def objective(counts, rates, lines):
+    return sigmoid._evaluate(counts, rates, lines)[0]
+
+
+@given(any_counts(), st.lists(any_rates, min_size=1, max_size=20))
+def test_lines_are_as_good_as_specified(counts, points):
+    rates = np.array(points)
+    lines, evidence = fit_lines(counts, rates)
+    assert np.all(np.isfinite(lines))
+    assert np.all(np.isfinite(evidence))
+    assert np.all(lines[:, 0] >= 0)
+    with patch.object(sigmoid, "ENOUGH", 1e-6):
+        expected, _ = fit_lines_slowly(counts, rates)
+    reached, wanted = (objective(counts, rates, found) for found in (lines, expected))
+    n_rows = counts.observed.sum() + counts.trusted.sum()
+    assert np.all(reached >= wanted - 0.01 - 1e-12 * n_rows)
+
+
+@pytest.mark.parametrize("trusted", [False, True], ids=["", "trusted rows"])
+@pytest.mark.parametrize("n_rows", [60, 400, 5000, 100_000])
+def test_lines_and_evidence_are_those_specified(n_rows, trusted):
+    scores, labels = draw(n_rows, (0.2, 0.1), slope=2.0)
+    counts = counts_of(scores, labels, None, np.arange(n_rows) % 4 == 0 if trusted else None)
+    rates = np.array([(i, j) for i in np.arange(0, 0.6, 0.1) for j in np.arange(0, 0.4, 0.1)])
+    lines, evidence = fit_lines(counts, rates)
+    with patch.object(sigmoid, "ENOUGH", 1e-10):
+        expected, expected_evidence = fit_lines_slowly(counts, rates)
+    # A line of slope 0 is not determined by the data, and its evidence is that of a tiny slope.
+    likely = expected_evidence > expected_evidence.max() - 12
+    assert_allclose(lines[likely], expected[likely], rtol=0.02, atol=2e-3)
+    assert_allclose(evidence[likely], expected_evidence[likely], atol=3e-3)
+
+
+# Grids ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("structure", STRUCTURES, ids=lambda structure: structure.kind)
+def test_kinds_of_noise_have_the_specified_rates_and_cells(structure):
+    nothing = Counts(np.zeros(1), np.full((2, 1), 1e-9), np.zeros((2, 1)))  # nothing is ruled out
+    found = explore([structure], nothing)
+    with slowly():
+        expected = explore([structure], nothing)
+    assert_allclose(found.rates, expected.rates, rtol=1e-14, atol=1e-18)
+    assert_allclose(found.lowest, expected.lowest, rtol=1e-14, atol=1e-18)
+    assert_allclose(found.highest, expected.highest, rtol=1e-14, atol=1e-18)
+    assert_allclose(found.log_weights, expected.log_weights, atol=1e-2)
+    assert np.all(found.rates.sum(axis=1) <= LARGEST_SUM)
+
+
+TABLES = [
+    (60, (0.2, 0.2), 2.0, 0.0),
+    (400, (0.0, 0.0), 1.0, 0.0),
+    (400, (0.3, 0.0), 3.0, 1.0),
+    (400, (0.1, 0.3), 0.7, 0.0),
+    (400, (0.05, 0.05), 7.0, -1.0),
+    (5000, (0.2, 0.2), 2.0, 0.0),
+    (5000, (0.3, 0.0), 3.0, 5.0),
+    (100_000, (0.1, 0.1), 2.0, -4.0),
+    (100_000, (0.5, 0.1), 3.0, 1.0),
+    (100_000, (0.0, 0.0), 1.0, 0.0),
+]
+
+
+@pytest.mark.parametrize(("n_rows", "rates", "slope", "offset"), TABLES)
+@pytest.mark.parametrize("trusted", [False, True], ids=["", "trusted rows"])
+def test_the_grid_is_the_specified_one(n_rows, rates, slope, offset, trusted):
+    scores, labels = draw(n_rows, rates, 1, slope, offset)
+    counts = counts_of(scores, labels, None, np.arange(n_rows) % 9 == 0 if trusted else None)
+    found = explore(STRUCTURES, counts)
+    with slowly(), patch.object(sigmoid, "ENOUGH", 1e-8):
+        expected = explore(STRUCTURES, counts)
+
+    def mean_rates(grid):
+        weights = np.exp(grid.log_weights - grid.log_weights.max())
+        return weights @ grid.rates / weights.sum()
+
+    assert_allclose(mean_rates(found), mean_rates(expected), atol=1e-4)
+    # Kinds of noise overlap, so that only rates and cell together say which point it is.
+    one, other = (np.hstack([grid.rates, grid.highest]) for grid in (found, expected))
+    match = [int(np.abs(one - point).max(axis=1).argmin()) for point in other]
+    certain = expected.log_weights > expected.log_weights.max() - structures.NEGLIGIBLE + 0.1
+    assert_allclose(one[match][certain], other[certain], atol=1e-12)
+    assert_allclose(found.log_weights[match][certain], expected.log_weights[certain], atol=0.02)
+    assert_allclose(found.lines[match][certain], expected.lines[certain], rtol=0.03, atol=0.03)
+
+
+def test_results_are_the_same_every_time():
+    scores, labels = draw(400, (0.2, 0.1))
+    one, other = (fit_noise_aware_platt(scores, labels) for _ in range(2))
+    for name in ("rates", "lowest", "highest", "slopes", "offsets", "weights"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+@given(any_counts())
+def test_any_counts_give_a_finite_grid(counts):
+    grid = explore(STRUCTURES, counts)
+    for part in grid:
+        assert np.all(np.isfinite(part))
+    assert len(grid.rates) > 0
+    assert np.all((grid.lowest <= grid.rates + 1e-15) & (grid.rates <= grid.highest + 1e-15))
+
+
+# Rows -----------------------------------------------------------------------------------------
+
+TYPES = [np.float64, np.float32, np.float16, np.int64, np.int32, np.int8, np.uint8, np.uint16, bool]
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=lambda dtype: np.dtype(dtype).name)
+def test_rows_of_any_type_are_counted(dtype):
+    random = np.random.RandomState(0)
+    scores = np.round(3 * random.standard_normal(700)).clip(0, 7)
+    labels, trusted = random.randint(2, size=(2, 700))
+    weight = random.randint(3, size=700)
+    expected = counts_of(scores, labels, weight, trusted)
+    asked = [column.astype(dtype) for column in (labels, trusted)]
+    weights = weight if dtype is bool else weight.astype(dtype)
+    score = scores if dtype is bool else scores.astype(dtype)
+    found = counts_of(score, asked[0], weights, asked[1])
+    assert_allclose(found.scores, expected.scores, atol=1e-6)
+    assert_allclose(found.observed, expected.observed)
+    assert_allclose(found.trusted, expected.trusted)
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 63, 64, 65, 500, 513, 5000, 40_000])
+def test_rows_are_counted_as_specified(n_rows):
+    random = np.random.RandomState(n_rows)
+    rows = [
+        random.standard_t(2, n_rows),
+        random.randint(2, size=n_rows),
+        random.gamma(1.0, size=n_rows) + 1e-3,
+        random.uniform(size=n_rows) < 0.2,
+    ]
+    found, center, spread = label_counts.count_rows(*rows)
+    with slowly():
+        expected, expected_center, expected_spread = label_counts.count_rows(*rows)
+    assert_allclose([center, spread], [expected_center, expected_spread], rtol=1e-12, atol=1e-12)
+    for name in ("scores", "observed", "trusted"):
+        assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9, atol=1e-9)
+    total = found.observed.sum() + found.trusted.sum()
+    assert_allclose(total, rows[2].sum())
+
+
+def test_columns_need_not_be_contiguous_nor_writable_nor_aligned():
+    scores, labels = draw(600, (0.2, 0.1))
+    expected = counts_of(scores, labels)
+    table = np.zeros((600, 3))
+    table[:, 1], table[:, 2] = scores, labels
+    backwards = np.ascontiguousarray(scores[::-1])[::-1]
+    records = np.zeros(600, dtype=[("flag", np.int8), ("score", np.float64)])
+    records["score"] = scores
+    swapped = scores.astype(scores.dtype.newbyteorder())
+    fixed = scores.copy()
+    fixed.setflags(write=False)
+    for column in (table[:, 1], backwards, records["score"], swapped, fixed):
+        found = counts_of(column, table[:, 2])
+        assert_allclose(found.scores, expected.scores, atol=1e-12)
+        assert_allclose(found.observed, expected.observed)
+
+
+def test_rows_in_periods_are_seen_by_the_edges():
+    """The sample of rows that edges are taken from must not always hit the same class."""
+    n_rows = 8 * sigmoid.EDGE_ROWS
+    labels = np.arange(n_rows) % 4 == 3
+    scores = np.random.RandomState(0).standard_normal(n_rows) + 8.0 * labels
+    counts = counts_of(scores, labels)
+    assert np.count_nonzero(counts.observed[1]) > 15
+    assert np.count_nonzero(counts.observed[0]) > 15
+
+
+# Probabilities --------------------------------------------------------------------------------
+
+
+def any_mixture(seed, n_points=40, scale=1.0):
+    random = np.random.RandomState(seed)
+    rates = 0.4 * random.uniform(size=(n_points, 2))
+    rates[random.uniform(size=n_points) < 0.1] = 0
+    weights = random.gamma(0.5, size=n_points) + 1e-5
+    slopes = scale * np.exp(random.normal(scale=0.5, size=n_points))
+    slopes[random.uniform(size=n_points) < 0.05] = 0
+    offsets = random.normal(scale=1.0, size=n_points)
+    return NoiseAwarePlatt(rates, rates, rates, slopes, offsets, weights / weights.sum())
+
+
+@pytest.mark.parametrize("scale", [1e-6, 0.3, 2.0, 30.0, 1e6])
+@pytest.mark.parametrize("n_rows", [1, 7, 129, 400, 4999, 50_000])
+def test_probabilities_are_those_specified(n_rows, scale):
+    mixture = any_mixture(n_rows, scale=scale)
+    random = np.random.RandomState(1)
+    scores = random.standard_t(3, n_rows)
+    labels = random.randint(2, size=n_rows)
+    found = mixture(scores), mixture.log_odds(scores), mixture.issue_probability(scores, labels)
+    with slowly():
+        expected = (
+            mixture(scores),
+            mixture.log_odds(scores),
+            mixture.issue_probability(scores, labels),
+        )
+    assert_allclose(found[0], expected[0], atol=1e-7)
+    assert_allclose(found[2], expected[2], atol=1e-7)
+    assert_allclose(found[1], expected[1], rtol=1e-5, atol=1e-6)
+    if n_rows > 5000:
+        assert_allclose(found[0], expected[0], atol=1e-8)
+    order = np.argsort(scores)
+    assert np.all(np.diff(found[0][order]) >= -1e-12)
+    assert np.all((found[2] >= 0) & (found[2] <= 1))
+
+
+@pytest.mark.parametrize("n_rows", [3, 300, 20_000])
+@pytest.mark.parametrize("reach", [TINY, 1e-30, 1.0, 1e5, 1e150, 8e307])
+def test_probabilities_of_any_scores_are_finite(n_rows, reach):
+    mixture = any_mixture(0)
+    scores = np.linspace(-reach, reach, n_rows)
+    labels = np.arange(n_rows) % 2
+    for found in (mixture(scores), mixture.issue_probability(scores, labels)):
+        assert np.all((found >= 0) & (found <= 1))
+    assert np.all(np.diff(mixture(scores)) >= -1e-12)
+    steep = copy.deepcopy(mixture)
+    steep.slopes[:] = np.maximum(mixture.slopes, 0.1)
+    if reach < 1e300:
+        assert np.all(np.isfinite(steep.log_odds(scores)))
+
+
+def test_of_no_rows_there_are_no_probabilities():
+    mixture, none = any_mixture(0), np.zeros(0)
+    assert mixture(none).shape == mixture.log_odds(none).shape == (0,)
+    assert mixture.issue_probability(none, none).shape == (0,)
+
+
+@given(st.integers(0, 999), st.sampled_from([0.1, 1.0, 20.0]), st.floats(-3, 3))
+def test_thresholds_are_those_specified(seed, scale, shift):
+    mixture = any_mixture(seed, scale=scale)
+    mixture.offsets[:] += shift * scale
+    found = mixture.threshold(-4.0, 5.0)
+    with slowly():
+        assert_allclose(found, mixture.threshold(-4.0, 5.0), atol=1e-8)
+
+
+@given(st.integers(0, 999), st.integers(1, 60), st.sampled_from([0.5, 0.9, 0.99]))
+def test_intervals_are_those_specified(seed, n_cells, level):
+    random = np.random.RandomState(seed)
+    low, high = np.sort(random.randint(20, size=(2, n_cells)) / 20.0, axis=0)
+    weights = random.dirichlet(np.ones(n_cells))
+    found = platt._shortest(low, high, weights, level)
+    with slowly():
+        expected = platt._shortest(low, high, weights, level)
+    assert_allclose(found[1] - found[0], expected[1] - expected[0], atol=1e-12)
+
+
+# All of it ------------------------------------------------------------------------------------
+
+
+def nasty(kind):
+    random = np.random.RandomState(0)
+    labels = np.arange(300) % 2
+    normal = random.standard_normal(300)
+    return {
+        "huge": (1e308 * np.sign(normal) * random.uniform(size=300), labels, None, None),
+        "largest": (np.where(labels, 1.0, -1.0) * np.finfo(float).max, labels, None, None),
+        "denormal": (TINY * random.randint(9, size=300), labels, None, None),
+        "constant": (np.full(300, 3.0), labels, None, None),
+        "one row": ([1.0], [1], None, None),
+        "one row, trusted": ([1.0], [0], None, [True]),
+        "one class": (normal, np.ones(300), None, None),
+        "all trusted": (normal, labels, None, np.ones(300)),
+        "weights of a million": (normal + labels, labels, np.full(300, 1e6), None),
+        "tiny weights": (normal + labels, labels, np.full(300, 1e-9), None),
+        "weights of any size": (normal, labels, 10.0 ** random.uniform(-12, 12, 300), None),
+        "heavy weights": (normal, labels, np.full(300, 1e15), labels == 1),
+        "mostly one score": (
+            np.where(random.uniform(size=300) < 0.97, 0, normal),
+            labels,
+            None,
+            None,
+        ),
+        "one far away": (np.where(np.arange(300) == 7, 1e300, normal), labels, None, None),
+        "separable": (labels * 2.0 - 1 + 0.1 * normal, labels, np.full(300, 1e6), None),
+    }[kind]
+
+
+NASTY = [
+    "huge", "largest", "denormal", "constant", "one row", "one row, trusted", "one class",
+    "all trusted", "weights of a million", "tiny weights", "weights of any size", "heavy weights",
+    "mostly one score", "one far away", "separable",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("known", [None, (0.1, 0.0), (0.49, 0.49)], ids=str)
+@pytest.mark.parametrize("kind", NASTY)
+def test_finite_rows_give_finite_results(kind, known):
+    scores, labels, weight, trusted = nasty(kind)
+    matrix = None if known is None else with_rates(*known)
+    fitted = fit_noise_aware_platt(scores, labels, weight, trusted=trusted, noise_matrix=matrix)
+    arrays = vars(fitted) | vars(fitted.bend)
+    del arrays["bend"]
+    for part in arrays.values():
+        assert np.all(np.isfinite(part))
+    assert_allclose(fitted.weights.sum(), 1)
+    assert np.all(np.isfinite(fitted.interval()))
+    for found in (fitted(scores), fitted.issue_probability(np.asarray(scores), labels)):
+        assert np.all((found >= 0) & (found <= 1))
+
+
+@pytest.mark.parametrize("n_rows", [50, 400, 30_000])
+def test_the_whole_fit_is_the_specified_one(n_rows):
+    scores, labels = draw(n_rows, (0.3, 0.1), slope=2.5)
+    weight = np.random.RandomState(0).gamma(2.0, size=n_rows)
+    found = fit_noise_aware_platt(scores, labels, weight)
+    with slowly(), patch.object(sigmoid, "ENOUGH", 1e-7):
+        expected = fit_noise_aware_platt(scores, labels, weight)
+        interval, probability = expected.interval(), expected(scores[:500])
+        issues = expected.issue_probability(scores[:500], labels[:500])
+    assert_allclose(found.noise_matrix, expected.noise_matrix, atol=1e-4)
+    assert_allclose(found.interval(), interval, atol=2e-3)
+    assert_allclose(found(scores[:500]), probability, atol=1e-3)
+    assert_allclose(found.issue_probability(scores[:500], labels[:500]), issues, atol=1e-3)

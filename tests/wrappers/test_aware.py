@@ -1,0 +1,313 @@
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from rboost import RBoostClassifier, RobustLogisticRegression
+from rboost.noise import flip_labels
+from rboost.wrappers import NoiseAwareClassifier, NoiseCalibratedClassifier
+from tests.learners.test_logistic import noisy_table
+from tests.wrappers.test_calibrated import frame_of_people, one_hot_pipeline
+
+NOISE = np.array([[0.7, 0.3], [0.1, 0.9]])
+
+
+def forest():
+    return RandomForestClassifier(25, min_samples_leaf=5, random_state=0)
+
+
+def exact_logistic(C=1e4):
+    return LogisticRegression(C=C, solver="newton-cholesky", tol=1e-10)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(
+    [
+        NoiseAwareClassifier(LogisticRegression(), cv=None, max_iter=30),
+        NoiseAwareClassifier(LogisticRegression(), cv=3, max_iter=10, random_state=0),
+    ]
+)
+def test_estimator_check(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_plain_em_is_robust_logistic_regression(seed):
+    X, _, noisy = noisy_table(1000, NOISE, seed=seed)
+    peer = RobustLogisticRegression(C=1e4, random_state=0).fit(X, noisy)
+    model = NoiseAwareClassifier(exact_logistic(), cv=None, tol=1e-7, max_iter=2000).fit(X, noisy)
+    assert_allclose(-model.log_likelihood_[-1], peer.loss_, atol=1e-4)
+    assert_allclose(model.noise_matrix_, peer.noise_matrix_, atol=0.01)
+    assert_allclose(model.predict_proba(X), peer.predict_proba(X), atol=0.03)
+
+
+@pytest.mark.parametrize("noise_matrix", ["estimate", NOISE], ids=["estimate", "fixed"])
+def test_plain_em_never_lowers_the_likelihood(noise_matrix):
+    X, _, noisy = noisy_table(400, NOISE)
+    model = NoiseAwareClassifier(exact_logistic(), cv=None, noise_matrix=noise_matrix, tol=1e-3)
+    model.fit(X, noisy)
+    history = model.log_likelihood_
+    assert len(history) == model.n_iter_ + 1
+    assert np.all(np.diff(history) >= -1e-9)
+    assert history[-1] > history[0] + 0.001
+
+
+@pytest.mark.parametrize("cv", [None, 3])
+def test_told_that_there_is_no_noise_it_is_the_estimator_itself(cv, noisy_banana):
+    X, _, noisy, _ = noisy_banana
+    for inner in (exact_logistic(), forest(), GaussianNB()):
+        model = NoiseAwareClassifier(inner, cv, noise_matrix=np.eye(2), random_state=0)
+        # Weights of 1, because forests draw other rows when there are any.
+        plain = clone(inner).fit(X, noisy, sample_weight=np.ones(len(X)))
+        assert_allclose(model.fit(X, noisy).predict_proba(X), plain.predict_proba(X))
+        assert not model.label_issue_probability_.any()
+
+
+@pytest.fixture(scope="module")
+def fitted(noisy_banana):
+    X, _, noisy, _ = noisy_banana
+    return NoiseAwareClassifier(forest(), random_state=0).fit(X, noisy)
+
+
+def test_it_predicts_the_true_class_better_than_the_plain_forest(
+    fitted, noisy_banana, clean_banana
+):
+    X, true, noisy, _ = noisy_banana
+    plain = forest().fit(X, noisy)
+    assert fitted.score(*clean_banana) > plain.score(*clean_banana) + 0.02
+    assert fitted.noise_matrix_[0, 1] > 0.1 > fitted.noise_matrix_[1, 0]
+    assert roc_auc_score(noisy != true, fitted.label_issue_probability_) > 0.9
+
+
+def test_rows_that_were_left_out_tell_what_the_fitted_hide(noisy_banana, clean_banana):
+    """A forest of full depth explains every label that it was fitted to."""
+    X, true, noisy, _ = noisy_banana
+    deep = RandomForestClassifier(25, random_state=0)
+    in_sample = NoiseAwareClassifier(deep, cv=None, random_state=0).fit(X, noisy)
+    left_out = NoiseAwareClassifier(deep, cv=5, random_state=0).fit(X, noisy)
+    assert left_out.score(*clean_banana) > in_sample.score(*clean_banana) + 0.02
+    wrong = noisy != true
+    found = [m.label_issue_probability_[wrong].mean() for m in (left_out, in_sample)]
+    assert found[0] > 2 * found[1]
+
+
+@pytest.mark.parametrize("cv", [None, 3])
+def test_swapping_the_classes_mirrors_the_fit(cv):
+    X, _, noisy = noisy_table(600, NOISE)
+    model = NoiseAwareClassifier(exact_logistic(), cv, random_state=0)
+    one, other = clone(model).fit(X, noisy), clone(model).fit(X, 1 - noisy)
+    # The folds of a mirrored table are other folds.
+    atol = 1e-6 if cv is None else 0.05
+    assert_allclose(other.noise_matrix_, one.noise_matrix_[::-1, ::-1], atol=atol)
+    assert_allclose(other.predict_proba(X), one.predict_proba(X)[:, ::-1], atol=atol)
+
+
+def test_a_known_noise_matrix_is_used():
+    X, y, noisy = noisy_table(3000, NOISE)
+    model = NoiseAwareClassifier(exact_logistic(), cv=None, noise_matrix=NOISE).fit(X, noisy)
+    np.testing.assert_array_equal(model.noise_matrix_, NOISE)
+    told = RobustLogisticRegression(noise_matrix=NOISE, C=1e4, random_state=0).fit(X, noisy)
+    assert_allclose(model.predict_proba(X), told.predict_proba(X), atol=0.02)
+    assert model.score(X, y) > exact_logistic().fit(X, noisy).score(X, y)
+
+
+def test_a_weight_of_two_is_a_row_twice_and_of_zero_none():
+    X, _, noisy = noisy_table(400, NOISE)
+    weight = np.arange(400) % 3
+    model = NoiseAwareClassifier(exact_logistic(), cv=None)
+    weighted = clone(model).fit(X, noisy, weight)
+    repeated = clone(model).fit(np.repeat(X, weight, axis=0), np.repeat(noisy, weight))
+    assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-6)
+    assert_allclose(weighted.noise_matrix_, repeated.noise_matrix_, atol=1e-6)
+    assert weighted.label_issue_probability_.shape == (400,)
+    assert np.all(np.isfinite(weighted.label_issue_probability_))
+
+
+CONTAINERS = {
+    "list": np.ndarray.tolist,
+    "pandas": lambda X: pd.DataFrame(X, columns=["a", "b"]),
+    "polars": lambda X: pl.DataFrame(X, schema=["a", "b"]),
+    "sparse": sparse.csr_array,
+}
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_rows_in_any_container(container, noisy_banana):
+    X, _, noisy, _ = noisy_banana
+    wrap = CONTAINERS[container]
+    model = NoiseAwareClassifier(exact_logistic(1.0), cv=3, max_iter=10, tol=1.0, random_state=0)
+    expected = clone(model).fit(X, noisy)
+    found = model.fit(wrap(X), noisy)
+    assert_allclose(found.predict_proba(wrap(X)), expected.predict_proba(X), atol=1e-6)
+    assert_allclose(found.label_issue_probability_, expected.label_issue_probability_, atol=1e-6)
+
+
+def test_around_a_pipeline_on_a_frame_with_strings():
+    frame, noisy, true = frame_of_people()
+    model = NoiseAwareClassifier(one_hot_pipeline(), cv=2, tol=1e-2, random_state=0)
+    model.fit(frame, noisy)
+    np.testing.assert_array_equal(model.classes_, ["no", "yes"])
+    np.testing.assert_array_equal(model.feature_names_in_, ["age", "city"])
+    assert model.score(frame, true) > 0.9
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame.rename(columns={"age": "years"}))
+
+
+def test_around_a_pipeline_on_text():
+    random = np.random.RandomState(0)
+    true = random.randint(2, size=200)
+    words = np.array([["sun", "sand", "sea"], ["snow", "ice", "sea"]])
+    texts = [" ".join(random.choice(words[kind], 4)) for kind in true]
+    noisy, _ = flip_labels(true, [[0.7, 0.3], [0.0, 1.0]], random_state=0)
+    inner = make_pipeline(CountVectorizer(), LogisticRegression())
+    model = NoiseAwareClassifier(inner, cv=3, tol=1e-2, random_state=0).fit(texts, noisy)
+    assert model.score(texts, true) > 0.95
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "inner",
+    [
+        HistGradientBoostingClassifier(max_iter=10, min_samples_leaf=10),
+        GaussianNB(),
+        RBoostClassifier(n_estimators=5),
+        make_pipeline(StandardScaler(), LogisticRegression()),
+    ],
+    ids=lambda inner: type(inner).__name__,
+)
+def test_around_other_classifiers(inner, noisy_banana, clean_banana):
+    X, _, noisy, _ = noisy_banana
+    names = np.array(["bad", "good"])
+    model = NoiseAwareClassifier(inner, cv=2, max_iter=2, random_state=0).fit(X, names[noisy])
+    probability = model.predict_proba(clean_banana[0])
+    assert np.all(np.isfinite(probability))
+    np.testing.assert_array_equal(model.predict(clean_banana[0]), names[probability.argmax(axis=1)])
+    assert model.score(clean_banana[0], names[clean_banana[1]]) > 0.55
+
+
+def test_as_a_base_learner(noisy_banana, clean_banana):
+    X, _, noisy, _ = noisy_banana
+    learner = NoiseAwareClassifier(LogisticRegression(), cv=None, tol=1e-3)
+    model = RBoostClassifier(learner, n_estimators=5, random_state=0).fit(X, noisy)
+    assert np.all(np.isfinite(model.predict_proba(X)))
+    assert model.score(*clean_banana) > 0.6
+
+
+HARD = {
+    "separable": lambda X: (X, X[:, 0] > 0),
+    "constant column": lambda X: (np.column_stack([X, np.full(len(X), 7.0)]), X[:, 0] > 0.3),
+    "duplicates": lambda X: (np.repeat(X[:5], 12, axis=0), np.arange(60) % 2),
+    "one feature": lambda X: (X[:, :1], X[:, 0] + X[:, 1] > 0),
+    "three rows of a class": lambda X: (X, np.arange(len(X)) < 3),
+    "labels by chance": lambda X: (X, np.random.RandomState(1).uniform(size=60) < 0.5),
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("cv", [None, 3])
+@pytest.mark.parametrize("case", HARD)
+def test_finite_on_hard_tables(case, cv):
+    X, y = HARD[case](np.random.RandomState(0).standard_normal((60, 4)))
+    for inner in (LogisticRegression(), RandomForestClassifier(5)):
+        model = NoiseAwareClassifier(inner, cv, max_iter=6, random_state=0).fit(X, y)
+        assert np.all(np.isfinite(model.predict_proba(X)))
+        assert np.all(np.isfinite(model.label_issue_probability_))
+        assert model.noise_matrix_[0, 1] + model.noise_matrix_[1, 0] < 1
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_same_seed_gives_the_same_model(noisy_banana):
+    """Also where the estimator has no seed of its own."""
+    X, _, noisy, _ = noisy_banana
+    inner = RandomForestClassifier(5, min_samples_leaf=5)
+    model = NoiseAwareClassifier(inner, max_iter=3, random_state=0)
+    one, same = clone(model).fit(X, noisy), clone(model).fit(X, noisy)
+    np.testing.assert_array_equal(one.predict_proba(X), same.predict_proba(X))
+    other = clone(model).set_params(random_state=1).fit(X, noisy)
+    assert not np.array_equal(one.predict_proba(X), other.predict_proba(X))
+    processes = clone(model).set_params(n_jobs=2).fit(X, noisy)
+    assert_allclose(processes.predict_proba(X), one.predict_proba(X))
+    assert inner.random_state is None
+
+
+def test_clone_pickle_and_search(fitted, noisy_banana):
+    X, _, noisy, _ = noisy_banana
+    with pytest.raises(NotFittedError):
+        clone(fitted).predict(X)
+    restored = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(restored.predict_proba(X), fitted.predict_proba(X))
+    model = NoiseAwareClassifier(LogisticRegression(), cv=KFold(3), tol=1e-2)
+    search = GridSearchCV(model, {"estimator__C": [0.1, 1.0]}, cv=2).fit(X, noisy)
+    assert search.best_params_["estimator__C"] in (0.1, 1.0)
+
+
+def test_it_says_when_it_did_not_converge(noisy_banana, capsys):
+    X, _, noisy, _ = noisy_banana
+    model = NoiseAwareClassifier(LogisticRegression(), cv=None, max_iter=2, verbose=1)
+    with pytest.warns(ConvergenceWarning, match="stopped at max_iter=2"):
+        model.fit(X, noisy)
+    assert "EM" in capsys.readouterr().err
+    assert model.n_iter_ == 2
+
+
+def bad_data():
+    X = np.random.RandomState(0).standard_normal((20, 3))
+    y = np.arange(20) % 2
+    no_weights = make_pipeline(StandardScaler(), KNeighborsClassifier())
+    return {
+        "one class": ({}, (X, np.ones(20)), "y holds only one class"),
+        "three classes": ({}, (X, np.arange(20) % 3), "Only binary classification"),
+        "lengths": ({}, (X, y[:15]), "inconsistent numbers of samples"),
+        "single row": ({}, (X, (np.arange(20) == 3).astype(int)), "has a single row"),
+        "folds": ({"cv": 1}, (X, y), "cv must be at least 2 folds"),
+        "noise": ({"noise_matrix": "guess"}, (X, y), "'estimate' or a 2×2 array"),
+        "max_iter": ({"max_iter": 0}, (X, y), "max_iter of .* at least 1"),
+        "tol": ({"tol": -1}, (X, y), "tol of .* at least 0"),
+        "estimator": ({"estimator": LinearRegression()}, (X, y), "scikit-learn classifier"),
+        "no weights": (
+            {"estimator": KNeighborsClassifier()}, (X, y), "Classifier takes no sample_weight"
+        ),
+        "no weights at the end": (
+            {"estimator": no_weights}, (X, y), "KNeighborsClassifier takes no sample_weight"
+        ),
+        "no probabilities": ({"estimator": LinearSVC()}, (X, y), "LinearSVC has no predict_proba"),
+        "weights of one class": ({}, (X, y, y), "positive weight"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("case", bad_data())
+def test_a_failed_fit_names_the_mistake_and_changes_nothing(case):
+    parameters, arguments, message = bad_data()[case]
+    model = NoiseAwareClassifier(**{"estimator": LogisticRegression(), **parameters})
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match=message) as caught:
+        model.fit(*arguments)
+    assert "\n" not in str(caught.value)
+    assert vars(model) == before
+
+
+@pytest.mark.parametrize("wrapper", [NoiseAwareClassifier, NoiseCalibratedClassifier])
+def test_a_fold_without_both_classes_ends_in_one_sentence(wrapper):
+    X, y = np.arange(20.0)[:, np.newaxis], np.repeat([0, 1], 10)
+    with pytest.raises(ValueError, match="rows of a fold that are fitted to are all of one class"):
+        wrapper(LogisticRegression(), cv=KFold(2)).fit(X, y)
+    weight = np.where(np.arange(20) < 11, 1.0, 0.0)  # one row of class 1 counts
+    with pytest.raises(ValueError, match="rows of a fold that are fitted to are all of one class"):
+        wrapper(LogisticRegression(), random_state=0).fit(X, y, sample_weight=weight)
