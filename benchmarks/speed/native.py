@@ -26,7 +26,7 @@ def stream_bandwidth(X: Rows, repeats: int) -> tuple[float, str]:
         start = time.perf_counter()
         read(flat)
         seconds.append(time.perf_counter() - start)
-    return X.nbytes / min(seconds), "NumPy" if native is None else "native"
+    return X.nbytes / min(seconds), "NumPy" if module is None else "native"
 
 
 @dataclass(frozen=True)

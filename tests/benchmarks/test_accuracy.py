@@ -175,9 +175,9 @@ def test_the_fingerprint_knows_code_from_docs(tmp_path, monkeypatch):
         return fingerprint()
 
     before = fingerprint()
-    assert change("noise/platt.py", '"""', '"""Another opening. ') == before
+    assert change("noise/platt/scaling.py", '"""', '"""Another opening. ') == before
     assert change("noise/matrix.py", '    """The flip rates', '    """Both flip rates') == before
-    assert change("noise/sigmoid.py", "# ", "# Another comment: ") == before
+    assert change("noise/platt/sigmoid.py", "# ", "# Another comment: ") == before
     assert change("paper/run.py", "import ", "import  ") == before
     (copy / "cli" / "more.py").write_text("x = 1\n")
     assert fingerprint() == before

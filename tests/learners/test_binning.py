@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from rboost.learners import BinnedRows, Binning
+from rboost.learners.binning import BinnedRows, Binning
 from tests.learners.tables import tables
 
 

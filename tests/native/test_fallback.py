@@ -22,7 +22,7 @@ FITS = """
     if "unimportable" in sys.argv:
         sys.modules["rboost.native._native"] = None
     import numpy as np
-    from rboost import RBoostClassifier, RobustLogisticRegression, core
+    from rboost import RBoostClassifier, RobustLogisticRegression, native
     from rboost.datasets import make_banana
 
     X, y = make_banana(150, random_state=0)

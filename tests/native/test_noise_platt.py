@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose
 from scipy.special import expit
 
 from rboost import native as switch
-from rboost.noise import label_counts, platt, sigmoid, structures
 from rboost.noise.matrix import with_rates
+from rboost.noise.platt import label_counts, scaling, sigmoid, structures
 from rboost.noise.platt.scaling import NoiseAwarePlatt, fit_noise_aware_platt
 from rboost.noise.platt.sigmoid import Counts, fit_lines, fit_lines_slowly
 from rboost.noise.platt.structures import LARGEST_SUM, STRUCTURES, explore
@@ -332,9 +332,9 @@ def test_intervals_are_those_specified(seed, n_cells, level):
     random = np.random.RandomState(seed)
     low, high = np.sort(random.randint(20, size=(2, n_cells)) / 20.0, axis=0)
     weights = random.dirichlet(np.ones(n_cells))
-    found = platt._shortest(low, high, weights, level)
+    found = scaling._shortest(low, high, weights, level)
     with slowly():
-        expected = platt._shortest(low, high, weights, level)
+        expected = scaling._shortest(low, high, weights, level)
     assert_allclose(found[1] - found[0], expected[1] - expected[0], atol=1e-12)
 
 

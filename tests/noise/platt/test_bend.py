@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose
 from scipy.special import expit
 
 from rboost import native
-from rboost.noise import platt
 from rboost.noise.matrix import rates_of
+from rboost.noise.platt import scaling
 from rboost.noise.platt.bend import BENDS, FARTHEST, MANY_ROWS, STRAIGHT, Bend
 from rboost.noise.platt.scaling import fit_noise_aware_platt
 
@@ -85,7 +85,7 @@ def with_and_without_bend(monkeypatch, rates, strength, n_seeds):
     """Fits of several tables with the bends to choose from, and with a straight line only."""
     tables = [draw(20_000, rates, seed, strength=strength)[:2] for seed in range(n_seeds)]
     free = [fit_noise_aware_platt(*table) for table in tables]
-    monkeypatch.setattr(platt, "BENDS", ())
+    monkeypatch.setattr(scaling, "BENDS", ())
     straight = [fit_noise_aware_platt(*table) for table in tables]
     assert all(fitted.bend.strength == 0 for fitted in straight)
     return free, straight
@@ -125,16 +125,16 @@ def test_scores_of_an_exact_sigmoid_are_hardly_bent_and_it_costs_little(rates, m
 def test_few_rows_are_never_bent(n_rows, may_bend, monkeypatch):
     scores, labels, _ = draw(n_rows, (0.2, 0.2), slope=3.0, strength=2.0)
     tried = []
-    monkeypatch.setattr(platt, "Bend", lambda *bend: tried.append(bend) or Bend(*bend))
+    monkeypatch.setattr(scaling, "Bend", lambda *bend: tried.append(bend) or Bend(*bend))
     fit_noise_aware_platt(scores, labels)
     assert bool(tried) is may_bend
 
 
 def test_rows_are_counted_by_weight_and_trusted_rows_count(monkeypatch):
     scores, labels, true = draw(MANY_ROWS // 2, (0.2, 0.2), strength=2.0)
-    monkeypatch.setattr(platt, "BENDS", (2.0,))
+    monkeypatch.setattr(scaling, "BENDS", (2.0,))
     tried = []
-    monkeypatch.setattr(platt, "Bend", lambda *bend: tried.append(bend) or Bend(*bend))
+    monkeypatch.setattr(scaling, "Bend", lambda *bend: tried.append(bend) or Bend(*bend))
     fit_noise_aware_platt(scores, labels)
     assert not tried
     fit_noise_aware_platt(scores, labels, np.full(len(scores), 2.0))
