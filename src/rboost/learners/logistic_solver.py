@@ -10,13 +10,11 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import expit
 
 from rboost import native
 from rboost._typing import Floats
 from rboost.learners.logistic_objective import NoisyLogisticObjective, Point
 from rboost.noise import multiplicative_update
-from rboost.noise.matrix import keep_informative
 
 # Columns that vary less cannot be divided by that in float32.
 SMALLEST_SCALE = 1e-30
@@ -37,7 +35,7 @@ class Solution:
 def solve_jointly(
     objective: NoisyLogisticObjective, start: Floats, max_iter: int, tol: float
 ) -> Solution:
-    """Minimise over coefficients and flip rates together, by L-BFGS."""
+    """Minimise over coefficients and noise together, by L-BFGS."""
 
     def value_and_gradient(parameters: Floats) -> tuple[float, Floats]:
         point = objective.at(parameters)
@@ -64,7 +62,7 @@ def solve_natively(
     center = objective.columns.mean * objective.fit_intercept
     parameters, loss, n_iter, converged = module.fit_logistic(
         rows,
-        objective.observed,
+        objective.observed.astype(np.float64),
         objective.sample_weight,
         center,
         objective.columns.scale,
@@ -87,9 +85,7 @@ def solve_alternating(
         n_steps = min(STEPS_BETWEEN_UPDATES, max_iter - n_iter)
         moved = _conjugate_gradient(point, n_steps, tol)
         if objective.fixed_noise is None:
-            moved = objective.at(
-                np.concatenate([moved.parameters[: objective.n_linear], _updated_rates(moved)])
-            )
+            moved = _with_updated_noise(moved)
         n_iter += n_steps
         if moved.value >= point.value:  # rounding, or a rate that was pulled back
             return Solution(point.parameters, point.value, n_iter, converged=True)
@@ -137,18 +133,14 @@ def _descend(point: Point, direction: Floats, slope: float, length: float) -> Po
     return None
 
 
-def _updated_rates(point: Point) -> Floats:
-    """Apply eq. (5)–(7) and return the packed rates (u, v)."""
-    positive = expit(point.margins)
+def _with_updated_noise(point: Point) -> Point:
+    """Apply eq. (5)–(7)."""
+    objective = point.objective
     updated = multiplicative_update(
-        point.noise_matrix,
-        np.column_stack([1 - positive, positive]),
-        point.objective.observed.astype(np.intp),
-        point.objective.sample_weight,
+        point.noise_matrix, point.rows.true_probability, objective.labels, objective.sample_weight
     )
-    updated = keep_informative(updated)
-    rates = np.clip([updated[0, 1], updated[1, 0]], 1e-300, None)  # a rate of 0 has no logarithm
-    return np.log(rates) - np.log(1 - rates.sum())
+    logits = objective.noise_parameters.logits(updated)
+    return objective.at(np.concatenate([point.parameters[: objective.n_linear], logits]))
 
 
 SOLVERS = {"lbfgs": solve_jointly, "alternating": solve_alternating}
