@@ -162,7 +162,7 @@ class RobustLogisticRegression(ScoreClassifier):
             n_scores = 1 if n_classes == 2 else n_classes
             objective = NoisyLogisticObjective(
                 rows.X,
-                rows.observed,
+                rows.observed.astype(np.float64),
                 rows.sample_weight,
                 self.C,
                 self.fit_intercept,

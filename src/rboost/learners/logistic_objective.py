@@ -45,7 +45,7 @@ class NoisyLogisticObjective:
     """
 
     X: Any
-    observed: Floats | Integers
+    observed: Floats
     sample_weight: Floats
     C: float | None
     fit_intercept: bool

@@ -62,7 +62,7 @@ def solve_natively(
     center = objective.columns.mean * objective.fit_intercept
     parameters, loss, n_iter, converged = module.fit_logistic(
         rows,
-        objective.observed.astype(np.float64),
+        objective.observed,
         objective.sample_weight,
         center,
         objective.columns.scale,
