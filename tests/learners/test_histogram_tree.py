@@ -55,7 +55,7 @@ def test_prepared_rows_give_the_tree_of_raw_ones(table, shape):
     rows = model.prepare(X)
     raw = clone(model).fit(X, y, weight)
     prepared = clone(model).fit(rows, y, weight)
-    assert_array_equal(prepared._tree.nodes, raw._tree.nodes)
+    assert_array_equal(prepared._trees[0].nodes, raw._trees[0].nodes)
     assert_array_equal(raw.predict_proba(X), prepared.predict_proba(X))
     assert_array_equal(raw.predict_proba(X), prepared.predict_proba(rows))
     assert_array_equal(raw.predict(X), prepared.predict(rows))
@@ -179,11 +179,11 @@ def test_importances_are_shares_of_the_gain(many_rows):
 
 def test_limits_are_kept(many_rows):
     X, y = many_rows
-    nodes = HistogramTreeClassifier(max_depth=3).fit(X, y)._tree.nodes
+    nodes = HistogramTreeClassifier(max_depth=3).fit(X, y)._trees[0].nodes
     assert nodes["depth"].max() == 3
-    nodes = HistogramTreeClassifier(max_leaf_nodes=9).fit(X, y)._tree.nodes
+    nodes = HistogramTreeClassifier(max_leaf_nodes=9).fit(X, y)._trees[0].nodes
     assert nodes["is_leaf"].sum() == 9
-    nodes = HistogramTreeClassifier(min_samples_leaf=50).fit(X, y)._tree.nodes
+    nodes = HistogramTreeClassifier(min_samples_leaf=50).fit(X, y)._trees[0].nodes
     assert nodes["count"].min() >= 50
     rows = HistogramTreeClassifier(max_bins=6).prepare(X)
     assert rows.bins.max() == 5
@@ -200,7 +200,7 @@ def test_the_number_of_columns_drawn(max_features, n_drawn, many_rows):
 def test_a_large_table_is_represented_by_some_of_its_rows(many_rows):
     X, y = many_rows
     few = HistogramTreeClassifier(max_depth=3, max_rows=500, random_state=0).fit(X, y)
-    assert few._tree.nodes["count"][0] == 500
+    assert few._trees[0].nodes["count"][0] == 500
     assert few.score(X, y) > 0.65
     every = HistogramTreeClassifier(max_depth=3, max_rows=3000).fit(X, y)
     assert_array_equal(
@@ -228,7 +228,7 @@ def test_threads_change_nothing_and_pickles_predict_alike(many_rows):
     X, y = many_rows
     one = HistogramTreeClassifier(max_depth=8, max_features="sqrt", random_state=0).fit(X, y)
     two = clone(one).set_params(n_jobs=2).fit(X, y)
-    assert_array_equal(one._tree.nodes, two._tree.nodes)
+    assert_array_equal(one._trees[0].nodes, two._trees[0].nodes)
     assert_array_equal(one.predict_proba(X), two.predict_proba(X))
     assert_array_equal(pickle.loads(pickle.dumps(one)).predict_proba(X), one.predict_proba(X))
 
