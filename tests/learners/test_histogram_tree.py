@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.datasets import make_classification
+from sklearn.datasets import load_digits, make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier
 
@@ -48,7 +48,34 @@ def test_a_leaf_says_the_weighted_share_of_each_class(table, shape):
         assert_allclose(value, np.average(y[leaf], weights=weight[leaf]), atol=1e-12)
 
 
-@given(tables(), shapes)
+@given(tables(n_classes=3), st.sampled_from(SHAPES[:3]))
+def test_each_of_several_classes_has_the_tree_that_tells_it_from_the_others(table, shape):
+    X, y, weight = table
+    model = HistogramTreeClassifier(**shape)
+    alone = [clone(model).fit(X, y == k, weight) for k in range(3)]
+    share = np.column_stack([tree.predict_proba(X)[:, 1] for tree in alone])
+    total = share.sum(axis=1, keepdims=True)
+    expected = np.where(total > 0, share / np.where(total > 0, total, 1), 1 / 3)
+    model.fit(X, y, weight)
+    assert_allclose(model.predict_proba(X), expected, atol=1e-12)
+    assert_array_equal(model.predict(X), model.predict_proba(X).argmax(axis=1))
+    assert np.isclose(model.feature_importances_.sum(), 1) or not model.feature_importances_.any()
+
+
+def test_several_classes_are_learnt_from_copies_that_weigh_what_each_label_is_worth():
+    X, y = load_digits(return_X_y=True)
+    X, y, more, true = X[:1000], y[:1000], X[1000:], y[1000:]
+    model = HistogramTreeClassifier(max_depth=6).fit(X, y)
+    peer = DecisionTreeClassifier(max_depth=6, random_state=0).fit(X, y)
+    assert model.score(more, true) > peer.score(more, true)
+    worth = np.where(y[:, np.newaxis] == np.arange(10), 0.91, 0.01).ravel()
+    copies = np.repeat(X, 10, axis=0), np.tile(np.arange(10), 1000), worth
+    soft = clone(model).fit(*copies)
+    assert soft.score(more, true) > peer.score(more, true)
+    assert soft.predict_proba(more).min() > 0.005
+
+
+@given(st.one_of(tables(), tables(n_classes=3)), shapes)
 def test_prepared_rows_give_the_tree_of_raw_ones(table, shape):
     X, y, weight = table
     model = HistogramTreeClassifier(random_state=3, **shape)
