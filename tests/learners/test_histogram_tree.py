@@ -72,7 +72,7 @@ def test_several_classes_are_learnt_from_copies_that_weigh_what_each_label_is_wo
     copies = np.repeat(X, 10, axis=0), np.tile(np.arange(10), 1000), worth
     soft = clone(model).fit(*copies)
     assert soft.score(more, true) > peer.score(more, true)
-    assert soft.predict_proba(more).min() > 0.005
+    assert soft.predict_proba(more).min() >= 0.001  # 0.01 in every tree, and they sum to at most 10
 
 
 @given(st.one_of(tables(), tables(n_classes=3)), shapes)
