@@ -130,7 +130,8 @@ def test_margins_are_those_of_the_linear_model():
     problem = objective()
     at = np.random.RandomState(5).standard_normal(7)
     coef, intercept = problem.linear_model(at[:5])
-    assert_allclose(problem.at(at).margins, problem.X @ coef + intercept)
+    margins = problem.class_scores(at[:5]) @ [-1, 1]
+    assert_allclose(margins, problem.X @ coef + intercept)
 
 
 @pytest.mark.parametrize("kind", ["fixed", "three fixed"])

@@ -123,9 +123,8 @@ class RandomKernelClassifier(ScoreClassifier):
             self._medians = _medians(rows.X)
             X = self._filled(rows.X)
             # Sparse columns are scaled without moving their zeros.
-            self._scale = StandardScaler(with_mean=not sparse.issparse(X)).fit(
-                X, None, rows.sample_weight
-            )
+            self._scale = StandardScaler(with_mean=not sparse.issparse(X))
+            self._scale.fit(X, None, rows.sample_weight)
             self._features = RBFSampler(
                 gamma=width / self.n_features_in_,
                 n_components=self.n_components,

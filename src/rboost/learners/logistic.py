@@ -27,8 +27,6 @@ from rboost.noise.matrix import check_noise_parameter, rates_of, with_rates
 
 # How often the first start takes a class to be labelled wrongly.
 FIRST_RATE = 0.1
-# The classes that base learners see.
-CLASSES = np.arange(2)
 
 
 class RobustLogisticRegression(ScoreClassifier):
@@ -178,7 +176,7 @@ class RobustLogisticRegression(ScoreClassifier):
         self.noise_matrix_ = objective.noise_matrix(solution.parameters)
         self.loss_, self.n_iter_ = solution.loss, solution.n_iter
         if objective.fixed_noise is None and objective.n_scores > 1:
-            # The classes that the labels name are those that they name most often.
+            # The likelihood is the same in any order of the true classes; labels name them.
             _, named = linear_sum_assignment(self.noise_matrix_, maximize=True)
             order = np.argsort(named)
             self.coef_, self.intercept_ = self.coef_[order], self.intercept_[order]
@@ -188,7 +186,7 @@ class RobustLogisticRegression(ScoreClassifier):
         self, coef: Floats, intercept: float, rates: Floats, loss: float, n_iter: int
     ) -> None:
         """Become what a fit on classes 0 and 1 has found, as a base learner."""
-        self.classes_, self.n_features_in_ = CLASSES, len(coef)
+        self.classes_, self.n_features_in_ = np.arange(2), len(coef)
         self.coef_, self.intercept_ = coef[np.newaxis], np.array([intercept])
         self.noise_matrix_ = with_rates(*rates)
         self.loss_, self.n_iter_ = loss, n_iter
@@ -196,9 +194,11 @@ class RobustLogisticRegression(ScoreClassifier):
     def native_options(self) -> dict[str, Any] | None:
         """How the native core is to fit this estimator; None when it cannot."""
         check_parameters(self, self._requirements)
-        fixed = check_noise_parameter(self.noise_matrix)
-        if self.solver != "lbfgs" or type(self) is not RobustLogisticRegression:
+        for_two_classes = np.shape(self.noise_matrix) in ((), (2, 2))
+        is_known = self.solver == "lbfgs" and type(self) is RobustLogisticRegression
+        if not (for_two_classes and is_known):
             return None
+        fixed = check_noise_parameter(self.noise_matrix)
         into_1, into_0 = (FIRST_RATE, FIRST_RATE) if fixed is None else rates_of(fixed)
         return {
             "C": self.C,
@@ -224,7 +224,7 @@ class RobustLogisticRegression(ScoreClassifier):
             for fit, random_state in enumerate(map(check_random_state, random_states)):
                 linear[fit, drawn] = random_state.standard_normal(linear[fit, drawn].shape)
                 rates[fit, drawn] = random_state.uniform(0.05, 0.4, rates[fit, drawn].shape)
-        if n_scores > 1:  # the same change of all scores changes nothing, and no step will make it
+        if n_scores > 1:  # what all scores have in common changes nothing, and steps keep it 0
             linear -= linear.mean(axis=3, keepdims=True)
         flat: Floats = linear.reshape(*shape, -1)
         if fixed is not None:

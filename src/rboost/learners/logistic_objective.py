@@ -116,8 +116,9 @@ class NoisyLogisticObjective:
         coef, intercept = self.linear_model(linear)
         return self.X @ coef + intercept
 
-    def class_scores(self, margins: Floats) -> Floats:
+    def class_scores(self, linear: Floats) -> Floats:
         """One score per class; a lone score is that of the second class against 0."""
+        margins = self.margins(linear)
         return margins if margins.ndim == 2 else np.column_stack([np.zeros_like(margins), margins])
 
     def linear_gradient(self, by_margin: Floats, coef: Floats) -> Floats:
@@ -164,14 +165,9 @@ class Point:
         return self.objective.linear_model(self._linear)[0]
 
     @cached_property
-    def margins(self) -> Floats:
-        """The scores βⱼᵀxᵢ of each row."""
-        return self.objective.margins(self._linear)
-
-    @cached_property
     def rows(self) -> NoisySoftmaxLoss:
         """The loss of each row and its derivatives."""
-        scores = self.objective.class_scores(self.margins)
+        scores = self.objective.class_scores(self._linear)
         return NoisySoftmaxLoss(scores, self.objective.labels, self.noise_matrix)
 
     @cached_property
@@ -199,7 +195,6 @@ class Point:
     def curvature(self, direction: Floats) -> float:
         """Expected second derivative along a change of coefficients and intercepts."""
         linear = self.objective.linear(direction)
-        change = self.objective.class_scores(self.objective.margins(linear))
         coef, _ = self.objective.linear_model(linear)
-        expected = self.objective.share @ self.rows.curvature(change)
+        expected = self.objective.share @ self.rows.curvature(self.objective.class_scores(linear))
         return float(expected + self.objective.penalty * np.sum(coef**2))

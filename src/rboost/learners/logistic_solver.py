@@ -5,8 +5,7 @@ Both solvers take an objective and a start and return a :class:`Solution`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
@@ -22,8 +21,7 @@ SMALLEST_SCALE = 1e-30
 STEPS_BETWEEN_UPDATES = 5
 
 
-@dataclass(frozen=True)
-class Solution:
+class Solution(NamedTuple):
     """Where a solver stopped."""
 
     parameters: Floats
@@ -59,17 +57,10 @@ def solve_natively(
     module, rows = native.compiled(), native.rows_for_native(objective.X)
     if module is None or rows is None or objective.columns.scale.min() < SMALLEST_SCALE:
         return None
-    center = objective.columns.mean * objective.fit_intercept
-    parameters, loss, n_iter, converged = module.fit_logistic(
-        rows,
-        objective.observed,
-        objective.sample_weight,
-        center,
-        objective.columns.scale,
-        np.ascontiguousarray(starts),
-        **options,
-    )
-    return Solution(parameters, loss, n_iter, converged)
+    mean, scale, _ = objective.columns
+    labels, weight = objective.observed, objective.sample_weight
+    center, starts = mean * objective.fit_intercept, np.ascontiguousarray(starts)
+    return Solution(*module.fit_logistic(rows, labels, weight, center, scale, starts, **options))
 
 
 def solve_alternating(

@@ -27,9 +27,8 @@ def training_rows(X: Any, y: Any, sample_weight: Any) -> tuple[Rows, NDArray[Any
     """The rows of validated X without those of weight 0, and the classes that are among them."""
     classes, observed = check_class_labels(y)
     if X.shape[0] != len(observed):
-        raise ValueError(
-            f"X has {X.shape[0]} rows but y has {len(observed)}; pass one label a row."
-        )
+        n_rows = X.shape[0]
+        raise ValueError(f"X has {n_rows} rows but y has {len(observed)}; pass one label a row.")
     weight = check_sample_weight(sample_weight, observed)
     rows = Rows(X, observed, weight)
     if np.all(weight > 0):
