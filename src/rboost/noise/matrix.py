@@ -95,15 +95,21 @@ def _check_informative(matrix: Floats) -> None:
         )
 
 
-def check_noise_parameter(noise_matrix: ArrayLike | str) -> Floats | None:
-    """Check an estimator's ``noise_matrix``: a fixed 2×2 matrix, or None for ``"estimate"``."""
+def check_noise_parameter(noise_matrix: ArrayLike | str, n_classes: int = 2) -> Floats | None:
+    """Check an estimator's ``noise_matrix``: a fixed matrix, or None for ``"estimate"``."""
     if isinstance(noise_matrix, str):
         if noise_matrix != "estimate":
             raise ValueError(
-                f"noise_matrix must be 'estimate' or a 2×2 array, not {noise_matrix!r}."
+                f"noise_matrix must be 'estimate' or a {n_classes}×{n_classes} array, "
+                f"not {noise_matrix!r}."
             )
         return None
-    return check_noise_matrix(noise_matrix, n_classes=2)
+    if np.shape(noise_matrix) == (2, 2) and n_classes > 2:
+        raise ValueError(
+            f"Only binary classification is supported with a 2×2 noise_matrix, but there are "
+            f"{n_classes} classes; pass a {n_classes}×{n_classes} array or 'estimate'."
+        )
+    return check_noise_matrix(noise_matrix, n_classes=n_classes)
 
 
 def keep_informative(noise_matrix: Floats, largest_sum: float = 0.99) -> Floats:
