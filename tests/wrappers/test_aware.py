@@ -273,7 +273,9 @@ def bad_data():
     no_weights = make_pipeline(StandardScaler(), KNeighborsClassifier())
     return {
         "one class": ({}, (X, np.ones(20)), "y holds only one class"),
-        "three classes": ({}, (X, np.arange(20) % 3), "Only binary classification"),
+        "noise of two classes": (
+            {"noise_matrix": np.eye(2)}, (X, np.arange(20) % 3), "for 2 classes but there are 3"
+        ),
         "lengths": ({}, (X, y[:15]), "inconsistent numbers of samples"),
         "single row": ({}, (X, (np.arange(20) == 3).astype(int)), "has a single row"),
         "folds": ({"cv": 1}, (X, y), "cv must be at least 2 folds"),

@@ -13,7 +13,33 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit, log_expit
 
-from rboost._typing import Floats
+from rboost._typing import Floats, Integers
+
+
+def joint_probability(probability: Floats, observed: Integers, noise_matrix: Floats) -> Floats:
+    """p(y = j, ỹᵢ | xᵢ) = p(y = j | xᵢ)·γ[j, ỹᵢ], shape (n_rows, n_classes).
+
+    The sum of a row is P̃ of eq. (1). ``observed`` are positions among the classes.
+    """
+    return probability * noise_matrix.T[observed]
+
+
+def log_joint_probability(
+    log_probability: Floats, observed: Integers, noise_matrix: Floats
+) -> Floats:
+    """The same in logarithms, for rows so far out that their probabilities would be 0."""
+    with np.errstate(divide="ignore"):
+        return log_probability + np.log(noise_matrix).T[observed]
+
+
+def true_posterior(probability: Floats, observed: Integers, noise_matrix: Floats) -> Floats:
+    """p(y = j | xᵢ, ỹᵢ), shape (n_rows, n_classes): how likely each class is to be the true one.
+
+    A label that is impossible under the model says nothing, and ``probability`` stays.
+    """
+    joint = joint_probability(probability, observed, noise_matrix)
+    total = joint.sum(axis=1, keepdims=True)
+    return np.where(total > 0, joint / np.where(total > 0, total, 1), probability)
 
 
 class NoisyLogisticLoss:

@@ -95,26 +95,33 @@ def _check_informative(matrix: Floats) -> None:
         )
 
 
-def check_noise_parameter(noise_matrix: ArrayLike | str) -> Floats | None:
-    """Check an estimator's ``noise_matrix``: a fixed 2×2 matrix, or None for ``"estimate"``."""
+def check_noise_parameter(noise_matrix: ArrayLike | str, n_classes: int = 2) -> Floats | None:
+    """Check an estimator's ``noise_matrix``: a fixed matrix, or None for ``"estimate"``."""
     if isinstance(noise_matrix, str):
         if noise_matrix != "estimate":
             raise ValueError(
-                f"noise_matrix must be 'estimate' or a 2×2 array, not {noise_matrix!r}."
+                f"noise_matrix must be 'estimate' or a {n_classes}×{n_classes} array, "
+                f"not {noise_matrix!r}."
             )
         return None
-    return check_noise_matrix(noise_matrix, n_classes=2)
+    return check_noise_matrix(noise_matrix, n_classes=n_classes)
 
 
 def keep_informative(noise_matrix: Floats, largest_sum: float = 0.99) -> Floats:
-    """Shrink both flip rates of a 2×2 matrix where they sum to more than ``largest_sum``.
+    """Shrink the flip rates until each label is likeliest in its own class, γkk > γjk.
 
-    Updates that look at one rate at a time know nothing of the constraint γ01 + γ10 < 1.
+    Otherwise label k would speak for another class than k, and the classes could trade places. In
+    terms of flip rates, (1 − γkk) + γjk < 1 for all j ≠ k; of two classes, γ01 + γ10 < 1. Updates
+    that look at one rate at a time know nothing of this. Where a sum exceeds ``largest_sum``, all
+    rates are multiplied by the same number, such that none does.
     """
-    total = noise_matrix[0, 1] + noise_matrix[1, 0]
-    if total <= largest_sum:
+    flips = noise_matrix * (1 - np.eye(len(noise_matrix)))
+    sums = flips.sum(axis=1) + flips
+    np.fill_diagonal(sums, 0)
+    if sums.max() <= largest_sum:
         return noise_matrix
-    return with_rates(*(rates_of(noise_matrix) * (largest_sum / total)))
+    flips *= largest_sum / sums.max()
+    return flips + np.diag(1 - flips.sum(axis=1))
 
 
 def with_rates(into_1: float, into_0: float) -> Floats:

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rboost._typing import Floats, Integers
@@ -19,7 +18,7 @@ from rboost._validation import (
     check_parameters,
     warn_not_converged,
 )
-from rboost.literature.classifiers.gaussians import Climb, climb, scaling_of
+from rboost.literature.classifiers.gaussians import Climb, climb, expectation, scaling_of
 from rboost.literature.classifiers.noisy_discriminant import Model, NoisyDiscriminant
 from rboost.log_odds import LogOddsClassifier
 from rboost.noise.matrix import check_noise_parameter
@@ -163,11 +162,9 @@ class RobustDiscriminantClassifier(LogOddsClassifier):
             warn_not_converged(self, "raise max_iter or tol", stacklevel=4)
 
     def _issue_probability(self, X: Floats, observed: Integers) -> Floats:
-        log_joint = Model(self._gaussians, self.noise_matrix_).log_joint(
-            self._scaling.apply(X), observed
-        )
-        rows = np.arange(len(X))
-        return expit(log_joint[rows, 1 - observed] - log_joint[rows, observed])
+        model = Model(self._gaussians, self.noise_matrix_)
+        true, _ = expectation(model.log_joint(self._scaling.apply(X), observed))
+        return true[np.arange(len(X)), 1 - observed]
 
     def decision_function(self, X: Any) -> Floats:
         """Log-odds that the true class is ``classes_[1]``."""
