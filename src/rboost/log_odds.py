@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ class LogOddsClassifier(ClassifierMixin, BaseEstimator):
     """A classifier of two classes; a subclass fits ``classes_`` and says the log-odds."""
 
     classes_: NDArray[Any]
+    # F with p(y = 1 | x) = F(decision) = 1 − F(−decision), and log F.
+    _distribution: ClassVar[Any] = expit
+    _log_distribution: ClassVar[Any] = log_expit
 
     @abstractmethod
     def decision_function(self, X: Any) -> Floats:
@@ -40,9 +43,10 @@ class LogOddsClassifier(ClassifierMixin, BaseEstimator):
         :func:`rboost.noise.observed_probability`.
         """
         log_odds = self.decision_function(X)
-        return np.column_stack([expit(-log_odds), expit(log_odds)])
+        return np.column_stack([self._distribution(-log_odds), self._distribution(log_odds)])
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Logarithm of the probability of the true class."""
         log_odds = self.decision_function(X)
-        return np.column_stack([log_expit(-log_odds), log_expit(log_odds)])
+        log_distribution = self._log_distribution
+        return np.column_stack([log_distribution(-log_odds), log_distribution(log_odds)])
