@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ class ScoreClassifier(ClassifierMixin, BaseEstimator):
     """A classifier of any number of classes; a subclass fits ``classes_`` and says the scores."""
 
     classes_: NDArray[Any]
+    # F with p(y = 1 | x) = F(decision) = 1 − F(−decision) of two classes, and log F.
+    _distribution: ClassVar[Any] = expit
+    _log_distribution: ClassVar[Any] = log_expit
 
     @abstractmethod
     def decision_function(self, X: Any) -> Floats:
@@ -41,14 +44,15 @@ class ScoreClassifier(ClassifierMixin, BaseEstimator):
         scores = self.decision_function(X)
         if scores.ndim == 2:
             return softmax(scores, axis=1)
-        return np.column_stack([expit(-scores), expit(scores)])
+        return np.column_stack([self._distribution(-scores), self._distribution(scores)])
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Logarithm of the probability of the true class."""
         scores = self.decision_function(X)
         if scores.ndim == 2:
             return log_softmax(scores, axis=1)
-        return np.column_stack([log_expit(-scores), log_expit(scores)])
+        log_distribution = self._log_distribution
+        return np.column_stack([log_distribution(-scores), log_distribution(scores)])
 
 
 class LogOddsClassifier(ScoreClassifier):

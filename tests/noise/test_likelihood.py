@@ -4,9 +4,50 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.special import expit, softmax
 
-from rboost.noise import observed_probability
-from rboost.noise.likelihood import NoisyLogisticLoss, NoisySoftmaxLoss
+from rboost.noise import observed_probability, posterior
+from rboost.noise.likelihood import (
+    NoisyLogisticLoss,
+    NoisySoftmaxLoss,
+    joint_probability,
+    log_joint_probability,
+    true_posterior,
+)
+from rboost.noise.matrix import keep_informative
 from tests.strategies import noise_matrices, stochastic_matrices
+
+
+def rows_of_classes(matrix, seed):
+    random = np.random.RandomState(seed)
+    probability = random.dirichlet(np.ones(len(matrix)), size=20)
+    return probability, random.randint(len(matrix), size=20)
+
+
+@given(stochastic_matrices(), st.integers(0, 2**31 - 1))
+def test_the_posterior_of_a_row_is_bayes_rule(matrix, seed):
+    probability, observed = rows_of_classes(matrix, seed)
+    expected = [posterior(matrix, p)[k] for p, k in zip(probability, observed, strict=True)]
+    assert_allclose(true_posterior(probability, observed, matrix), expected)
+    joint = joint_probability(probability, observed, matrix)
+    mixture = observed_probability(probability, matrix)
+    assert_allclose(joint.sum(axis=1), mixture[np.arange(20), observed])
+    logs = log_joint_probability(np.log(probability), observed, matrix)
+    assert_allclose(np.exp(logs), joint)
+
+
+@given(stochastic_matrices(), st.integers(0, 2**31 - 1))
+def test_a_label_makes_its_own_class_no_less_likely(matrix, seed):
+    """Of a matrix that is kept informative; so EM never loses a class that is observed."""
+    probability, observed = rows_of_classes(matrix, seed)
+    found = true_posterior(probability, observed, keep_informative(matrix))
+    rows = np.arange(20)
+    assert np.all(found[rows, observed] >= probability[rows, observed] - 1e-12)
+
+
+def test_a_label_that_is_impossible_says_nothing():
+    probability = np.array([[1.0, 0, 0], [0, 0.4, 0.6]])
+    assert_allclose(true_posterior(probability, np.array([2, 0]), np.eye(3)), probability)
+    logs = log_joint_probability(np.array([[0.0, -1e4]]), np.array([1]), np.eye(2))
+    assert logs.tolist() == [[-np.inf, -1e4]]
 
 
 @given(noise_matrices(), st.floats(-8, 8), st.floats(0, 1))
@@ -56,7 +97,7 @@ def test_huge_margins_stay_exact():
     assert all(np.all(np.isfinite(part)) for part in parts)
 
 
-def rows_of_classes(matrix, seed):
+def scored_rows(matrix, seed):
     """Scores and labels of a few rows, and their loss."""
     random = np.random.RandomState(seed)
     scores = 2 * random.standard_normal((7, len(matrix)))
@@ -76,7 +117,7 @@ def test_two_classes_are_the_loss_of_the_margin(matrix, margin, label):
 
 @given(stochastic_matrices(), st.integers(0, 2**31 - 1))
 def test_derivatives_of_several_classes_match_differences(matrix, seed):
-    scores, observed, rows = rows_of_classes(matrix, seed)
+    scores, observed, rows = scored_rows(matrix, seed)
     expected = observed_probability(softmax(scores, axis=1), matrix)[np.arange(7), observed]
     assert_allclose(rows.loss(), -np.log(expected), rtol=1e-10)
     weight, h = np.random.RandomState(seed).gamma(1.0, size=7), 1e-5
@@ -95,7 +136,7 @@ def test_derivatives_of_several_classes_match_differences(matrix, seed):
 @given(stochastic_matrices(), st.integers(0, 2**31 - 1))
 def test_the_expected_curvature_of_several_classes(matrix, seed):
     """The sum over labels of their probability times the second derivative of their loss."""
-    scores, _, rows = rows_of_classes(matrix, seed)
+    scores, _, rows = scored_rows(matrix, seed)
     direction = np.random.RandomState(seed).standard_normal(scores.shape)
     probability = observed_probability(softmax(scores, axis=1), matrix)
     h, expected = 1e-4, np.zeros(7)

@@ -40,8 +40,7 @@ from rboost.calibration import CALIBRATIONS
 from rboost.learners.pool import default_pool
 from rboost.losses import MIXINGS
 from rboost.noise import symmetric
-from rboost.noise.matrix import check_noise_parameter
-from rboost.noise.platt.scaling import check_flip_counts
+from rboost.noise.matrix import check_flip_counts, check_noise_parameter
 from rboost.progress import track
 from rboost.tables import (
     Table,
@@ -307,7 +306,7 @@ class RBoostClassifier(AdditiveClassifier):
             )
             check_counted_rows(flip_counts, trusted)
             if trusted is not None:
-                trusted = replace(trusted, flip_counts=check_flip_counts(flip_counts))
+                trusted = replace(trusted, flip_counts=check_flip_counts(flip_counts, n_classes=2))
             if self.out_of_bag:
                 warn_of_copies(train.X, train.labels)
                 train, trusted = join(train, trusted), None

@@ -21,6 +21,32 @@ from rboost._typing import Floats, Integers
 LARGEST_EXPONENT = 700.0
 
 
+def joint_probability(probability: Floats, observed: Integers, noise_matrix: Floats) -> Floats:
+    """p(y = j, ỹᵢ | xᵢ) = p(y = j | xᵢ)·γ[j, ỹᵢ], shape (n_rows, n_classes).
+
+    The sum of a row is P̃ of eq. (1). ``observed`` are positions among the classes.
+    """
+    return probability * noise_matrix.T[observed]
+
+
+def log_joint_probability(
+    log_probability: Floats, observed: Integers, noise_matrix: Floats
+) -> Floats:
+    """The same in logarithms, for rows so far out that their probabilities would be 0."""
+    with np.errstate(divide="ignore"):
+        return log_probability + np.log(noise_matrix).T[observed]
+
+
+def true_posterior(probability: Floats, observed: Integers, noise_matrix: Floats) -> Floats:
+    """p(y = j | xᵢ, ỹᵢ), shape (n_rows, n_classes): how likely each class is to be the true one.
+
+    A label that is impossible under the model says nothing, and ``probability`` stays.
+    """
+    joint = joint_probability(probability, observed, noise_matrix)
+    total = joint.sum(axis=1, keepdims=True)
+    return np.where(total > 0, joint / np.where(total > 0, total, 1), probability)
+
+
 class NoisySoftmaxLoss:
     """−log P̃ᵏ of each row that is observed as k, with its derivatives, for any number of classes.
 
@@ -37,8 +63,7 @@ class NoisySoftmaxLoss:
     def __init__(self, scores: Floats, observed: Integers, noise_matrix: Floats) -> None:
         self._observed, self._noise = observed, noise_matrix
         scores = np.asfortranarray(scores)  # sums over classes are many times faster so
-        with np.errstate(divide="ignore"):
-            joint = scores + np.take(np.log(noise_matrix), observed, axis=1).T
+        joint = np.asfortranarray(log_joint_probability(scores, observed, noise_matrix))
         log_total, self.true_probability = _softmax(scores)
         log_joint, self.posterior = _softmax(joint)  # p(y = j | x, ỹ)
         self._loss = log_total - log_joint

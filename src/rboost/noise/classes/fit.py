@@ -4,8 +4,8 @@ Fisher scoring, damped until it ascends (Levenberg–Marquardt). The evidence is
 integrated over all parameters by Laplace's approximation at the best of them: a kind of noise with
 many rates has to explain the labels that much better than one with few.
 
-A trusted row has the likelihood p(y). A checked one, counted in ``flip_counts``, adds log T_yỹ to it
-(see ``noise/platt``): so it does not matter how rows were chosen for a check.
+A trusted row has the likelihood p(y). A checked one, counted in ``flip_counts``, adds log T_yỹ to
+it, so that it does not matter how rows were chosen for a check.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ def start(layout: Layout, rate: float, like: Fit | None = None, steeper: float =
     return parameters
 
 
-def fit_kind(rows: Rows, kind: Kind, starts: list[Floats], known: Floats | None = None) -> Fit:
-    """The best of several starts; ``known`` fixes the noise matrix."""
+def fit_kind(rows: Rows, kind: Kind, starts: list[Floats]) -> Fit:
+    """The best of several starts."""
     layout = Layout(rows.n_classes, rows.overlapping, kind)
-    found = [_ascend(_Posterior(rows, layout, known), first) for first in starts]
+    found = [_ascend(_Posterior(rows, layout), first) for first in starts]
     return max(found, key=lambda pair: pair[0])[1]
 
 
@@ -116,16 +116,16 @@ def _summed_up(layout: Layout, parameters: Floats, value: float, information: Fl
 class _Posterior:
     """Log-likelihood of the labels plus log prior of the calibration, with derivatives."""
 
-    def __init__(self, rows: Rows, layout: Layout, known: Floats | None) -> None:
-        self.rows, self.layout, self._known = rows, layout, known
+    def __init__(self, rows: Rows, layout: Layout) -> None:
+        self.rows, self.layout = rows, layout
         self._places = np.arange(len(rows)), rows.observed
 
     def value(self, parameters: Floats) -> float:
         """−∞ where a class would mostly lose its label, or a label mostly be another class's."""
-        noise = self._noise(parameters)
+        noise = self.layout.noise_matrix(parameters)
         kept = np.diag(noise)
         flipped = noise - np.diag(kept)
-        if self._known is None and np.any(np.maximum(flipped.max(0), flipped.max(1)) >= kept):
+        if self.layout.kind.n_rates and np.any(np.maximum(flipped.max(0), flipped.max(1)) >= kept):
             return -np.inf
         observed = self._observed(self.layout.true_probability(parameters, self.rows.scores), noise)
         deviation = parameters - self.layout.center
@@ -138,7 +138,7 @@ class _Posterior:
     def derivatives(self, parameters: Floats) -> tuple[Floats, Floats]:
         """Gradient, and expected second derivative with the sign turned."""
         layout, rows = self.layout, self.rows
-        noise = self._noise(parameters)
+        noise = layout.noise_matrix(parameters)
         true = layout.true_probability(parameters, rows.scores)
         observed = self._observed(true, noise)
         jacobian = self._jacobian(parameters, true, observed, noise)
@@ -157,9 +157,6 @@ class _Posterior:
                 "jk,mjk,ljk->ml", ratio / np.maximum(noise, FLOOR), directions, directions
             )
         return gradient, information
-
-    def _noise(self, parameters: Floats) -> Floats:
-        return self.layout.noise_matrix(parameters) if self._known is None else self._known
 
     def _observed(self, true: Floats, noise: Floats) -> Floats:
         observed = true @ noise

@@ -40,10 +40,14 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True, eq=False)
 class Kind:
-    """A family of noise matrices: directions (n_rates, K, K), largest rate, log prior."""
+    """A family of noise matrices: directions (n_rates, K, K), largest rate, log prior.
+
+    ``origin`` is the matrix where all rates are 0.
+    """
 
     name: str
     directions: Floats
+    origin: Floats
     largest: float
     log_prior: float
 
@@ -63,15 +67,21 @@ def pair_direction(n_classes: int, pair: Pair) -> Floats:
 
 def no_noise(n_classes: int) -> Kind:
     """All labels are right."""
-    empty = np.zeros((0, n_classes, n_classes))
-    return Kind("none", empty, LARGEST_PAIR, np.log(PRIOR["none"]))
+    return _kind("none", np.zeros((0, n_classes, n_classes)), np.log(PRIOR["none"]))
+
+
+def known_noise(noise_matrix: Floats) -> Kind:
+    """The noise matrix is given; there is nothing to choose."""
+    n_classes = len(noise_matrix)
+    return Kind("known", np.zeros((0, n_classes, n_classes)), noise_matrix, LARGEST_PAIR, 0.0)
 
 
 def symmetric_noise(n_classes: int) -> Kind:
     """Every class is flipped at the same rate, to all others alike."""
     direction = np.full((n_classes, n_classes), 1 / (n_classes - 1))
     np.fill_diagonal(direction, -1.0)
-    return Kind("symmetric", direction[np.newaxis], LARGEST_SPREAD, np.log(PRIOR["symmetric"]))
+    prior = np.log(PRIOR["symmetric"])
+    return _kind("symmetric", direction[np.newaxis], prior, LARGEST_SPREAD)
 
 
 def out_of(n_classes: int, true: int) -> Kind:
@@ -80,7 +90,7 @@ def out_of(n_classes: int, true: int) -> Kind:
     direction[true] = 1 / (n_classes - 1)
     direction[true, true] = -1.0
     prior = np.log(PRIOR["out of"] / n_classes)
-    return Kind("out of", direction[np.newaxis], LARGEST_SPREAD, prior)
+    return _kind("out of", direction[np.newaxis], prior, LARGEST_SPREAD)
 
 
 def into(n_classes: int, observed: int) -> Kind:
@@ -89,24 +99,26 @@ def into(n_classes: int, observed: int) -> Kind:
         pair_direction(n_classes, (j, observed)) for j in range(n_classes) if j != observed
     )
     prior = np.log(PRIOR["into"] / n_classes)
-    return Kind("into", np.asarray(direction)[np.newaxis], LARGEST_PAIR, prior)
+    return _kind("into", np.asarray(direction)[np.newaxis], prior)
 
 
 def one_other(n_classes: int, targets: Sequence[int]) -> Kind:
     """Class j is flipped to ``targets[j]`` alone; all classes at the same rate."""
     direction = sum(pair_direction(n_classes, (j, int(k))) for j, k in enumerate(targets))
     prior = np.log(PRIOR["one other"]) - n_classes * np.log(n_classes - 1)
-    return Kind("one other", np.asarray(direction)[np.newaxis], LARGEST_PAIR, prior)
+    return _kind("one other", np.asarray(direction)[np.newaxis], prior)
 
 
 def single_pairs(n_classes: int, chosen: Sequence[Pair], any_pair: bool = False) -> Kind:
     """Each of some pairs of classes has a rate of its own."""
     directions = np.array([pair_direction(n_classes, pair) for pair in chosen])
     if any_pair:
-        return Kind("any", directions, LARGEST_PAIR, np.log(PRIOR["any"]))
+        return _kind("any", directions, np.log(PRIOR["any"]))
     n_pairs, n = n_classes * (n_classes - 1), len(chosen)
     log_choices = gammaln(n_pairs + 1) - gammaln(n + 1) - gammaln(n_pairs - n + 1)
     log_number = (n - 1) * np.log(PER_PAIR) + np.log(1 - PER_PAIR)
-    return Kind(
-        "pairs", directions, LARGEST_PAIR, float(np.log(PRIOR["pairs"]) + log_number - log_choices)
-    )
+    return _kind("pairs", directions, np.log(PRIOR["pairs"]) + log_number - log_choices)
+
+
+def _kind(name: str, directions: Floats, log_prior: float, largest: float = LARGEST_PAIR) -> Kind:
+    return Kind(name, directions, np.eye(directions.shape[1]), largest, float(log_prior))

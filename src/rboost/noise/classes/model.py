@@ -131,7 +131,7 @@ class Layout:
     def noise_matrix(self, parameters: Floats) -> Floats:
         """T = I + Σ_m r_m·D_m."""
         flips = np.tensordot(parameters[self.rates], self.kind.directions, 1)
-        return np.eye(self.n_classes) + flips
+        return self.kind.origin + flips
 
     def stretched(self, parameters: Floats, scores: Floats) -> Floats:
         """s ∘ z of each row."""
