@@ -25,12 +25,8 @@ from sklearn.isotonic import IsotonicRegression
 from rboost._typing import Floats
 from rboost.noise import true_probability
 from rboost.noise.likelihood import NoisyLogisticLoss
-from rboost.noise.platt.scaling import (
-    NoiseAwarePlatt,
-    fit_noise_aware_platt,
-    probability_of,
-    smoothed_log_odds,
-)
+from rboost.noise.platt.scaling import NoiseAwarePlatt, fit_noise_aware_platt
+from rboost.noise.scores import probability_of, smoothed_log_odds
 
 __all__ = [
     "CALIBRATIONS",

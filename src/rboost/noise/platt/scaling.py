@@ -163,27 +163,6 @@ def _blockwise(of_block: Callable[[slice], Floats], n_rows: int) -> Floats:
     return np.concatenate([of_block(block) for block in gen_batches(n_rows, BLOCK_ROWS)])
 
 
-# Unanimity of a few hundred votes is not certainty: it is read as if this share more votes had been
-# cast, for both classes in proportion to their frequency.
-SMOOTHING = 0.01
-
-
-def smoothed_log_odds(probability: Floats, prevalence: float) -> Floats:
-    """log(p / (1 − p)), smoothed.
-
-    The share of votes of an ensemble is a probability; its log-odds is what a sigmoid is linear in.
-    ``prevalence`` is the share of label 1: a rare class has small probabilities, which must not all
-    be smoothed to the same.
-    """
-    more, less = SMOOTHING * prevalence, SMOOTHING * (1 - prevalence)
-    return np.log(probability + more) - np.log(1 - probability + less)
-
-
-def probability_of(log_odds: Floats, prevalence: float) -> Floats:
-    """The inverse of :func:`smoothed_log_odds`."""
-    return (1 + SMOOTHING) * expit(log_odds) - SMOOTHING * prevalence
-
-
 def fit_noise_aware_platt(
     scores: ArrayLike,
     labels: ArrayLike,
