@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from rboost.audit.audit import extra_names
-from rboost.audit.disk.model_file import load_model, save_model
+from rboost.audit.disk.model_file import check_format, load_model, save_model
 from rboost.audit.disk.request import Request, read_inputs, run_audit
 from rboost.audit.features import import_pandas
 from rboost.audit.inference import infer
@@ -32,6 +32,7 @@ from rboost.io.files import atomic_path, check_writable, staged, write_atomicall
 from rboost.io.reading import fingerprint
 from rboost.io.spreadsheets import write_csv
 
+# Goes up with every change after which folders that were made before cannot be read as they are.
 FORMAT = 1
 RECORD, ROWS, MODEL, SUSPECTS, REPORT, TRUSTED = (
     "audit.json", "rows.npz", "model.skops", "suspects.csv", "report.html", "trusted_rows"
@@ -190,12 +191,9 @@ def read_record(folder: Path) -> dict[str, Any]:
             f"--out {folder}"
         )
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-        made_by = record["format"], record["rboost"]
-    except (ValueError, KeyError, TypeError) as error:
+        record = dict(json.loads(path.read_text(encoding="utf-8")))
+        number = int(record["format"])
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"{path} is damaged; {AGAIN}.") from error
-    if made_by != (FORMAT, version("rboost")):
-        raise ValueError(
-            f"{path} was written by rboost {made_by[1]}, this is {version('rboost')}; {AGAIN}."
-        )
-    return dict(record)
+    check_format(number, FORMAT, path)
+    return record
