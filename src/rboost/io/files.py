@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import errno
+import hashlib
 import os
 import shutil
 import tempfile
@@ -169,6 +170,12 @@ def open_to_read(path: Path) -> BufferedReader:
         raise OSError(
             f"{path} cannot be read ({error.strerror}); check the path and the disk."
         ) from error
+
+
+def file_digest(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal digits."""
+    with open_to_read(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _missing(path: Path) -> str:

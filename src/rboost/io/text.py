@@ -6,7 +6,7 @@ import csv
 import io
 import re
 import warnings
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -166,12 +166,12 @@ def usable_names(header: list[str], path: Path) -> list[str]:
     if empty:
         warnings.warn(
             f"{path} has columns without a name; they are called by their position: "
-            f"{shortened(empty)}.",
+            f"{listed(empty)}.",
             stacklevel=4,
         )
     if repeated:
         warnings.warn(
-            f"{path} has several columns called {shortened(repeated)}; later ones are numbered, "
+            f"{path} has several columns called {listed(repeated)}; later ones are numbered, "
             f"as in '{repeated[0]} (2)'.",
             stacklevel=4,
         )
@@ -188,7 +188,10 @@ def _unlike(name: str, names: Container[str], written_names: Container[str]) -> 
     return f"{name} ({number})"
 
 
-def shortened(names: list[str], most: int = 10) -> str:
-    """Names set apart by commas, the first few of many."""
-    listed = ", ".join(repr(name if len(name) < 60 else name[:57] + "…") for name in names[:most])
-    return listed if len(names) <= most else f"{listed} and {len(names) - most} more"
+def listed(names: Sequence[Any], most: int = 10) -> str:
+    """Names set apart by commas, long ones cut, the first few of many."""
+    first = ", ".join(
+        repr(f"{name[:57]}…" if isinstance(name, str) and len(name) >= 60 else name)
+        for name in names[:most]
+    )
+    return first if len(names) <= most else f"{first} and {len(names) - most} more"

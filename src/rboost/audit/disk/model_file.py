@@ -45,16 +45,9 @@ class _RefusedError(ValueError):
 
 
 def save_model(model: Any, path: Path, about: About) -> None:
-    """Write a fitted model, or leave the file as it was.
+    """Write a fitted estimator, without what only its training needed, or leave the file as it was.
 
-    Parameters
-    ----------
-    model : estimator
-        A fitted scikit-learn estimator, without what only its training needed once loaded.
-    path : Path
-        Where to write; by convention the name ends in ``.skops``.
-    about : dict
-        What to know of the model, in terms of JSON: ``load_model`` gives it back.
+    ``about`` is what to know of the model, in terms of JSON: ``load_model`` gives it back.
     """
     skops_io = package("skops.io")
     with atomic_path(path) as temporary:

@@ -56,18 +56,7 @@ TRUSTED_TYPES: tuple[str, ...] = (
 
 # The ways in which skops makes objects that our models need. Left out are those that call or bind
 # something (partial, method, operator) and random generators, whose state is not checked.
-TRUSTED_LOADERS = frozenset(
-    {
-        "DTypeNode",
-        "DictNode",
-        "FunctionNode",
-        "JsonNode",
-        "ListNode",
-        "LossNode",
-        "NdArrayNode",
-        "ObjectNode",
-        "TreeNode",
-        "TupleNode",
-        "TypeNode",
-    }
-)
+TRUSTED_LOADERS = (
+    "DTypeNode", "DictNode", "FunctionNode", "JsonNode", "ListNode", "LossNode", "NdArrayNode",
+    "ObjectNode", "TreeNode", "TupleNode", "TypeNode",
+)  # fmt: skip

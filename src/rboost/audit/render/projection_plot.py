@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from rboost.audit.insight.projection import Projection, project
 from rboost.audit.insight.suspects import Suspects
 from rboost.audit.render.plots import INK, axes_for, name_of
-from rboost.audit.render.wording import counted, percent
-
-if TYPE_CHECKING:
-    from rboost.audit.result import LabelAudit
+from rboost.audit.render.wording import percent, with_noun
 
 # Colours that differ in lightness too, at least three times as dark as white, and shapes: the
 # numbers of both have no common divisor, so that many classes get different pairs.
@@ -32,11 +29,6 @@ class ProjectionDisplay:
         The points.
     classes : sequence of n_classes
         Names of the classes.
-
-    Attributes
-    ----------
-    ax_, figure_ : Axes, Figure
-        Where it was drawn.
     """
 
     # A legend of more classes than this would hide the rows.
@@ -47,10 +39,10 @@ class ProjectionDisplay:
         self.classes = classes
 
     @classmethod
-    def from_audit(cls, audit: LabelAudit, suspects: Suspects | None = None) -> Self:
+    def from_audit(cls, audit: Any, suspects: Suspects | None = None) -> Self:
         """Project the rows of an audit."""
         chosen = audit.suspects() if suspects is None else suspects
-        return cls(project(audit, chosen), audit.classes)
+        return cls(project(audit.standardized, audit.labels, chosen), audit.classes)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw; a ring marks a suspect, whose colour and shape are those of its doubtful label."""
@@ -79,7 +71,7 @@ class ProjectionDisplay:
             linewidths=0.9,
             rasterized=is_crowded,
         )
-        self._add_legend([*handles, rings], [*names, counted(len(suspects), "suspect")])
+        self._add_legend([*handles, rings], [*names, with_noun(len(suspects), "suspect")])
         self.ax_.set_xticks([])
         self.ax_.set_yticks([])
         self.ax_.set(xlabel="first principal component", ylabel="second principal component")
