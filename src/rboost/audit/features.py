@@ -12,9 +12,9 @@ from rboost.io.packages import package
 
 # How many numbers stand for a text.
 TEXT_COMPONENTS = 8
-# So many different words, one a row, are no categories.
+# A column with more words than this, another one in every row, holds names, not categories.
 MANY_NAMES = 40
-# What stands farther behind in a text is not read.
+# Characters of a text that are read.
 LONGEST_TEXT = 2000
 
 
@@ -92,7 +92,7 @@ def _beginning(value: Any) -> Any:
 
 def as_features(vectorized: Any) -> Floats:
     """The numbers that a vectorizer gave as one matrix; infinite values count as missing."""
-    with np.errstate(over="ignore"):  # what is no float32 becomes infinite
+    with np.errstate(over="ignore"):  # numbers too large for float32 become infinite
         features = np.array(vectorized.to_numpy(dtype=np.float32), order="C")
     np.nan_to_num(features, copy=False, nan=np.nan, posinf=np.nan, neginf=np.nan)
     return features
@@ -110,7 +110,7 @@ def column_of_feature(vectorizer: Any, table: Any) -> Integers:
 
 def standardized(features: Floats) -> Floats:
     """Columns of mean 0 and variance 1, in which missing values are 0 and nothing is far away."""
-    # The square of a large float32 is no float32.
+    # In float64, as the square of a large float32 overflows.
     filled = SimpleImputer(keep_empty_features=True).fit_transform(features.astype(np.float64))
     filled -= filled.mean(axis=0)
     deviation = filled.std(axis=0)

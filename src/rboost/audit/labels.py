@@ -17,7 +17,7 @@ from rboost.io.text import listed
 
 # A class with fewer rows cannot be learnt; its rows are treated as if they had no label.
 FEWEST_ROWS = 5
-# More classes than this, or than this share of the rows, are no classes.
+# More labels than this, or than this share of the rows, look like ids or measurements.
 MOST_CLASSES, LARGEST_SHARE = 50, 0.2
 # The position of a label that is not there.
 NO_LABEL = -1
@@ -97,7 +97,7 @@ def encode_labels(y: Any, y_checked: Any = None, name: str = "label") -> Labels:
             f"y_checked has {len(checked)} entries but y has {len(given)}; pass one a row, missing "
             "where nobody looked."
         )
-    # A label counts where it is given or checked, so that no check makes a class come or go.
+    # Rows where it is given or checked, so that checking rows adds and removes no class.
     counted = Counter(value for both in zip(given, checked, strict=True) for value in set(both))
     del counted[None]
     _check_classes(counted, len(given), name)
@@ -121,7 +121,7 @@ def encode_labels(y: Any, y_checked: Any = None, name: str = "label") -> Labels:
         classes = np.array(frequent)
     of_checked = np.array([place.get(value, NO_LABEL) for value in checked], dtype=np.intp)
     of_given = np.array([place.get(value, NO_LABEL) for value in given], dtype=np.intp)
-    # A label that a person replaced by one too rare to learn is refuted all the same.
+    # Where a person replaced the label by one too rare to learn, the replaced one is gone as well.
     refuted = [value is not None and value not in place for value in checked]
     of_given[np.array(refuted, dtype=bool)] = NO_LABEL
     return Labels(classes, of_given, of_checked, name)
@@ -165,7 +165,7 @@ def _plain(values: Any) -> list[Any]:
         values = values.tolist()
     plain = []
     for value in values:
-        if isinstance(value, np.generic):  # 1 is the same label, whatever holds it
+        if isinstance(value, np.generic):  # NumPy's 1 and Python's 1 are the same label
             value = value.item()
         if not is_missing(value) and not isinstance(value, (str, bool, int, float)):
             value = str(value)

@@ -44,7 +44,7 @@ def atomic_path(path: Path) -> Iterator[Path]:
     """
     with _said_plainly(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        # The end of the name stays, as writers go by it; a long name would become too long.
+        # Writers go by the ending of the name, so it stays; the rest is cut, as names have a limit.
         descriptor, name = tempfile.mkstemp(
             dir=path.parent, prefix=f".{path.name[:40]}.", suffix=path.suffix[:20]
         )
@@ -93,7 +93,7 @@ def _is_running(process: str) -> bool:
     except (ValueError, ProcessLookupError):
         return False
     except OSError:
-        return True  # of another user
+        return True  # it is there, but another user's
     return True
 
 

@@ -45,7 +45,7 @@ def guarded(cell: str) -> str:
     """
     parts = CUT.split(cell)
     parts[::2] = [f"'{part}" if _is_risky(part) else part for part in parts[::2]]
-    # White space in front of everything else is taken away by some, with what it is to hide.
+    # Some programs drop leading white space, so that what follows it would begin the cell.
     if len(parts) > 1 and not parts[0].strip():
         parts[0] = f"'{parts[0]}"
     return "".join(parts)
@@ -107,7 +107,7 @@ def _line(cells: Iterable[str]) -> str:
     first, *others = map(_kept, cells)
     safe = guarded(first)
     if safe == first and FORMULA.match(first):
-        safe = f"'{first}"  # a number, which would make a formula of the line
+        safe = f"'{first}"  # if the whole line is one cell, its sign makes that a formula
     return ",".join(map(_quoted, [safe, *map(guarded, others)])) + "\n"
 
 

@@ -16,7 +16,7 @@ DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
 # As much of the file as is looked at to find the delimiter, and so many of its records.
 SAMPLE_CHARACTERS = 2**16
 SAMPLE_RECORDS = 20
-# Cells up to this size are sure to be read.
+# Rows up to this size can be read.
 BLOCK_BYTES = 2**26
 NEWLINE = re.compile(rb"\r\n|\n|\r")
 # Excel's own way to say which delimiter follows.
@@ -75,7 +75,7 @@ def _width(sample: tuple[str, bool], delimiter: str) -> tuple[int, float]:
                 records.append(len(record))
             if len(records) > SAMPLE_RECORDS:
                 break
-    except csv.Error:  # one cell is larger than the sample should be
+    except csv.Error:  # a cell is larger than the csv module takes
         pass
     else:
         if is_cut and 1 < len(records) <= SAMPLE_RECORDS:
@@ -110,7 +110,7 @@ def _read(content: bytes, delimiter: str, width: int, note: Any) -> Any:
     names = [str(number) for number in range(width)]
     return arrow_csv.read_csv(
         arrow.BufferReader(content),
-        # Threads would meet a wrong row before the first one.
+        # One thread, so that the wrong row that is reported is the first one.
         arrow_csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES, column_names=names),
         arrow_csv.ParseOptions(
             delimiter=delimiter, newlines_in_values=True, invalid_row_handler=note

@@ -26,8 +26,8 @@ from rboost.review.export import checked_frame
 from rboost.review.queue import ORDERS, first_open, rank
 from rboost.review.store import CHANGE, KEEP, UNSURE, Answer, AnswerStore, ConflictError, Log
 
-# From the class of every row that a person has checked, by their positions, to an audit that
-# learnt from them. These are all checks there are: what is not among them is not checked.
+# Audits the same rows again. It is given the class of every row that a person has checked, by its
+# position; rows that are not among them count as unchecked.
 Rerun = Callable[[dict[int, int]], LabelAudit]
 
 

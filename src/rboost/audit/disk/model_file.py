@@ -156,7 +156,7 @@ def _check_schema(schema: bytes, path: Path) -> None:
 
     def note(part: dict[str, Any]) -> None:
         nonlocal protocol
-        protocol = part.get("protocol")  # the last part to be noted is the whole
+        protocol = part.get("protocol")  # inner parts are noted first, the whole schema last
         loader = part.get("__loader__")
         if loader is not None and loader not in TRUSTED_LOADERS:
             refused.add(f"{part.get('__module__')}.{part.get('__class__')} by {loader}")

@@ -32,7 +32,7 @@ def predict_file(model_path: Path, data: Path) -> Any:
             )
     try:
         with warnings.catch_warnings():
-            # That a category is new is no mistake; it then says nothing.
+            # A category that the audited table did not have is ignored.
             warnings.filterwarnings("ignore", message="Found unknown categories")
             probability = model.predict_proba(table[about["columns"]])
     except (ValueError, TypeError) as error:

@@ -117,7 +117,7 @@ def _read_trusted(
     if request.trusted is None:
         return [None] * len(ids), None, None
     id_name, columns = request.id or ROW, list(X.columns)
-    words = X.select_dtypes(include="object").columns  # text there is text here
+    words = X.select_dtypes(include="object").columns  # to be read as text here too
     table = read_table(request.trusted, text=[CHECKED, request.label, id_name, *words])
     names = set(table.columns)
     label = CHECKED if CHECKED in names else request.label

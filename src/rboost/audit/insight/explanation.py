@@ -25,7 +25,8 @@ from rboost.progress import track
 
 # Rows whose values are borrowed, rows named as neighbours, and columns that are tried at most.
 N_TYPICAL, N_NEIGHBOURS, MOST_COLUMNS = 5, 3, 60
-# Rows given to the model at a time; one probability can hardly be told from another beyond these.
+# Rows given to the model at a time, and the probability below which none counts, so that log-odds
+# stay finite.
 BLOCK_ROWS, SMALLEST = 20_000, 1e-6
 # Neighbours are looked for among at most this many rows of a class.
 MOST_SEARCHED = 200_000

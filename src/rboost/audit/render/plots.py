@@ -16,7 +16,7 @@ from rboost.audit.insight.suspects import Suspects
 from rboost.audit.render.wording import format_count, one_line, percent, with_noun
 from rboost.io.packages import package
 
-# Told apart by eyes that see fewer colours, and 4.5 times as dark as white.
+# Colour-blind people can tell these apart; the contrast to white is at least 4.5.
 DOUBT, TRUST, INK, GREY = "#b3440a", "#0b64a8", "#1c1c1c", "#6b6b6b"
 LONGEST_NAME = 16
 
@@ -34,7 +34,7 @@ class NoiseMatrixDisplay:
         Names of the classes.
     """
 
-    # Numbers in more cells than this many rows of them cannot be read.
+    # With more classes the numbers in the cells would be too small to read.
     MOST_NUMBERED = 10
 
     def __init__(self, noise_matrix: Floats, noise_interval: Floats, classes: Any) -> None:

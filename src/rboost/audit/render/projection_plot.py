@@ -11,8 +11,8 @@ from rboost.audit.insight.suspects import Suspects
 from rboost.audit.render.plots import INK, axes_for, name_of
 from rboost.audit.render.wording import percent, with_noun
 
-# Colours that differ in lightness too, at least three times as dark as white, and shapes: the
-# numbers of both have no common divisor, so that many classes get different pairs.
+# Colours that differ in lightness too, with a contrast to white of at least 3, and shapes: 10 and 9
+# have no common divisor, so that 90 classes look different.
 COLORS = (
     "#0b64a8", "#d55e00", "#117733", "#aa4499", "#a07800", "#4a90c2", "#882255", "#333333",
     "#8a8a8a", "#5b3db5",
@@ -49,7 +49,7 @@ class ProjectionDisplay:
         self.ax_, self.figure_ = axes_for(ax)
         projection = self.projection
         size = 26 if len(projection.rows) < 400 else 12
-        is_crowded = len(projection.rows) > 1000  # then dots take less room than their description
+        is_crowded = len(projection.rows) > 1000  # as pixels they then take less room in the file
         handles, names = [], []
         for k, name in enumerate(self.classes):
             own = projection.label == k
