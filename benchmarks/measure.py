@@ -6,10 +6,8 @@ in parallel, killed and resumed.
 
 from __future__ import annotations
 
-import ast
 import time
 import warnings
-import zlib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -29,6 +27,7 @@ from rboost.noise import threshold
 from rboost.noise.counting import anchor_points, confident_learning, trusted_counting
 from rboost.noise.matrix import rates_of
 from rboost.noise.platt.scaling import fit_noise_aware_platt
+from rboost.paper.fingerprint import fingerprint_of
 from rboost.paper.protocol import Trial
 from rboost.paper.store import Record
 from rboost.wrappers.out_of_fold import model_outputs, out_of_fold_outputs, platt_scores
@@ -63,7 +62,7 @@ def code_fingerprint() -> str:
     root = PACKAGE
     sources = [p for p in root.rglob("*.py") if p.relative_to(root).parts[0] not in UNMEASURED]
     versions = [package_version(name) for name in ("numpy", "scikit-learn", "cleanlab")]
-    return _fingerprint([*sources, root / "paper" / "methods.py"], versions)
+    return fingerprint_of([*sources, root / "paper" / "methods.py"], versions)
 
 
 @cache
@@ -72,22 +71,7 @@ def protocol_fingerprint() -> str:
     here = Path(__file__).parent
     protocol = PACKAGE / "paper" / "protocol.py"
     names = ("methods.py", "literature.py", "suites.py")
-    return _fingerprint([*(here / name for name in names), protocol], [])
-
-
-def _fingerprint(sources: list[Path], versions: list[str]) -> str:
-    text = "".join([*(_without_docs(path) for path in sorted(sources)), *versions])
-    return f"{zlib.crc32(text.encode()):08x}"
-
-
-def _without_docs(path: Path) -> str:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        body = getattr(node, "body", [])
-        first = body[0] if isinstance(body, list) and body else None
-        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-            del body[0]
-    return ast.dump(tree)
+    return fingerprint_of([*(here / name for name in names), protocol])
 
 
 def run_job(job: Job, seed: int) -> Record:
