@@ -30,7 +30,7 @@ from rboost.noise.platt.scaling import fit_noise_aware_platt
 from rboost.paper.fingerprint import fingerprint_of
 from rboost.paper.protocol import Trial
 from rboost.paper.store import Record
-from rboost.wrappers.out_of_fold import model_outputs, out_of_fold_outputs, platt_scores
+from rboost.wrappers.out_of_fold import model_outputs, out_of_fold_outputs, outputs_as_scores
 
 # The job that compares ways to estimate noise and to rank labels, on one forest's scores.
 ESTIMATORS = "estimators of noise"
@@ -174,7 +174,7 @@ def compare_estimators(trial: Trial) -> Record:
     labels = trial.observed
     model = forest(trial.seed)
     observed = out_of_fold_outputs(model, trial.X, labels, random_state=trial.seed)
-    scores = platt_scores(model, observed, float(labels.mean()))
+    scores = outputs_as_scores(model, observed, prevalence_of(labels, 2))
     of_labels = np.column_stack([1 - observed, observed])
     both = np.clip(of_labels, 1e-6, 1 - 1e-6)
     platt = fit_noise_aware_platt(scores, labels)

@@ -121,10 +121,10 @@ def estimate_noise_matrix(
         Any classifier with ``predict_proba`` or ``decision_function``. The better it tells the
         classes apart, the narrower the interval. None means forests and a kernel machine.
     method : str, default="noise-aware"
-        "noise-aware": :func:`rboost.noise.infer_noise` on out-of-fold scores, averaged over what the
-        noise may be. For comparison: "confident learning", "anchor points", which read the noise off the
-        out-of-fold probabilities, and "trusted counting", which averages them over trusted rows
-        and so takes overlap of the classes for noise.
+        "noise-aware": :func:`rboost.noise.infer_noise` on out-of-fold scores. For comparison:
+        "confident learning", "anchor points", which read the noise off the out-of-fold
+        probabilities, and "trusted counting", which averages them over trusted rows and so takes
+        overlap of the classes for noise.
     cv : int or splitter, default=5
         Number of folds, or anything that scikit-learn splits by.
     X_trusted : array-like of shape (n_trusted, n_features), default=None

@@ -8,7 +8,8 @@ from scipy.special import expit, logit
 from rboost.calibration import CALIBRATIONS
 from rboost.noise.matrix import rates_of, with_rates
 from rboost.noise.platt import scaling
-from rboost.noise.platt.scaling import fit_noise_aware_platt, probability_of, smoothed_log_odds
+from rboost.noise.platt.scaling import fit_noise_aware_platt
+from rboost.noise.scores import probability_of, smoothed_log_odds
 from rboost.noise.platt.sigmoid import MAX_BINS
 from rboost.noise.platt.structures import LARGEST_SUM, STRUCTURES
 from tests.strategies import noise_matrices
