@@ -13,15 +13,17 @@ using rboost::LinePrior;
 using rboost::Mixture;
 using rboost::Of;
 
-// A line is good enough when a step would gain this many nats; that step is still taken.
-constexpr double ENOUGH = 1e-5;
 // From here on Newton's step is trusted; farther away the likelihood may not be concave.
 constexpr double NEAR = 1.0;
+// No step changes the slope or the offset by more.
+constexpr double LONGEST_STEP = 10;
 // A noise matrix is given up when even four times the gain that is predicted leaves it this many
 // nats beyond what is negligible.
 constexpr double MARGIN = 3.0;
 // Up to this many rows the rounding of float32 costs less than 1e-3 nats.
 constexpr double FEW_ROWS = 20000;
+// Rounding may keep float32 from ever coming to rest, so it takes no more steps than this.
+constexpr int FLOAT_STEPS = 50;
 
 // Numbers of either precision. A row that the model rules out costs -log(floor) nats, not
 // infinitely many. `rounding` is what a logarithm may be off, times a few.
@@ -147,19 +149,34 @@ struct Step {
     double slope, offset, gain;
 };
 
+// What a parabola says that a step gains.
+INLINE Step step_with_gain(const Line& line, Symmetric curvature, double slope, double offset) {
+    return {slope, offset,
+            slope * line.by_slope + offset * line.by_offset - curvature.both * slope * offset -
+                (curvature.slope * slope * slope + curvature.offset * offset * offset) / 2};
+}
+
+INLINE double cut(double number) {
+    return number < -LONGEST_STEP ? -LONGEST_STEP : number > LONGEST_STEP ? LONGEST_STEP : number;
+}
+
 // The step to the maximum of a parabola, as far as slopes are not negative, and what it gains.
 INLINE Step step_of(const Line& line, Symmetric curvature, double determinant) {
     double slope = (curvature.offset * line.by_slope - curvature.both * line.by_offset) / determinant;
     double offset = (curvature.slope * line.by_offset - curvature.both * line.by_slope) / determinant;
-    slope = slope < -10 ? -10 : slope > 10 ? 10 : slope;
-    if (line.slope + slope <= 0) {  // stop there, and take the best offset there is
-        slope = -line.slope;
-        offset = (line.by_offset - curvature.both * slope) / curvature.offset;
-    }
-    offset = offset < -10 ? -10 : offset > 10 ? 10 : offset;
-    const double bend = curvature.slope * slope * slope + curvature.offset * offset * offset +
-                        2 * curvature.both * slope * offset;
-    return {slope, offset, slope * line.by_slope + offset * line.by_offset - bend / 2};
+    // Where slopes end, the best offset there is.
+    const auto offset_at_0 = [&] { return (line.by_offset + curvature.both * line.slope) / curvature.offset; };
+    const double near = cut(slope);
+    const Step cut_step = line.slope + near <= 0
+                              ? step_with_gain(line, curvature, -line.slope, cut(offset_at_0()))
+                              : step_with_gain(line, curvature, near, cut(offset));
+    if (cut_step.gain > 0) return cut_step;
+    // Two numbers, each cut by itself, may point downhill, as if nothing were left to gain. The
+    // whole step made shorter never does.
+    if (line.slope + slope <= 0) slope = -line.slope, offset = offset_at_0();
+    const double longest = fabs(slope) > fabs(offset) ? fabs(slope) : fabs(offset);
+    const double share = longest > LONGEST_STEP ? LONGEST_STEP / longest : 1;
+    return step_with_gain(line, curvature, share * slope, share * offset);
 }
 
 // Fisher's information has at least the prior's curvature in every direction, but for rounding.
@@ -218,7 +235,7 @@ INLINE bool proceed(Search& search, const Line& tried, const LinePrior& prior, d
         search.fresh = false;
         const Step next = best_step(search.line, prior);
         search.evidence = evidence_of(search.line, prior);
-        const bool enough = next.gain < (rounding > ENOUGH ? rounding : ENOUGH);
+        const bool enough = next.gain < (rounding > prior.enough ? rounding : prior.enough);
         if (enough || search.evidence + 4 * next.gain < hopeless) {
             if (!(next.gain >= 0)) return false;
             // What is given up may still be where a neighbour begins, so it takes the step, too.
@@ -320,7 +337,9 @@ void fit_with(const LabelCounts& counts, const LinePrior& prior, const double* r
     // float32 is faster. Where it is not exact enough it still tells where to search. Counts of more
     // rows than it can square are left to float64.
     if (negligible < INFINITY && n_rows < 1e12) {
-        fit_all<float, ANY_TRUSTED>(counts, n_rows, prior, rates, n_points, first, negligible, skip,
+        LinePrior hasty = prior;
+        if (hasty.max_steps > FLOAT_STEPS) hasty.max_steps = FLOAT_STEPS;
+        fit_all<float, ANY_TRUSTED>(counts, n_rows, hasty, rates, n_points, first, negligible, skip,
                                     lines, evidence);
         if (n_rows <= FEW_ROWS) return;
         double best = -INFINITY;

@@ -41,7 +41,7 @@ LabelCounts counts_of(const Vector<double>& scores, const Matrix<double>& observ
 
 LinePrior line_prior(const nb::tuple& prior) {
     return {nb::cast<double>(prior[0]), nb::cast<double>(prior[1]), nb::cast<double>(prior[2]),
-            nb::cast<int>(prior[3])};
+            nb::cast<int>(prior[3]), nb::cast<double>(prior[4])};
 }
 
 nb::tuple fit_lines(Vector<double> scores, Matrix<double> observed, Matrix<double> trusted, Matrix<double> rates, Matrix<double> start,

@@ -1,6 +1,7 @@
 """The compiled twin of noise-aware Platt scaling finds what its NumPy specification finds."""
 
 import copy
+from dataclasses import replace
 from unittest.mock import patch
 
 import numpy as np
@@ -94,18 +95,48 @@ def objective(counts, rates, lines):
     return sigmoid._evaluate(counts, rates, lines)[0]
 
 
-@given(any_counts(), st.lists(any_rates, min_size=1, max_size=20))
-def test_lines_are_as_good_as_specified(counts, points):
-    rates = np.array(points)
-    lines, evidence = fit_lines(counts, rates)
+def standard(counts):
+    """Counts with the scores that lines are fitted to: of mean 0 and variance 1."""
+    mass = counts.observed.sum(axis=0) + counts.trusted.sum(axis=0)
+    if not mass.any():
+        return counts
+    scores = counts.scores - np.average(counts.scores, weights=mass)
+    return replace(counts, scores=scores / (np.sqrt(np.average(scores**2, weights=mass)) or 1.0))
+
+
+def assert_lines_are_as_good_as_specified(counts, rates):
+    # Slopes of hundreds need some hundred steps. Where they lead is asked here, not how fast.
+    with patch.object(sigmoid, "MAX_STEPS", 1000):
+        lines, evidence = fit_lines(counts, rates)
+        with patch.object(sigmoid, "ENOUGH", 1e-6):
+            expected, _ = fit_lines_slowly(counts, rates)
     assert np.all(np.isfinite(lines))
     assert np.all(np.isfinite(evidence))
     assert np.all(lines[:, 0] >= 0)
-    with patch.object(sigmoid, "ENOUGH", 1e-6):
-        expected, _ = fit_lines_slowly(counts, rates)
     reached, wanted = (objective(counts, rates, found) for found in (lines, expected))
     n_rows = counts.observed.sum() + counts.trusted.sum()
     assert np.all(reached >= wanted - 0.01 - 1e-12 * n_rows)
+
+
+@given(any_counts().map(standard), st.lists(any_rates, min_size=1, max_size=20))
+def test_lines_are_as_good_as_specified(counts, points):
+    assert_lines_are_as_good_as_specified(counts, np.array(points))
+
+
+@pytest.mark.parametrize(
+    ("scores", "observed"),
+    [
+        ([0.047, 0.095], [[1.8e6, 0.0], [0.0, 1.4e6]]),
+        ([0.40, 1.76], [[4e5, 0.0], [1e5, 9e5]]),
+        ([-1.81, -1.40], [[4.5e4, 2.0e5], [0.0, 3.3e6]]),
+        ([-0.53, -0.19, 0.09], [[1.5e5, 1.9e5, 5.1e5], [0.0, 0.0, 4.3e5]]),
+    ],
+)
+def test_scores_close_together_do_not_end_the_search_where_it_began(scores, observed):
+    """Slope and offset then go hand in hand, and a step that is cut must not turn downhill."""
+    nothing = np.zeros((2, len(scores)))
+    counts = Counts(np.array(scores), np.array(observed), nothing)
+    assert_lines_are_as_good_as_specified(counts, np.array([(0.2, 0.2), (0.1, 0.0)]))
 
 
 @pytest.mark.parametrize("trusted", [False, True], ids=["", "trusted rows"])

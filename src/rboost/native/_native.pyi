@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from rboost._typing import Floats
 
-_LinePrior = tuple[float, float, float, int]
+_LinePrior = tuple[float, float, float, int, float]
 
 def instruction_set() -> str: ...
 def choose_instruction_set(name: str) -> None: ...

@@ -27,14 +27,15 @@ WIDEST = 4
 SLOPE_SCALE, OFFSET_SCALE = 10.0, 3.0
 SMALLEST_SLOPE = 1e-3
 # Fisher scoring takes about ten steps, more where a line is hardly determined.
-MAX_STEPS = 50
+MAX_STEPS = 200
+LONGEST_STEP = 10.0
 # A line is good enough when a step gains no more nats.
-ENOUGH = 1e-3
+ENOUGH = 1e-5
 
 
-def line_prior() -> tuple[float, float, float, int]:
+def line_prior() -> tuple[float, float, float, int, float]:
     """What the compiled twin has to know of this module."""
-    return SLOPE_SCALE, OFFSET_SCALE, SMALLEST_SLOPE, MAX_STEPS
+    return SLOPE_SCALE, OFFSET_SCALE, SMALLEST_SLOPE, MAX_STEPS, ENOUGH
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,8 @@ def fit_lines_slowly(counts: Counts, rates: Floats) -> tuple[Floats, Floats]:
     for _ in range(MAX_STEPS):
         damped = information[active] * (1 + damping[active, np.newaxis, np.newaxis] * np.eye(2))
         step = np.linalg.solve(damped, gradient[active, :, np.newaxis])[..., 0]
-        moved = lines[active] + np.clip(step, -10, 10)
+        longest = np.abs(step).max(axis=1, keepdims=True)
+        moved = lines[active] + step * (LONGEST_STEP / np.maximum(longest, LONGEST_STEP))
         moved[:, 0] = np.maximum(moved[:, 0], 0)
         new_value, new_gradient, new_information = _evaluate(counts, rates[active], moved)
         better = new_value >= value[active]
