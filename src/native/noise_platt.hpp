@@ -1,4 +1,4 @@
-// Noise-aware Platt scaling: what rboost/noise/{sigmoid,structures,platt}.py specify, but fast.
+// Noise-aware Platt scaling: what rboost/noise/platt specifies, but fast.
 #pragma once
 #include <cstddef>
 

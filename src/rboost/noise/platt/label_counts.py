@@ -44,7 +44,7 @@ def count_rows(
     if half == 0:
         half = 1.0
     compiled = native.compiled()
-    count = _count_slowly if compiled is None else compiled.count_rows
+    count = _count_slowly if compiled is None else compiled.count_labels
     refusal, totals, moments = count(
         score, label, weight, trust, bin_edges(ordered), middle, half, far
     )
