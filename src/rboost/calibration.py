@@ -1,7 +1,6 @@
-"""Scores become probabilities of the true class: the three ways of section 3.4, and ours.
+"""Scores become probabilities of the true class: the three ways of section 3.4.
 
-Ours, noise-aware Platt scaling, infers the noise as well (:mod:`rboost.noise.platt.scaling`). The
-paper's three are told it.
+They are told the noise; noise-aware Platt scaling (:mod:`rboost.noise.platt`) infers it as well.
 
 A calibration is fitted to scores H, observed labels (0 or 1), the noise matrix of those labels (the
 identity stands for labels that can be trusted) and the link matrix of the scores. It is then a
@@ -25,22 +24,6 @@ from sklearn.isotonic import IsotonicRegression
 from rboost._typing import Floats
 from rboost.noise import true_probability
 from rboost.noise.likelihood import NoisyLogisticLoss
-from rboost.noise.platt.scaling import (
-    NoiseAwarePlatt,
-    fit_noise_aware_platt,
-    probability_of,
-    smoothed_log_odds,
-)
-
-__all__ = [
-    "CALIBRATIONS",
-    "Calibration",
-    "NoiseAwarePlatt",
-    "agree_with_decision",
-    "fit_noise_aware_platt",
-    "probability_of",
-    "smoothed_log_odds",
-]
 
 Calibration = Callable[[Floats], Floats]
 

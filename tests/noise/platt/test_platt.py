@@ -8,9 +8,9 @@ from scipy.special import expit, logit
 from rboost.calibration import CALIBRATIONS
 from rboost.noise.matrix import rates_of, with_rates
 from rboost.noise.platt import scaling
+from rboost.noise.platt.binning import MAX_BINS
+from rboost.noise.platt.kinds import KINDS, LARGEST_SUM
 from rboost.noise.platt.scaling import fit_noise_aware_platt, probability_of, smoothed_log_odds
-from rboost.noise.platt.sigmoid import MAX_BINS
-from rboost.noise.platt.structures import LARGEST_SUM, STRUCTURES
 from tests.strategies import noise_matrices
 
 GRID = np.linspace(-6, 6, 41)
@@ -62,11 +62,11 @@ def test_rates_are_found_where_one_class_is_rare(n_rows, slope, offset, rates):
 
 
 def from_the_prior(random):
-    """Rates as one of the structures has them."""
-    mass = np.array([structure.mass for structure in STRUCTURES])
-    structure = STRUCTURES[random.choice(len(STRUCTURES), p=mass / mass.sum())]
-    free = random.uniform(size=(1, len(structure.n_points)))
-    return LARGEST_SUM * structure.rates(free)[0]
+    """Rates as one of the kinds has them."""
+    mass = np.array([kind.mass for kind in KINDS])
+    kind = KINDS[random.choice(len(KINDS), p=mass / mass.sum())]
+    free = random.uniform(size=(1, len(kind.n_points)))
+    return LARGEST_SUM * kind.rates(free)[0]
 
 
 def any_line(random):
@@ -113,8 +113,8 @@ def test_intervals_cover_the_truth_as_often_as_they_say(n_rows, line_of):
 def test_a_finer_grid_changes_nothing(n_rows, slope, offset, rates, monkeypatch):
     scores, labels, _ = draw(n_rows, rates, seed=1, slope=slope, offset=offset)
     coarse = fit_noise_aware_platt(scores, labels)
-    finer = [s._replace(n_points=tuple(4 * n for n in s.n_points)) for s in STRUCTURES]
-    monkeypatch.setattr(scaling, "STRUCTURES", tuple(finer))
+    finer = [s._replace(n_points=tuple(4 * n for n in s.n_points)) for s in KINDS]
+    monkeypatch.setattr(scaling, "KINDS", tuple(finer))
     fine = fit_noise_aware_platt(scores, labels)
     error = fine.standard_error[:, 0]
     distance = np.abs(rates_of(coarse.noise_matrix) - rates_of(fine.noise_matrix))
