@@ -76,22 +76,14 @@ def _without_noise(observed: Floats, noise_matrix: Floats) -> Floats:
 
 
 def fit_logistic(
-    scores: Floats,
-    labels: Floats,
-    sample_weight: Floats,
-    noise_matrix: Floats,
-    link_matrix: Floats,
+    scores: Floats, labels: Floats, sample_weight: Floats, noise_matrix: Floats, link_matrix: Floats
 ) -> LogisticCalibration:
     """Return the logistic calibration, which looks at no row."""
     return LogisticCalibration(link_matrix)
 
 
 def fit_platt(
-    scores: Floats,
-    labels: Floats,
-    sample_weight: Floats,
-    noise_matrix: Floats,
-    link_matrix: Floats,
+    scores: Floats, labels: Floats, sample_weight: Floats, noise_matrix: Floats, link_matrix: Floats
 ) -> PlattCalibration:
     """Fit slope and offset by maximum likelihood of the observed labels, the noise being known.
 
@@ -152,11 +144,7 @@ def _fit_line(
 
 
 def fit_isotonic(
-    scores: Floats,
-    labels: Floats,
-    sample_weight: Floats,
-    noise_matrix: Floats,
-    link_matrix: Floats,
+    scores: Floats, labels: Floats, sample_weight: Floats, noise_matrix: Floats, link_matrix: Floats
 ) -> IsotonicCalibration:
     """Fit a non-decreasing curve to the observed labels by least squares."""
     curve = IsotonicRegression(y_min=0, y_max=1, increasing=True, out_of_bounds="clip")

@@ -348,12 +348,6 @@ def test_probabilities_of_any_scores_are_finite(n_rows, reach):
         assert np.all(np.isfinite(steep.log_odds(scores)))
 
 
-def test_of_no_rows_there_are_no_probabilities():
-    mixture, none = any_mixture(0), np.zeros(0)
-    assert mixture(none).shape == mixture.log_odds(none).shape == (0,)
-    assert mixture.issue_probability(none, none).shape == (0,)
-
-
 @given(st.integers(0, 999), st.sampled_from([0.1, 1.0, 20.0]), st.floats(-3, 3))
 def test_thresholds_are_those_specified(seed, scale, shift):
     mixture = any_mixture(seed, scale=scale)

@@ -164,17 +164,6 @@ def test_log_odds_say_more_than_probabilities_that_are_one():
     assert np.all(np.isfinite(fitted.log_odds(far)))
 
 
-@given(noise_matrices(smallest=0.01), st.integers(0, 99))
-def test_issues_are_found_by_bayes_formula(matrix, seed):
-    scores, labels, _ = draw(100, rates_of(matrix), seed)
-    fitted = fit_noise_aware_platt(scores, labels, noise_matrix=matrix)
-    positive = fitted(scores)
-    true = np.column_stack([1 - positive, positive])
-    joint = true * matrix.T[labels]  # p(y = j, ỹ | score)
-    wrong = joint[np.arange(100), 1 - labels] / joint.sum(axis=1)
-    assert_allclose(fitted.issue_probability(scores, labels), wrong, atol=1e-9)
-
-
 def test_issues_average_over_what_the_noise_may_be():
     scores, labels, true = draw(20_000, (0.3, 0.1), slope=4.0)
     issues = fit_noise_aware_platt(scores, labels).issue_probability(scores, labels)

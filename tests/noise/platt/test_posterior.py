@@ -7,14 +7,7 @@ from scipy.special import expit
 
 from rboost.noise.matrix import with_rates
 from rboost.noise.platt.scaling import fit_noise_aware_platt
-
-
-def draw(n_rows, rates, seed=0, slope=3.0):
-    random = np.random.RandomState(seed)
-    scores = random.standard_normal(n_rows)
-    true = random.uniform(size=n_rows) < expit(slope * scores)
-    observed = random.uniform(size=n_rows) < np.where(true, 1 - rates[1], rates[0])
-    return scores, observed.astype(int), true.astype(int)
+from tests.noise.platt.test_platt import draw
 
 
 @given(st.floats(0, 0.4), st.floats(0, 0.4), st.integers(0, 99))
