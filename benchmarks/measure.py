@@ -25,8 +25,9 @@ from benchmarks.suites import draw_trial
 from rboost._typing import Floats
 from rboost.noise import threshold
 from rboost.noise.counting import anchor_points, confident_learning, trusted_counting
+from rboost.noise.inference import infer_noise
 from rboost.noise.matrix import rates_of
-from rboost.noise.platt.scaling import fit_noise_aware_platt
+from rboost.noise.scores import prevalence_of
 from rboost.paper.fingerprint import fingerprint_of
 from rboost.paper.protocol import Trial
 from rboost.paper.store import Record
@@ -177,10 +178,10 @@ def compare_estimators(trial: Trial) -> Record:
     scores = outputs_as_scores(model, observed, prevalence_of(labels, 2))
     of_labels = np.column_stack([1 - observed, observed])
     both = np.clip(of_labels, 1e-6, 1 - 1e-6)
-    platt = fit_noise_aware_platt(scores, labels)
+    platt = infer_noise(scores, labels)
     trusted = trusted_rows(trial, N_TRUSTED)
     rest = np.setdiff1d(np.arange(len(labels)), trusted)
-    on_trusted = model_outputs(model.fit(trial.X[rest], labels[rest]), trial.X[trusted])
+    on_trusted = model_outputs(model.fit(trial.X[rest], labels[rest]), trial.X[trusted], 2)
     on_trusted = np.column_stack([1 - on_trusted, on_trusted])
     cleanlab_joint = _cleanlab_noise(labels, both)
     rates = {

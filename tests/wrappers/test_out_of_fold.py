@@ -78,7 +78,9 @@ def test_probabilities_become_smoothed_log_odds():
     probability = model.fit(X[train], Y[train]).predict_proba(X[test])[:, 1]
     assert_allclose(outputs[test], probability)
     assert_allclose(model_outputs(model, X[test], 2), probability)
-    assert_allclose(outputs_as_scores(model, outputs, np.array([0.6, 0.4])), smoothed_log_odds(outputs, 0.4))
+    assert_allclose(
+        outputs_as_scores(model, outputs, np.array([0.6, 0.4])), smoothed_log_odds(outputs, 0.4)
+    )
     assert outputs_as_scores(LinearSVC(), outputs, np.array([0.6, 0.4])) is outputs
 
 

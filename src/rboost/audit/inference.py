@@ -15,7 +15,8 @@ import numpy as np
 
 from rboost._typing import Floats, Integers
 from rboost.audit.labels import NO_LABEL, Labels
-from rboost.noise.platt.scaling import NoiseAwarePlatt, fit_noise_aware_platt
+from rboost.noise.platt.posterior import NoiseAwarePlatt
+from rboost.noise.platt.scaling import fit_noise_aware_platt
 
 # Steps of the fixed point that shares out the flips of a class among the others.
 SHARING_STEPS = 50

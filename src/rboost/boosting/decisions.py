@@ -14,8 +14,10 @@ from numpy.typing import ArrayLike
 from rboost._typing import Floats
 from rboost.boosting.noise_updates import calibrate, infer_noise, vote_log_odds
 from rboost.boosting.rounds import State
-from rboost.calibration import Calibration, NoiseAwarePlatt, agree_with_decision, probability_of
+from rboost.calibration import Calibration, agree_with_decision
 from rboost.losses import mixing_coefficients
+from rboost.noise.platt.posterior import NoiseAwarePlatt
+from rboost.noise.scores import probability_of
 from rboost.tables import Table
 
 

@@ -10,15 +10,12 @@ from sklearn.utils import gen_batches
 
 from rboost._typing import Floats
 from rboost.boosting.rounds import State
-from rboost.calibration import (
-    CALIBRATIONS,
-    Calibration,
-    NoiseAwarePlatt,
-    fit_noise_aware_platt,
-    smoothed_log_odds,
-)
+from rboost.calibration import CALIBRATIONS, Calibration
 from rboost.noise import multiplicative_update
 from rboost.noise.matrix import keep_informative
+from rboost.noise.platt.posterior import NoiseAwarePlatt
+from rboost.noise.platt.scaling import fit_noise_aware_platt
+from rboost.noise.scores import smoothed_log_odds
 from rboost.tables import Table
 
 # The first round after which the noise is inferred; then again each time the rounds have doubled.

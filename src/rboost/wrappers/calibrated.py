@@ -206,7 +206,7 @@ class NoiseCalibratedClassifier(ClassifierAround, ScoreClassifier):
     def _describe_rows(self, scores: Floats, rows: _Rows, is_inferred: bool) -> None:
         """What is known of the noise and of the training rows."""
         self.noise_matrix_ = self._noise.noise_matrix
-        vars(self).pop("noise_interval_", None)  # of an earlier fit
+        self.__dict__.pop("noise_interval_", None)  # of an earlier fit
         if is_inferred:
             self.noise_interval_ = self._noise.interval()
         self.held_out_scores_ = scores
@@ -216,10 +216,7 @@ class NoiseCalibratedClassifier(ClassifierAround, ScoreClassifier):
 
     def decision_function(self, X: Any) -> Floats:
         """Log-odds of ``classes_[1]``; of more classes, the logarithm of each one's probability."""
-        scores = self.score_rows(X)
-        if len(self.classes_) == 2:
-            return self._noise.log_odds(scores)
-        return np.log(np.maximum(self._noise.probability(scores), 1e-300))
+        return self._noise.log_odds(self.score_rows(X))
 
     def score_rows(self, X: Any) -> Floats:
         """Scores on the scale of ``held_out_scores_``, before the noise is taken into account."""

@@ -20,8 +20,8 @@ TRUSTED_TYPES: tuple[str, ...] = (
     "rboost.learners.kernel.RandomKernelClassifier",
     "rboost.learners.logistic.RobustLogisticRegression",
     "rboost.wrappers.calibrated.NoiseCalibratedClassifier",
-    "rboost.noise.platt.bend.Bend",
-    "rboost.noise.platt.scaling.NoiseAwarePlatt",
+    "rboost.noise.platt.posterior.NoiseAwarePlatt",
+    "rboost.noise.platt.steepening.Steepening",
     "rboost.learners.histogram_tree.HistogramTreeClassifier",
     "numpy.dtype",
     # Trees are numbers that compiled code follows blindly; see ``rboost.audit.disk.tree_checks``.

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rboost._typing import Floats
 from rboost.noise.classes.kinds import Kind
@@ -90,7 +91,7 @@ def _ascend(posterior: _Posterior, parameters: Floats) -> tuple[float, Fit]:
     return value, _summed_up(layout, parameters, value, information)
 
 
-def _stuck(layout: Layout, parameters: Floats, gradient: Floats) -> Floats:
+def _stuck(layout: Layout, parameters: Floats, gradient: Floats) -> NDArray[np.bool_]:
     """Rates at 0 or at the largest that would go further."""
     stuck = np.zeros(len(parameters), dtype=bool)
     rates, push = parameters[layout.rates], gradient[layout.rates]
@@ -109,7 +110,7 @@ def _summed_up(layout: Layout, parameters: Floats, value: float, information: Fl
         + np.log(precision).sum() / 2
         + n_rates * (np.log(2 * np.pi) / 2 - np.log(layout.kind.largest))  # rates are uniform
     )
-    covariance = np.linalg.inv(information)[layout.rates, layout.rates]
+    covariance = np.asarray(np.linalg.inv(information)[layout.rates, layout.rates], np.float64)
     return Fit(layout, parameters, float(evidence), covariance)
 
 
