@@ -191,17 +191,19 @@ def compare_estimators(trial: Trial) -> Record:
     model = forest(trial.seed)
     observed = out_of_fold_outputs(model, trial.X, labels, random_state=trial.seed)
     scores = platt_scores(model, observed, float(labels.mean()))
-    both = np.clip(np.column_stack([1 - observed, observed]), 1e-6, 1 - 1e-6)
+    of_labels = np.column_stack([1 - observed, observed])
+    both = np.clip(of_labels, 1e-6, 1 - 1e-6)
     platt = fit_noise_aware_platt(scores, labels)
     trusted = trusted_rows(trial, N_TRUSTED)
     rest = np.setdiff1d(np.arange(len(labels)), trusted)
     on_trusted = model_outputs(model.fit(trial.X[rest], labels[rest]), trial.X[trusted])
+    on_trusted = np.column_stack([1 - on_trusted, on_trusted])
     cleanlab_joint = _cleanlab_noise(labels, both)
     rates = {
         "noise-aware Platt": platt.noise_matrix,
-        "confident learning": confident_learning(observed, labels),
+        "confident learning": confident_learning(of_labels, labels),
         "confident learning (cleanlab)": cleanlab_joint,
-        "anchor points": anchor_points(observed, labels),
+        "anchor points": anchor_points(of_labels, labels),
         f"counting on {N_TRUSTED} trusted rows": trusted_counting(on_trusted, trial.true[trusted]),
     }
     own = np.where(labels == 1, observed, 1 - observed)

@@ -15,7 +15,6 @@ NAN = np.where(np.arange(60).reshape(20, 3) == 0, np.nan, X)
 
 BAD_DATA = {
     "one class": ((X, np.ones(20)), "y holds only one class, .*; a classifier needs rows of two"),
-    "three classes": ((X, np.arange(20) % 3), "Only binary classification .* 3 classes"),
     "continuous": ((X, X[:, 0]), "Unknown label type: continuous"),
     "no labels": ((X, None), "requires y to be passed"),
     "missing label": ((X, np.where(Y == 0, np.nan, Y)), "Input y contains NaN"),

@@ -83,14 +83,80 @@ INLINE double total(typename VectorOf<R>::type v) {
     return result;
 }
 
+// Sums over the rows of a block, one a lane.
+template <class R>
+struct BlockSums {
+    typename VectorOf<R>::type value{}, by_level{}, by_rate[2] = {};
+
+    void add_to(LogisticSums& sums) const {
+        sums.value += total<R>(value);
+        sums.by_level += total<R>(by_level);
+        for (int k = 0; k < 2; ++k) sums.by_rate[k] += total<R>(by_rate[k]);
+    }
+};
+
+// The derivative of the loss of some rows by their margins; adds up the loss and what else it needs.
+template <class R>
+INLINE typename VectorOf<R>::type residuals_of(typename VectorOf<R>::type margin,
+                                               typename VectorOf<R>::type sign,
+                                               typename VectorOf<R>::type share,
+                                               const double* rates, BlockSums<R>& sums) {
+    typedef typename VectorOf<R>::type Vector;
+    const R informative = R(1 - rates[0] - rates[1]);
+    const Vector zero = Vector{}, one = zero + R(1), far = zero + FARTHEST<R>;
+    const auto positive = sign > zero;
+    // With q = 1 / (1 + e) the probability of the true class that the label names,
+    // p(label) = rate + informative * q = d / (1 + e).
+    const Vector rate = positive ? zero + R(rates[0]) : zero + R(rates[1]);
+    const Vector against = -sign * margin;
+    const Vector e = exponential(smaller(against, far));
+    const Vector d = rate * (one + e) + informative;
+    const Vector inverse = share / d, q = one / (one + e);
+    const Vector ratio = larger(d * q, zero + LEAST_PROBABILITY<R>);
+    // A label that cannot be wrong costs on beyond the farthest margin.
+    const Vector beyond = rate > zero ? zero : larger(against - far, zero);
+    sums.value += share * (beyond - logarithm(ratio));
+    const Vector residual = -sign * informative * e * q * inverse;
+    sums.by_level += residual;
+    // By the rate of flips into this label and out of it.
+    const Vector into = -e * inverse, out_of = inverse;
+    sums.by_rate[0] += positive ? into : out_of;
+    sums.by_rate[1] += positive ? out_of : into;
+    return residual;
+}
+
+// Add the products of the residuals of a block with each column, four columns at a time.
+template <class R>
+INLINE void add_products(const Sample<R>& sample, size_t begin, size_t end, const R* residuals,
+                         double* by_direction) {
+    typedef typename VectorOf<R>::type Vector;
+    constexpr int lanes = VectorOf<R>::lanes;
+    size_t f = 0;
+    for (; f + 4 <= sample.n_features; f += 4) {
+        Vector products[4] = {};
+        const R* column = sample.columns + f * sample.stride + begin;
+        for (size_t i = 0; i < end - begin; i += lanes) {
+            const Vector residual = load<Vector>(residuals + i);
+            for (int k = 0; k < 4; ++k)
+                products[k] += residual * load<Vector>(column + k * sample.stride + i);
+        }
+        for (int k = 0; k < 4; ++k) by_direction[f + k] += total<R>(products[k]);
+    }
+    for (; f < sample.n_features; ++f) {
+        Vector products{};
+        const R* column = sample.columns + f * sample.stride + begin;
+        for (size_t i = 0; i < end - begin; i += lanes)
+            products += load<Vector>(residuals + i) * load<Vector>(column + i);
+        by_direction[f] += total<R>(products);
+    }
+}
+
 template <class R>
 INLINE void logistic(const Sample<R>& sample, const double* direction, double level,
                      const double* rates, R* residuals, LogisticSums& sums, double* by_direction) {
     typedef typename VectorOf<R>::type Vector;
     constexpr int lanes = VectorOf<R>::lanes;
-    const R informative = R(1 - rates[0] - rates[1]);
-    const Vector zero = Vector{}, one = zero + R(1), far = zero + FARTHEST<R>;
-    double value = 0, by_level = 0, by_rate[2] = {0, 0};
+    sums = LogisticSums{};
     for (size_t f = 0; f < sample.n_features; ++f) by_direction[f] = 0;
 
     // A block is read twice, the second time from the first cache where it fits.
@@ -98,10 +164,10 @@ INLINE void logistic(const Sample<R>& sample, const double* direction, double le
     while (block > 64 && block * sample.n_features * sizeof(R) > 24576) block /= 2;
     for (size_t begin = 0; begin < sample.n_padded; begin += block) {
         const size_t end = begin + block < sample.n_padded ? begin + block : sample.n_padded;
-        Vector block_value{}, block_level{}, block_rate[2] = {};
+        BlockSums<R> block_sums;
         for (size_t i = begin; i < end; i += 4 * lanes) {
             Vector margin[4];
-            for (int k = 0; k < 4; ++k) margin[k] = zero + R(level);
+            for (int k = 0; k < 4; ++k) margin[k] = Vector{} + R(level);
             for (size_t f = 0; f < sample.n_features; ++f) {
                 const R* column = sample.columns + f * sample.stride + i;
                 const R factor = R(direction[f]);
@@ -110,54 +176,13 @@ INLINE void logistic(const Sample<R>& sample, const double* direction, double le
             for (int k = 0; k < 4; ++k) {
                 const Vector sign = load<Vector>(sample.sign + i + k * lanes);
                 const Vector share = load<Vector>(sample.share + i + k * lanes);
-                const auto positive = sign > zero;
-                // With q = 1 / (1 + e) the probability of the true class that the label names,
-                // p(label) = rate + informative * q = d / (1 + e).
-                const Vector rate = positive ? zero + R(rates[0]) : zero + R(rates[1]);
-                const Vector against = -sign * margin[k];
-                const Vector e = exponential(smaller(against, far));
-                const Vector d = rate * (one + e) + informative;
-                const Vector inverse = share / d, q = one / (one + e);
-                const Vector ratio = larger(d * q, zero + LEAST_PROBABILITY<R>);
-                // A label that cannot be wrong costs on beyond the farthest margin.
-                const Vector beyond = rate > zero ? zero : larger(against - far, zero);
-                block_value += share * (beyond - logarithm(ratio));
-                const Vector residual = -sign * informative * e * q * inverse;
-                store(residuals + (i - begin) + k * lanes, residual);
-                block_level += residual;
-                // By the rate of flips into this label and out of it.
-                const Vector into = -e * inverse, out_of = inverse;
-                block_rate[0] += positive ? into : out_of;
-                block_rate[1] += positive ? out_of : into;
+                store(residuals + (i - begin) + k * lanes,
+                      residuals_of<R>(margin[k], sign, share, rates, block_sums));
             }
         }
-        value += total<R>(block_value);
-        by_level += total<R>(block_level);
-        by_rate[0] += total<R>(block_rate[0]);
-        by_rate[1] += total<R>(block_rate[1]);
-        size_t f = 0;
-        for (; f + 4 <= sample.n_features; f += 4) {
-            Vector products[4] = {};
-            const R* column = sample.columns + f * sample.stride + begin;
-            for (size_t i = 0; i < end - begin; i += lanes) {
-                const Vector residual = load<Vector>(residuals + i);
-                for (int k = 0; k < 4; ++k)
-                    products[k] += residual * load<Vector>(column + k * sample.stride + i);
-            }
-            for (int k = 0; k < 4; ++k) by_direction[f + k] += total<R>(products[k]);
-        }
-        for (; f < sample.n_features; ++f) {
-            Vector products{};
-            const R* column = sample.columns + f * sample.stride + begin;
-            for (size_t i = 0; i < end - begin; i += lanes)
-                products += load<Vector>(residuals + i) * load<Vector>(column + i);
-            by_direction[f] += total<R>(products);
-        }
+        block_sums.add_to(sums);
+        add_products(sample, begin, end, residuals, by_direction);
     }
-    sums.value = value;
-    sums.by_level = by_level;
-    sums.by_rate[0] = by_rate[0];
-    sums.by_rate[1] = by_rate[1];
 }
 
 void logistic_float(const Sample<float>& sample, const double* direction, double level,

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <utility>
 
 namespace rboost {
 
@@ -64,10 +64,8 @@ double largest_of(const double* v, size_t n) {
     return largest;
 }
 
-}  // namespace
-
 // What L-BFGS remembers of its last steps.
-class LogisticSolver::Memory {
+class Memory {
    public:
     void reset(size_t n) {
         if (n != n_) {
@@ -113,101 +111,158 @@ class LogisticSolver::Memory {
     double products_[MEMORY] = {};
 };
 
-LogisticSolver::LogisticSolver() : memory_(std::make_unique<Memory>()) {}
+}  // namespace
+
+struct LogisticWorkspace {
+    Memory memory;
+    std::vector<double> gradient, direction, moved, new_gradient, step, change, scratch;
+
+    void reset(size_t n) {
+        for (auto* vector :
+             {&gradient, &direction, &moved, &new_gradient, &step, &change, &scratch})
+            vector->resize(n);
+        memory.reset(n);
+    }
+};
+
+namespace {
+
+// One descent from one start, by preconditioned L-BFGS with a backtracking line search.
+template <class R>
+class Descent {
+   public:
+    Descent(const SampleRows<R>& rows, Columns& columns, const LogisticOptions& options,
+            double weight_sum, LogisticWorkspace& work)
+        : columns_(columns),
+          options_(options),
+          n_(options.n_parameters(columns.n_features)),
+          penalty_(1 / (options.C * weight_sum)),
+          work_(work),
+          objective_(rows, columns, options, penalty_) {
+        const double informative = 1 - options.rates[0] - options.rates[1];
+        curvature_ = informative * informative / 4;  // at margin 0
+        columns.prepare(curvature_, penalty_);
+        work.reset(n_);
+    }
+
+    LogisticFit from(const double* start) {
+        begin(start);
+        int idle = 0;
+        while (fit_.n_iter < options_.max_iter && !is_flat()) {
+            const double slope = choose_direction();
+            const bool found = search_line(slope);
+            ++fit_.n_iter;
+            if (!found && work_.memory.empty()) {  // rounding leaves no step that descends
+                fit_.converged = true;
+                break;
+            }
+            if (!found) {
+                work_.memory.clear();
+                continue;
+            }
+            const double gain = accept();
+            idle = gain <= rounding(value_) ? idle + 1 : 0;
+            if (idle == 3) {  // at the bottom, as far as rounding can tell
+                fit_.converged = true;
+                break;
+            }
+        }
+        fit_.converged = fit_.converged || is_flat();
+        fit_.loss = value_;
+        fit_.gradient = largest_of(work_.gradient.data(), n_);
+        return std::move(fit_);
+    }
+
+   private:
+    void begin(const double* start) {
+        std::vector<double>& x = fit_.parameters;
+        x.assign(start, start + n_);
+        for (size_t f = 0; f < columns_.n_features; ++f)
+            if (columns_.is_constant[f]) x[f] = 0;  // it would stay where it starts
+        value_ = objective_(x.data(), work_.gradient.data());
+    }
+
+    bool is_flat() const { return largest_of(work_.gradient.data(), n_) <= options_.tol; }
+
+    // What rounding may add to the value.
+    static double rounding(double value) {
+        return (sizeof(R) == 4 ? 1e-7 : 1e-15) * std::max(1.0, std::abs(value));
+    }
+
+    // Divide by the curvature at margin 0 and at the rates where the search begins.
+    void precondition(double* v) {
+        columns_.solve(v, work_.scratch.data());
+        size_t k = columns_.n_features;
+        if (options_.fit_intercept) v[k++] /= curvature_;
+        for (int r = 0; k < n_; ++k, ++r) {
+            const double by_logit = options_.rates[r] * (1 - options_.rates[r]);
+            v[k] /= std::max(by_logit * by_logit, 1e-3);
+        }
+    }
+
+    // The direction of L-BFGS, or without memory where that does not descend; returns the slope.
+    double choose_direction() {
+        const auto scaled = [this](double* v) { precondition(v); };
+        for (;;) {
+            for (size_t i = 0; i < n_; ++i) work_.direction[i] = -work_.gradient[i];
+            work_.memory.apply(work_.direction.data(), scaled);
+            const double slope = dot(work_.gradient.data(), work_.direction.data(), n_);
+            if (slope < 0 || work_.memory.empty()) return slope;
+            work_.memory.clear();
+        }
+    }
+
+    // Shorten the step until the value falls far enough; false where it never does.
+    bool search_line(double slope) {
+        double length = std::min(1.0, 10 / largest_of(work_.direction.data(), n_));
+        for (int trial = 0; trial < 40; ++trial) {
+            for (size_t i = 0; i < n_; ++i)
+                work_.moved[i] = fit_.parameters[i] + length * work_.direction[i];
+            new_value_ = objective_(work_.moved.data(), work_.new_gradient.data());
+            if (new_value_ <= value_ + 1e-4 * length * slope + rounding(value_)) return true;
+            // To the minimum of the parabola through what is known, within bounds.
+            const double excess = new_value_ - value_ - slope * length;
+            const double shorter = -slope * length / (2 * excess);
+            length *= std::isfinite(shorter) ? std::min(0.5, std::max(0.1, shorter)) : 0.1;
+        }
+        return false;
+    }
+
+    // Take the step that was found and remember it; returns by how much the value fell.
+    double accept() {
+        for (size_t i = 0; i < n_; ++i) {
+            work_.step[i] = work_.moved[i] - fit_.parameters[i];
+            work_.change[i] = work_.new_gradient[i] - work_.gradient[i];
+        }
+        work_.memory.add(work_.step.data(), work_.change.data());
+        fit_.parameters.swap(work_.moved);
+        work_.gradient.swap(work_.new_gradient);
+        const double gain = value_ - new_value_;
+        value_ = new_value_;
+        return gain;
+    }
+
+    Columns& columns_;
+    const LogisticOptions& options_;
+    const size_t n_;
+    const double penalty_;
+    double curvature_;
+    LogisticWorkspace& work_;
+    Objective<R> objective_;
+    LogisticFit fit_;
+    double value_ = 0, new_value_ = 0;
+};
+
+}  // namespace
+
+LogisticSolver::LogisticSolver() : work_(std::make_unique<LogisticWorkspace>()) {}
 LogisticSolver::~LogisticSolver() = default;
 
 template <class R>
 LogisticFit LogisticSolver::fit(const SampleRows<R>& rows, Columns& columns,
                                 const LogisticOptions& options, double weight_sum,
                                 const double* start) {
-    const size_t m = columns.n_features, n = options.n_parameters(m);
-    const double penalty = 1 / (options.C * weight_sum);
-    const double informative = 1 - options.rates[0] - options.rates[1];
-    const double curvature = informative * informative / 4;  // at margin 0
-    columns.prepare(curvature, penalty);
-    const auto precondition = [&](double* v) {
-        columns.solve(v, scratch_.data());
-        size_t k = m;
-        if (options.fit_intercept) v[k++] /= curvature;
-        for (int r = 0; k < n; ++k, ++r) {
-            const double by_logit = options.rates[r] * (1 - options.rates[r]);
-            v[k] /= std::max(by_logit * by_logit, 1e-3);
-        }
-    };
-
-    Objective<R> objective(rows, columns, options, penalty);
-    LogisticFit fit;
-    std::vector<double>& x = fit.parameters;
-    x.assign(start, start + n);
-    for (size_t f = 0; f < m; ++f)
-        if (columns.is_constant[f]) x[f] = 0;  // it would stay where it starts
-    for (auto* vector :
-         {&gradient_, &direction_, &moved_, &new_gradient_, &step_, &change_, &scratch_})
-        vector->resize(n);
-    auto &gradient = gradient_, &direction = direction_, &moved = moved_,
-         &new_gradient = new_gradient_, &step = step_, &change = change_;
-    Memory& memory = *memory_;
-    memory.reset(n);
-    double value = objective(x.data(), gradient.data());
-    const auto rounding = [](double v) {  // what it may add to the value
-        return (sizeof(R) == 4 ? 1e-7 : 1e-15) * std::max(1.0, std::abs(v));
-    };
-
-    int idle = 0;
-    while (fit.n_iter < options.max_iter) {
-        if (largest_of(gradient.data(), n) <= options.tol) {
-            fit.converged = true;
-            break;
-        }
-        for (size_t i = 0; i < n; ++i) direction[i] = -gradient[i];
-        memory.apply(direction.data(), precondition);
-        double slope = dot(gradient.data(), direction.data(), n);
-        if (!(slope < 0)) {
-            memory.clear();
-            for (size_t i = 0; i < n; ++i) direction[i] = -gradient[i];
-            precondition(direction.data());
-            slope = dot(gradient.data(), direction.data(), n);
-        }
-        double length = std::min(1.0, 10 / largest_of(direction.data(), n)), new_value = 0;
-        bool found = false;
-        for (int trial = 0; trial < 40 && !found; ++trial) {
-            for (size_t i = 0; i < n; ++i) moved[i] = x[i] + length * direction[i];
-            new_value = objective(moved.data(), new_gradient.data());
-            found = new_value <= value + 1e-4 * length * slope + rounding(value);
-            if (!found) {
-                const double excess = new_value - value - slope * length;
-                const double shorter = -slope * length / (2 * excess);
-                length *= std::isfinite(shorter) ? std::min(0.5, std::max(0.1, shorter)) : 0.1;
-            }
-        }
-        ++fit.n_iter;
-        if (!found) {
-            if (memory.empty()) {  // rounding leaves no step that descends
-                fit.converged = true;
-                break;
-            }
-            memory.clear();
-            continue;
-        }
-        for (size_t i = 0; i < n; ++i) {
-            step[i] = moved[i] - x[i];
-            change[i] = new_gradient[i] - gradient[i];
-        }
-        memory.add(step.data(), change.data());
-        const double gain = value - new_value;
-        x.swap(moved);
-        gradient.swap(new_gradient);
-        value = new_value;
-        idle = gain <= rounding(value) ? idle + 1 : 0;
-        if (idle == 3) {  // at the bottom, as far as rounding can tell
-            fit.converged = true;
-            break;
-        }
-    }
-    if (!fit.converged) fit.converged = largest_of(gradient.data(), n) <= options.tol;
-    fit.loss = value;
-    fit.gradient = largest_of(gradient.data(), n);
-    return fit;
+    return Descent<R>(rows, columns, options, weight_sum, *work_).from(start);
 }
 template LogisticFit LogisticSolver::fit(const SampleRows<float>&, Columns&, const LogisticOptions&,
                                          double, const double*);

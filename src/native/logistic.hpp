@@ -1,7 +1,8 @@
 // Weighted logistic regression that models label flips, on a sample of rows.
 //
-// The packed parameters are those of rboost.learners.logistic_objective: coefficients of scaled columns, the
-// margin at their centre (with an intercept), then the logits of the flip rates (when estimated).
+// The packed parameters are those of rboost.learners.logistic_objective for one score:
+// coefficients of scaled columns, the margin at their centre (with an intercept), then the logits
+// of the flip rates (when estimated).
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -33,6 +34,8 @@ struct LogisticFit {
     double gradient = 0;  // its largest component; above `tol` where rounding ended the search
 };
 
+struct LogisticWorkspace;
+
 // Minimises by L-BFGS, preconditioned by the columns' correlation. Kept from fit to fit, it saves
 // asking for memory each time.
 class LogisticSolver {
@@ -58,14 +61,11 @@ class LogisticSolver {
     }
 
    private:
-    class Memory;
-    std::unique_ptr<Memory> memory_;
-    std::vector<double> gradient_, direction_, moved_, new_gradient_, step_, change_, scratch_;
+    std::unique_ptr<LogisticWorkspace> work_;
 };
 
 // The flip rates (u, v) of their logits: softmax(u, v, 0) without its last entry.
 void flip_rates(const double* logits, double* rates);
-
 
 // float32 sums cannot tell smaller gradients from 0.
 constexpr double FINEST_FLOAT_TOL = 1e-4;

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite, check_array, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import check_classification_targets
 
 from rboost._typing import Floats, Integers
 
@@ -118,8 +118,8 @@ def check_classifier(estimator: Any, example: str) -> None:
         )
 
 
-def check_binary_labels(y: Any, name: str = "y") -> tuple[NDArray[Any], Integers]:
-    """Return the two classes, sorted, and the position of each label among them."""
+def check_class_labels(y: Any, name: str = "y") -> tuple[NDArray[Any], Integers]:
+    """Return the classes, two or more, sorted, and the position of each label among them."""
     y = check_labels(y, name)
     classes = _distinct(y)
     if len(classes) == 1:
@@ -127,13 +127,19 @@ def check_binary_labels(y: Any, name: str = "y") -> tuple[NDArray[Any], Integers
             f"{name} holds only one class, {classes.tolist()[0]!r}; a classifier needs rows of two "
             "classes."
         )
+    return classes, np.searchsorted(classes, y)
+
+
+def check_binary_labels(y: Any, name: str = "y") -> tuple[NDArray[Any], Integers]:
+    """Return the two classes, sorted, and the position of each label among them."""
+    classes, encoded = check_class_labels(y, name)
     if len(classes) > 2:
         raise ValueError(
             "Only binary classification is supported. The type of the target is "
-            f"{type_of_target(y)}: {name} holds {len(classes)} classes; wrap the estimator in "
+            f"multiclass: {name} holds {len(classes)} classes; wrap the estimator in "
             "sklearn.multiclass.OneVsRestClassifier or keep two classes."
         )
-    return classes, np.searchsorted(classes, y)
+    return classes, encoded
 
 
 def _distinct(y: NDArray[Any]) -> NDArray[Any]:

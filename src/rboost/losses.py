@@ -8,9 +8,9 @@ Nothing here sees the features: labels, scores and a noise matrix go in. Shapes,
     votes           g = (K·p − 1) / (K − 1), which is 1 for a sure class; a step α adds α·g to F
     noise_matrix    T[j, k] = p(observed k | true j), (K, K)
 
-Both losses are used alike. ``terms`` evaluates every row at its scores; its ``class_weights`` say
-what a base learner is to fit: to name class j costs a row the less, the larger entry j is. ``judge``
-sums up how good a learner is over the rows that judge it, and the sums say how far to go:
+Both losses are used alike. ``terms`` evaluates every row at its scores; ``class_weights`` say what a
+base learner is to fit: to name class j costs a row the less, the larger entry j is. ``judge`` sums
+up how good a learner is over the rows that judge it, and the sums say how far to go:
 
     step            the step α that the loss asks for; 0 for a learner that is no better than chance
     error           the learner's weighted error on what it was to fit
@@ -70,9 +70,9 @@ def mixing_coefficients(noise_matrix: ArrayLike, mixing: str = "posterior") -> F
 class ExponentialLoss:
     """A row observed as k costs Σⱼ c[k, j]·exp(−Fⱼ / (K − 1)), eq. (10).
 
-    With c the identity that is AdaBoost's loss, eq. (9), for more classes SAMME's. For a fixed noise
-    matrix it is convex in F (a sum of positive multiples of exponentials), and each row's minimum is
-    at finite scores: a row is never worth pushing further than its label can be trusted. That, not
+    With c the identity that is AdaBoost's loss, eq. (9), for more classes SAMME's. For fixed noise
+    it is convex in F (a sum of positive multiples of exponentials), and each row's minimum is at
+    finite scores: a row is never worth pushing further than its label can be trusted. That, not
     non-convexity, makes it robust.
     """
 
@@ -298,7 +298,7 @@ LOSSES = ("auto", "exponential", "likelihood")
 
 
 def loss_named(name: str, mixing: str, n_classes: int) -> Loss:
-    """The loss of this name; "auto" is the one that is consistent, and the paper's where both are."""
+    """The loss of this name; "auto" is a consistent one, the paper's where that is."""
     if name == "likelihood" or (name == "auto" and n_classes > 2):
         return LikelihoodLoss()
     return ExponentialLoss(mixing)

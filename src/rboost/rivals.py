@@ -1,25 +1,4 @@
 """Other boosters under the same interface, to compare with."""
 
-from rboost.literature.boosters import (
-    AdaCostClassifier,
-    BaggedBoostClassifier,
-    CostSensitiveBoostClassifier,
-    EtaBoostClassifier,
-    GentleBoostClassifier,
-    LogitBoostClassifier,
-    ModestBoostClassifier,
-    OutlierRemovalBoostClassifier,
-    RobustBoostClassifier,
-)
-
-__all__ = [
-    "AdaCostClassifier",
-    "BaggedBoostClassifier",
-    "CostSensitiveBoostClassifier",
-    "EtaBoostClassifier",
-    "GentleBoostClassifier",
-    "LogitBoostClassifier",
-    "ModestBoostClassifier",
-    "OutlierRemovalBoostClassifier",
-    "RobustBoostClassifier",
-]
+from rboost.literature.boosters import *  # noqa: F403
+from rboost.literature.boosters import __all__ as __all__

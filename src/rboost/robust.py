@@ -1,19 +1,4 @@
 """Other papers' classifiers that expect wrong labels, to compare with."""
 
-from rboost.literature.classifiers import (
-    DepurationNeighborsClassifier,
-    MultiAnnotatorLogisticRegression,
-    RobustDiscriminantClassifier,
-    RobustGaussianProcessClassifier,
-    RobustKernelLogisticRegression,
-    RobustMixtureDiscriminantClassifier,
-)
-
-__all__ = [
-    "DepurationNeighborsClassifier",
-    "MultiAnnotatorLogisticRegression",
-    "RobustDiscriminantClassifier",
-    "RobustGaussianProcessClassifier",
-    "RobustKernelLogisticRegression",
-    "RobustMixtureDiscriminantClassifier",
-]
+from rboost.literature.classifiers import *  # noqa: F403
+from rboost.literature.classifiers import __all__ as __all__

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.datasets import make_classification
+from sklearn.datasets import load_digits, make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier
 
@@ -48,14 +48,41 @@ def test_a_leaf_says_the_weighted_share_of_each_class(table, shape):
         assert_allclose(value, np.average(y[leaf], weights=weight[leaf]), atol=1e-12)
 
 
-@given(tables(), shapes)
+@given(tables(n_classes=3), st.sampled_from(SHAPES[:3]))
+def test_each_of_several_classes_has_the_tree_that_tells_it_from_the_others(table, shape):
+    X, y, weight = table
+    model = HistogramTreeClassifier(**shape)
+    alone = [clone(model).fit(X, y == k, weight) for k in range(3)]
+    share = np.column_stack([tree.predict_proba(X)[:, 1] for tree in alone])
+    total = share.sum(axis=1, keepdims=True)
+    expected = np.where(total > 0, share / np.where(total > 0, total, 1), 1 / 3)
+    model.fit(X, y, weight)
+    assert_allclose(model.predict_proba(X), expected, atol=1e-12)
+    assert_array_equal(model.predict(X), model.predict_proba(X).argmax(axis=1))
+    assert np.isclose(model.feature_importances_.sum(), 1) or not model.feature_importances_.any()
+
+
+def test_several_classes_are_learnt_from_copies_that_weigh_what_each_label_is_worth():
+    X, y = load_digits(return_X_y=True)
+    X, y, more, true = X[:1000], y[:1000], X[1000:], y[1000:]
+    model = HistogramTreeClassifier(max_depth=6).fit(X, y)
+    peer = DecisionTreeClassifier(max_depth=6, random_state=0).fit(X, y)
+    assert model.score(more, true) > peer.score(more, true)
+    worth = np.where(y[:, np.newaxis] == np.arange(10), 0.91, 0.01).ravel()
+    copies = np.repeat(X, 10, axis=0), np.tile(np.arange(10), 1000), worth
+    soft = clone(model).fit(*copies)
+    assert soft.score(more, true) > peer.score(more, true)
+    assert soft.predict_proba(more).min() >= 0.001  # 0.01 in every tree, and they sum to at most 10
+
+
+@given(st.one_of(tables(), tables(n_classes=3)), shapes)
 def test_prepared_rows_give_the_tree_of_raw_ones(table, shape):
     X, y, weight = table
     model = HistogramTreeClassifier(random_state=3, **shape)
     rows = model.prepare(X)
     raw = clone(model).fit(X, y, weight)
     prepared = clone(model).fit(rows, y, weight)
-    assert_array_equal(prepared._tree.nodes, raw._tree.nodes)
+    assert_array_equal(prepared._trees[0].nodes, raw._trees[0].nodes)
     assert_array_equal(raw.predict_proba(X), prepared.predict_proba(X))
     assert_array_equal(raw.predict_proba(X), prepared.predict_proba(rows))
     assert_array_equal(raw.predict(X), prepared.predict(rows))
@@ -179,11 +206,11 @@ def test_importances_are_shares_of_the_gain(many_rows):
 
 def test_limits_are_kept(many_rows):
     X, y = many_rows
-    nodes = HistogramTreeClassifier(max_depth=3).fit(X, y)._tree.nodes
+    nodes = HistogramTreeClassifier(max_depth=3).fit(X, y)._trees[0].nodes
     assert nodes["depth"].max() == 3
-    nodes = HistogramTreeClassifier(max_leaf_nodes=9).fit(X, y)._tree.nodes
+    nodes = HistogramTreeClassifier(max_leaf_nodes=9).fit(X, y)._trees[0].nodes
     assert nodes["is_leaf"].sum() == 9
-    nodes = HistogramTreeClassifier(min_samples_leaf=50).fit(X, y)._tree.nodes
+    nodes = HistogramTreeClassifier(min_samples_leaf=50).fit(X, y)._trees[0].nodes
     assert nodes["count"].min() >= 50
     rows = HistogramTreeClassifier(max_bins=6).prepare(X)
     assert rows.bins.max() == 5
@@ -200,7 +227,7 @@ def test_the_number_of_columns_drawn(max_features, n_drawn, many_rows):
 def test_a_large_table_is_represented_by_some_of_its_rows(many_rows):
     X, y = many_rows
     few = HistogramTreeClassifier(max_depth=3, max_rows=500, random_state=0).fit(X, y)
-    assert few._tree.nodes["count"][0] == 500
+    assert few._trees[0].nodes["count"][0] == 500
     assert few.score(X, y) > 0.65
     every = HistogramTreeClassifier(max_depth=3, max_rows=3000).fit(X, y)
     assert_array_equal(
@@ -228,7 +255,7 @@ def test_threads_change_nothing_and_pickles_predict_alike(many_rows):
     X, y = many_rows
     one = HistogramTreeClassifier(max_depth=8, max_features="sqrt", random_state=0).fit(X, y)
     two = clone(one).set_params(n_jobs=2).fit(X, y)
-    assert_array_equal(one._tree.nodes, two._tree.nodes)
+    assert_array_equal(one._trees[0].nodes, two._trees[0].nodes)
     assert_array_equal(one.predict_proba(X), two.predict_proba(X))
     assert_array_equal(pickle.loads(pickle.dumps(one)).predict_proba(X), one.predict_proba(X))
 

@@ -2,12 +2,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
+from scipy.special import softmax
 from sklearn.base import clone
-from sklearn.datasets import make_circles
+from sklearn.datasets import load_digits, make_circles
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 from rboost.learners import RandomKernelClassifier
+from rboost.learners.softmax_regression import fit_softmax
 
 
 @pytest.fixture(scope="module")
@@ -25,6 +27,55 @@ def test_it_learns_what_no_line_divides(circles, more_circles):
     for seed in range(5):
         model = RandomKernelClassifier(random_state=seed).fit(*circles)
         assert model.score(*more_circles) > 0.97
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:600], y[:600]
+
+
+@pytest.mark.parametrize("C", [10.0, 0.1])
+def test_several_classes_are_multinomial_regression_of_the_features(digits, C):
+    X, y = digits
+    model = RandomKernelClassifier(C=C, random_state=0).fit(X, y)
+    features, weight = model._transform(X), 1 + np.arange(len(X)) % 3
+    peer = LogisticRegression(C=C, tol=1e-8, max_iter=10_000).fit(features, y, weight)
+    coef, intercept = fit_softmax(features, y, weight.astype(float), C)
+    found = softmax(features @ coef + intercept, axis=1)
+    assert_allclose(found, peer.predict_proba(features), atol=0.03)
+    assert_allclose(found.mean(axis=0), peer.predict_proba(features).mean(axis=0), atol=1e-3)
+
+    def objective(probability, coef):
+        return -weight @ np.log(probability[np.arange(len(y)), y]) + np.sum(coef**2) / (2 * C)
+
+    least = objective(peer.predict_proba(features), peer.coef_)
+    assert 0 <= objective(found, coef) - least < 1e-3 * weight.sum()
+
+
+def test_scores_of_several_classes(digits):
+    X, y = digits
+    names = np.array(list("abcdefghij"))
+    model = RandomKernelClassifier(random_state=0).fit(X[:350], names[y[:350]])
+    assert model.score(X[350:], names[y[350:]]) > 0.75
+    decisions = model.decision_function(X)
+    assert decisions.shape == (600, 10)
+    assert_allclose(model.predict_proba(X), softmax(decisions, axis=1))
+    np.testing.assert_array_equal(model.predict(X), names[decisions.argmax(axis=1)])
+    dense = model.predict_proba(X)
+    model.fit(sparse.csr_array(X[:350]), names[y[:350]])
+    scattered = model.predict_proba(sparse.csr_array(X))
+    assert scattered.shape == dense.shape
+    assert_allclose(scattered, model.predict_proba(X), atol=1e-5)
+
+
+def test_several_classes_of_copies_that_weigh_what_each_label_is_worth(digits):
+    X, y = digits
+    worth = np.where(y[:, np.newaxis] == np.arange(10), 0.91, 0.01)
+    copies = np.repeat(X, 10, axis=0), np.tile(np.arange(10), len(X)), worth.ravel()
+    model = RandomKernelClassifier(max_rows=6000, random_state=0).fit(*copies)
+    assert model.score(X, y) > 0.95
+    assert_allclose(model.predict_proba(X).mean(axis=0), worth.mean(axis=0), atol=0.01)
 
 
 def test_probabilities_decisions_and_predictions_agree(circles, more_circles):
@@ -174,9 +225,10 @@ def test_a_class_too_rare_to_be_drawn_is_not_lost(circles):
     X, _ = circles
     y = (np.arange(len(X)) == 17).astype(int)
     for seed in range(5):
-        model = RandomKernelClassifier(max_rows=2, random_state=seed).fit(X, y)
-        np.testing.assert_array_equal(model.classes_, [0, 1])
-        assert np.all(np.isfinite(model.predict_proba(X)))
+        for labels in (y, y + 2 * (np.arange(len(X)) == 23)):
+            model = RandomKernelClassifier(max_rows=2, random_state=seed).fit(X, labels)
+            np.testing.assert_array_equal(model.classes_, np.unique(labels))
+            assert np.all(np.isfinite(model.predict_proba(X)))
 
 
 def test_a_model_that_was_not_fitted_says_so(circles):

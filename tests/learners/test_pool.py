@@ -1,7 +1,7 @@
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import make_hastie_10_2
+from sklearn.datasets import load_iris, make_hastie_10_2
 from sklearn.utils import get_tags
 
 from rboost import RBoostClassifier
@@ -63,6 +63,17 @@ def test_large_tables_get_trees_on_bins():
         assert seeded_parameters(learner) == ["random_state"]
         for sampling in ["none", "uniform", "weights"]:
             check_learner(learner, sampling, "probability")
+
+
+def test_learners_of_both_pools_learn_several_classes():
+    X, y = load_iris(return_X_y=True)
+    for learner in default_pool() + default_pool(LARGE, 3):
+        learner.set_params(random_state=0).fit(X, y)
+        assert learner.score(X, y) > 0.9
+        assert learner.predict_proba(X).shape == (150, 3)
+    leaves = [default_pool(LARGE, k)[1].max_leaf_nodes for k in (2, 3, 10, 100)]
+    assert leaves == sorted(leaves, reverse=True)
+    assert leaves[0] == 511
 
 
 def test_a_large_table_is_learnt(rng):

@@ -14,7 +14,7 @@ from rboost.noise import (
     threshold,
     true_probability,
 )
-from rboost.noise.matrix import keep_informative
+from rboost.noise.matrix import check_noise_parameter, keep_informative
 from tests.strategies import noise_matrices, stochastic_matrices
 
 
@@ -81,6 +81,19 @@ def test_keep_informative_changes_only_what_it_must(to_positive, to_negative):
         assert_allclose(kept[0, 1] * to_negative, kept[1, 0] * to_positive, atol=1e-12)
 
 
+@given(stochastic_matrices())
+def test_kept_informative_each_label_is_likeliest_in_its_own_class(matrix):
+    """And no rate is shrunk by more than that takes, nor more than another."""
+    kept = keep_informative(matrix)
+    check_noise_matrix(kept)
+    gap = np.diag(kept) - kept + np.eye(len(kept))
+    assert gap.min() >= 0.01 - 1e-12
+    flips, before = (m - np.diag(np.diag(m)) for m in (kept, matrix))
+    shrunk = flips.sum() / before.sum()
+    assert_allclose(flips, shrunk * before, atol=1e-12)
+    assert shrunk == 1 or gap.min() < 0.01 + 1e-9
+
+
 def test_validation_copies():
     matrix = np.eye(2)
     check_noise_matrix(matrix)[0, 0] = 5
@@ -104,6 +117,14 @@ def test_validation_copies():
 def test_bad_matrices_are_refused_with_one_sentence(matrix, message):
     with pytest.raises(ValueError, match=message):
         check_noise_matrix(matrix)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_noise_parameter_is_a_matrix_or_to_be_estimated(n_classes):
+    assert check_noise_parameter("estimate", n_classes) is None
+    assert_allclose(check_noise_parameter(np.eye(n_classes), n_classes), np.eye(n_classes))
+    with pytest.raises(ValueError, match=f"'estimate' or a {n_classes}×{n_classes} array, not"):
+        check_noise_parameter("guess", n_classes)
 
 
 def test_wrong_number_of_classes_is_named():

@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from rboost._typing import Floats
-from rboost._validation import all_or_nothing, check_binary_labels, warn_of_one_class
+from rboost._validation import all_or_nothing, check_class_labels, warn_of_one_class
 from rboost.boosting.decisions import decide_by_sign, decide_by_votes
 from rboost.boosting.engine import Start
 from rboost.boosting.engines import engine_for
@@ -159,6 +159,7 @@ class RBoostClassifier(BoostingParameters):
     noise_matrix_: Floats
     noise_interval_: Floats
     label_issue_probability_: Floats
+    true_class_: NDArray[Any]
     held_out_scores_: Floats
     stop_reason_: str
     n_iter_: int
@@ -166,7 +167,8 @@ class RBoostClassifier(BoostingParameters):
 
     # What only a fit that goes on needs; a model file leaves it out.
     _training_only: ClassVar[tuple[str, ...]] = (
-        "_row_votes", "_progress", "_random", "label_issue_probability_", "held_out_scores_"
+        "_row_votes", "_progress", "_random", "label_issue_probability_", "true_class_",
+        "held_out_scores_",
     )  # fmt: skip
 
     def fit(
@@ -211,7 +213,7 @@ class RBoostClassifier(BoostingParameters):
             resumes = bool(self.warm_start and self.__sklearn_is_fitted__())
             X = self._check_X(X, reset=not resumes)
             rows, classes = training_rows(X, y, sample_weight)
-            fixed_noise = check_noise_parameter(self.noise_matrix)
+            fixed_noise = check_noise_parameter(self.noise_matrix, len(classes))
             checked = trusted_rows(X_trusted, y_trusted, flip_counts, classes, self._check_X)
             if self.out_of_bag:
                 warn_of_copies(rows.X, rows.observed)
@@ -227,6 +229,7 @@ class RBoostClassifier(BoostingParameters):
                 self._reset(classes, fixed_noise, rows)
                 self._fitted_on = fitted_on
             pool = pool or self._default_pool(rows.X, rows.n_classes)
+            self._check_classes(pool, rows.n_classes)
             checked_scores = self._boost(pool, rows, checked)
             self._decide(rows, checked, checked_scores)
             if self.out_of_bag:
@@ -255,7 +258,8 @@ class RBoostClassifier(BoostingParameters):
     def _reset(self, classes: NDArray[Any], fixed_noise: Floats | None, rows: Rows) -> None:
         """Forget an earlier fit."""
         for name in (
-            "noise_interval_", "label_issue_probability_", "held_out_scores_", "_vote_calibration"
+            "noise_interval_", "label_issue_probability_", "true_class_", "held_out_scores_",
+            "_vote_calibration",
         ):  # fmt: skip
             self.__dict__.pop(name, None)
         self._votes = self.votes
@@ -316,9 +320,9 @@ class RBoostClassifier(BoostingParameters):
             noise_matrix,
             None if is_inferred else noise_matrix,
         )
-        self.noise_matrix_ = self._vote_calibration.platt.noise_matrix
+        self.noise_matrix_ = self._vote_calibration.posterior.noise_matrix
         if is_inferred:
-            self.noise_interval_ = self._vote_calibration.platt.interval()
+            self.noise_interval_ = self._vote_calibration.posterior.interval()
 
     def _judge_labels(
         self, rows: Rows, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
@@ -329,12 +333,12 @@ class RBoostClassifier(BoostingParameters):
         observed = rows.observed[: np.count_nonzero(~rows.trusted)]  # trusted rows come last
         if len(observed) < n_rows:  # rows of weight 0 were left out
             kept = np.asarray(sample_weight) != 0
-            observed = check_binary_labels(y)[1]
+            observed = check_class_labels(y)[1]
             found, scores = scores[: kept.sum()], np.empty((n_rows, *scores.shape[1:]))
             scores[kept], scores[~kept] = found, self._scores_in_blocks(X[~kept])
-        self.label_issue_probability_ = self._vote_calibration.issue_probability(
-            scores[:n_rows], observed
-        )
+        scores, votes = scores[:n_rows], self._vote_calibration
+        self.label_issue_probability_ = votes.issue_probability(scores, observed)
+        self.true_class_ = self.classes_[votes.true_class(scores, observed)]
 
     def _warn_of_one_class(self) -> None:
         """Say so when nothing was learnt, or only which class is the more frequent."""

@@ -1,7 +1,7 @@
 """How the scores of a fitted ensemble become decisions and probabilities.
 
-In the paper the sign of the score decides. Out-of-bag scores allow better: noise-aware Platt
-scaling finds the score at which the true classes are equally likely.
+In the paper the sign of the score decides, for more classes the largest score. Out-of-bag scores
+allow better: the noise inferred from them says which true class is the likeliest.
 """
 
 from __future__ import annotations
@@ -10,14 +10,18 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
+from scipy.special import softmax
 
-from rboost._typing import Floats
-from rboost.boosting.noise_updates import calibrate, infer, vote_scores
+from rboost._typing import Floats, Integers
+from rboost.boosting.noise_updates import SoftmaxCalibration, calibrate, infer, vote_scores
 from rboost.boosting.rows import Rows
 from rboost.boosting.votes import RowVotes
-from rboost.calibration import Calibration, NoiseAwarePlatt, agree_with_decision, probability_of
+from rboost.calibration import Calibration, agree_with_decision, probability_of
 from rboost.losses import Loss
+from rboost.noise import NoisePosterior
+
+# Smaller probabilities have no logarithm that could be averaged.
+SMALLEST_PROBABILITY = 1e-300
 
 
 class DecisionRule(Protocol):
@@ -55,43 +59,88 @@ class Decision:
 
 
 @dataclass(frozen=True)
+class LargestScore:
+    """The class with the largest of more than two scores is decided for."""
+
+    calibration: SoftmaxCalibration
+
+    def __call__(self, scores: Floats, total_step: float) -> Floats:
+        """Decide by the scores as they are."""
+        return scores
+
+    def probability(self, decisions: Floats) -> Floats:
+        """Probability of each class."""
+        return self.calibration(decisions)
+
+
+@dataclass(frozen=True)
 class VoteCalibration:
-    """Noise-aware Platt scaling of mean votes, for scores: votes times ``total_step``.
+    """What the votes say of the true class, for scores: votes times ``total_step``.
 
     ``prevalence`` is the share of each label in training.
     """
 
-    platt: NoiseAwarePlatt
+    posterior: NoisePosterior
     total_step: float
     prevalence: Floats
 
     def __call__(self, scores: Floats) -> Floats:
-        """Return p(y = 1) for each score."""
-        return self.platt(self.row_scores(scores))
+        """Return p(y = 1) for each score of two classes."""
+        return self.posterior(self.row_scores(scores))  # type: ignore[operator]
 
-    def issue_probability(self, scores: Floats, observed: ArrayLike) -> Floats:
+    def issue_probability(self, scores: Floats, observed: Integers) -> Floats:
         """p(y ≠ ỹ) for scores of rows with these labels."""
-        return self.platt.issue_probability(self.row_scores(scores), observed)
+        return self.posterior.issue_probability(self.row_scores(scores), observed)
+
+    def true_class(self, scores: Floats, observed: Integers) -> Integers:
+        """The most probable true class of rows with these labels; of equal ones the label."""
+        if len(self.prevalence) == 2:
+            return np.where(self.issue_probability(scores, observed) > 0.5, 1 - observed, observed)
+        found = self.posterior.posterior(self.row_scores(scores), observed)
+        is_likeliest = found[np.arange(len(found)), observed] >= found.max(axis=1)
+        return np.where(is_likeliest, observed, found.argmax(axis=1))
 
     def row_scores(self, scores: Floats) -> Floats:
         """The mean votes behind these scores, as the noise is inferred from them."""
         return vote_scores(scores / (self.total_step or 1.0), self.prevalence)
 
     def threshold(self) -> float:
-        """The score at which both classes are equally likely."""
+        """The score at which both of two classes are equally likely."""
         # Where one class is always likelier the threshold lies beyond what any vote reaches.
         lowest, highest = (2 * vote_scores(np.array([-1.0, 1.0]), self.prevalence)).tolist()
-        log_odds = np.array(self.platt.threshold(lowest, highest))
+        log_odds = np.array(self.posterior.threshold(lowest, highest))  # type: ignore[attr-defined]
         return self.total_step * float(2 * probability_of(log_odds, self.prevalence[1]) - 1)
+
+
+@dataclass(frozen=True)
+class LikeliestClass:
+    """The class that more than two votes make the likeliest is decided for.
+
+    Decisions are logarithms of probabilities less their mean, as scores are of the likelihood.
+    """
+
+    votes: VoteCalibration
+
+    def __call__(self, scores: Floats, total_step: float) -> Floats:
+        """Turn scores of learners whose steps sum to ``total_step`` into decisions."""
+        whole = scores * (self.votes.total_step / total_step) if total_step else scores
+        probability = self.votes.posterior.probability(self.votes.row_scores(whole))
+        logs = np.log(np.maximum(probability, SMALLEST_PROBABILITY))
+        return logs - logs.mean(axis=1, keepdims=True)
+
+    def probability(self, decisions: Floats) -> Floats:
+        """Probability of each class."""
+        return softmax(decisions, axis=1)
 
 
 def decide_by_sign(
     loss: Loss, name: str, scores: Floats, rows: Rows, noise_matrix: Floats
 ) -> DecisionRule:
     """Decide as in Algorithm 1; ``rows`` are those to calibrate on, checked ones where possible."""
-    labels_noise = np.eye(rows.n_classes) if rows.trusted.all() else noise_matrix
-    link = loss.link_matrix(noise_matrix, noise_matrix)
-    return Decision(calibrate(name, scores, rows, labels_noise, link))
+    calibration = calibrate(loss, name, scores, rows, noise_matrix, noise_matrix)
+    if isinstance(calibration, SoftmaxCalibration):
+        return LargestScore(calibration)
+    return Decision(calibration)
 
 
 def decide_by_votes(
@@ -106,10 +155,12 @@ def decide_by_votes(
 
     ``boosted_with`` is the noise matrix of the last round, which the scores have seen.
     """
-    platt = infer(votes, rows, known_noise)
-    reading = VoteCalibration(platt, votes.total, rows.prevalence)
+    posterior = infer(votes, rows, known_noise)
+    reading = VoteCalibration(posterior, votes.total, rows.prevalence)
+    if rows.n_classes > 2:
+        return LikeliestClass(reading), reading
     calibration: Calibration = reading
     if name != "platt":
-        link = loss.link_matrix(platt.noise_matrix, boosted_with)
-        calibration = calibrate(name, votes.scores, rows, platt.noise_matrix, link)
+        noise_matrix = posterior.noise_matrix
+        calibration = calibrate(loss, name, votes.scores, rows, noise_matrix, boosted_with)
     return Decision(calibration, reading.threshold(), votes.total), reading

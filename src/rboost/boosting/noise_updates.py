@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import softmax
 
 from rboost._typing import Floats
 from rboost.boosting.engine import Engine
 from rboost.boosting.rounds import NoiseUpdate
 from rboost.boosting.rows import Rows
 from rboost.boosting.votes import RowVotes
-from rboost.calibration import (
-    CALIBRATIONS,
-    Calibration,
-    NoiseAwarePlatt,
-    fit_noise_aware_platt,
-    smoothed_log_odds,
-)
-from rboost.noise import multiplicative_update
+from rboost.calibration import CALIBRATIONS, SLOPE_PENALTY, Calibration
+from rboost.losses import Loss
+from rboost.noise import NoisePosterior, infer_noise, multiplicative_update
+from rboost.noise.likelihood import NoisySoftmaxLoss
 from rboost.noise.matrix import keep_informative
+from rboost.noise.platt.scaling import SMOOTHING, smoothed_log_odds
 
 # The first round after which the noise is inferred; then again each time the rounds have doubled.
 FIRST_UPDATE = 25
+# No calibration of more than two classes is steeper, for scores of unit variance.
+LARGEST_SCALE = 100.0
 # Rows whose votes are read at a time.
 BLOCK_ROWS = 2**16
 
 
-def infer(votes: RowVotes, rows: Rows, noise_matrix: Floats | None = None) -> NoiseAwarePlatt:
+def infer(votes: RowVotes, rows: Rows, noise_matrix: Floats | None = None) -> NoisePosterior:
     """What the noise may be, from votes of learners not fitted to the row; or it may be known.
 
     Such votes hardly explain a row's wrong label, which leaves it to the noise matrix.
@@ -35,10 +38,10 @@ def infer(votes: RowVotes, rows: Rows, noise_matrix: Floats | None = None) -> No
         judged = votes.steps > 0
         if judged.any() and not judged.all():
             weight = weight * judged
-    return fit_noise_aware_platt(
+    return infer_noise(
         vote_scores(votes.means, rows.prevalence),
         rows.observed,
-        weight,
+        sample_weight=weight,
         trusted=rows.trusted,
         flip_counts=rows.flip_counts,
         noise_matrix=noise_matrix,
@@ -50,34 +53,77 @@ def vote_scores(mean_votes: Floats, prevalence: Floats) -> Floats:
 
     ``prevalence`` is the share of each label.
     """
-    scores = np.empty_like(mean_votes)
+    n_classes, scores = len(prevalence), np.empty_like(mean_votes)
     for begin in range(0, len(scores), BLOCK_ROWS):  # copies of all rows add up
-        block = slice(begin, begin + BLOCK_ROWS)
-        scores[block] = smoothed_log_odds((1 + mean_votes[block]) / 2, prevalence[1])
+        votes = mean_votes[begin : begin + BLOCK_ROWS]
+        probability = (1 + (n_classes - 1) * votes) / n_classes
+        scores[begin : begin + BLOCK_ROWS] = (
+            smoothed_log_odds(probability, prevalence[1])
+            if n_classes == 2
+            else np.log(probability + SMOOTHING * prevalence)
+        )
     return scores
 
 
-def calibrate(
-    name: str, scores: Floats, rows: Rows, noise_matrix: Floats, link_matrix: Floats
-) -> Calibration:
-    """Fit the calibration of this name; ``noise_matrix`` describes the labels of these rows.
+@dataclass(frozen=True)
+class SoftmaxCalibration:
+    """The softmax of the scores of more than two classes, times a scale."""
 
-    ``link_matrix`` is the noise that the score itself has in it (see :mod:`rboost.calibration`).
+    scale: float
+
+    def __call__(self, scores: Floats) -> Floats:
+        """Return p(y = j) for each score, (n_rows, K)."""
+        return softmax(self.scale * scores, axis=1)
+
+
+def calibrate(
+    loss: Loss,
+    name: str,
+    scores: Floats,
+    rows: Rows,
+    noise_matrix: Floats,
+    boosted_with: Floats,
+) -> Calibration | SoftmaxCalibration:
+    """Fit the calibration of this name to rows with their scores.
+
+    ``noise_matrix`` is that of the labels, but for rows that are all trusted; ``boosted_with`` is
+    the one that the loss had.
     """
-    labels = rows.observed.astype(np.float64)
-    return CALIBRATIONS[name](scores, labels, rows.sample_weight, noise_matrix, link_matrix)
+    known = np.eye(rows.n_classes) if rows.trusted.all() else noise_matrix
+    if rows.n_classes == 2:
+        link = loss.link_matrix(noise_matrix, boosted_with)
+        labels = rows.observed.astype(np.float64)
+        return CALIBRATIONS[name](scores, labels, rows.sample_weight, known, link)
+    scale = loss.score_scale(rows.n_classes)
+    return SoftmaxCalibration(scale if name == "logistic" else _likeliest(scores, rows, known))
+
+
+def _likeliest(scores: Floats, rows: Rows, noise_matrix: Floats) -> float:
+    """The scale of scores with which the labels are likeliest: Platt's method with one number."""
+    spread = float(scores.std()) or 1.0
+
+    def cost(scale: float) -> float:
+        losses = NoisySoftmaxLoss(scale / spread * scores, rows.observed, noise_matrix).loss()
+        return float(rows.sample_weight @ losses) + SLOPE_PENALTY / 2 * scale**2
+
+    found = minimize_scalar(cost, bounds=(0.0, LARGEST_SCALE), method="bounded")
+    return float(found.x) / spread
 
 
 def updated_by_paper(
-    noise_matrix: Floats, calibration: Calibration, scores: Floats, rows: Rows
+    noise_matrix: Floats,
+    calibration: Calibration | SoftmaxCalibration,
+    scores: Floats,
+    rows: Rows,
 ) -> Floats:
     """One multiplicative update, eq. (19)–(22), after a calibration as if labels were clean.
 
     Without a trusted set the calibration explains the wrong labels too, which leaves nothing for
     the noise matrix: the rates shrink towards 0. That is the paper's way, and its open problem.
     """
-    positive = calibration(scores)
-    probability = np.column_stack([1 - positive, positive])
+    probability = calibration(scores)
+    if rows.n_classes == 2:
+        probability = np.column_stack([1 - probability, probability])
     return keep_informative(
         multiplicative_update(noise_matrix, probability, rows.observed, rows.sample_weight)
     )

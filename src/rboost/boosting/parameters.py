@@ -6,11 +6,11 @@ import math
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils import Tags
+from sklearn.utils import Tags, get_tags
 
 from rboost._validation import Number, OneOf, Requirements, Switch, check_parameters
 from rboost.boosting.additive import AdditiveClassifier
-from rboost.boosting.learners import BaseLearner, check_learner, check_sampling
+from rboost.boosting.learners import BaseLearner, check_classes, check_learner, check_sampling
 from rboost.boosting.sampling import NEGATIVE_WEIGHTS, SAMPLINGS
 from rboost.boosting.votes import VOTES
 from rboost.calibration import CALIBRATIONS
@@ -21,6 +21,7 @@ from rboost.losses import LOSSES, MIXINGS, Loss, loss_named
 ALGORITHM_1: dict[str, Any] = {
     "n_estimators": 150,
     "learning_rate": 1.0,
+    "loss": "exponential",
     "sampling": "none",
     "max_samples": 1.0,
     "out_of_bag": False,
@@ -92,6 +93,9 @@ class BoostingParameters(AdditiveClassifier):
         tags = super().__sklearn_tags__()
         if self.estimator is None:  # learners of the default pool take both
             tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        tags.classifier_tags.multi_class = np.shape(self.noise_matrix) != (2, 2) and all(
+            get_tags(base).classifier_tags.multi_class for base in self._classifiers()
+        )
         return tags
 
     def _base_learners(self) -> list[Any]:
@@ -114,7 +118,16 @@ class BoostingParameters(AdditiveClassifier):
 
     def _default_pool(self, X: Any, n_classes: int) -> list[BaseLearner]:
         """The base learners for these rows where none are given."""
-        return self._described(default_pool(X))
+        return self._described(default_pool(X, n_classes))
+
+    def _check_classes(self, pool: list[BaseLearner], n_classes: int) -> None:
+        """Fail with one sentence when parameters are for two classes, but there are more."""
+        check_classes(pool, n_classes)
+        if n_classes > 2 and self.calibration not in ("platt", "logistic")[: 2 - self.out_of_bag]:
+            raise ValueError(
+                f"calibration={self.calibration!r} is for two classes, but y holds {n_classes}; "
+                "use calibration='platt'."
+            )
 
     def _loss(self, n_classes: int) -> Loss:
         return loss_named(self.loss, self.mixing, n_classes)

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rboost._typing import Floats, Integers
-from rboost._validation import check_binary_labels, check_sample_weight
-from rboost.noise.platt.scaling import check_flip_counts
+from rboost._validation import check_class_labels, check_sample_weight
+from rboost.noise.matrix import check_flip_counts
 from rboost.tables import as_counts, check_counted_rows, check_trusted_labels, stack_rows
 
 
@@ -44,13 +44,19 @@ def training_rows(X: Any, y: Any, sample_weight: Any) -> tuple[Rows, NDArray[Any
     Weights that cannot be numbers of repetitions are scaled to a mean of 1: a weight of 2 means a
     row that stands there twice, and 400 rows are surer than 4.
     """
-    classes, observed = check_binary_labels(y)
+    classes, observed = check_class_labels(y)
     if X.shape[0] != len(observed):
         raise ValueError(
             f"X has {X.shape[0]} rows but y has {len(observed)}; pass one label a row."
         )
     weight = check_sample_weight(sample_weight, observed)
     kept = weight > 0
+    without = np.setdiff1d(np.arange(len(classes)), observed[kept])
+    if len(without):
+        raise ValueError(
+            f"sample_weight is zero on all rows of class {classes[without].tolist()[0]!r}; give "
+            "some rows of each class a positive weight."
+        )
     X, observed, weight = (X if kept.all() else X[kept]), observed[kept], as_counts(weight[kept])
     return Rows(X, observed, weight, np.zeros(len(observed), dtype=bool), len(classes)), classes
 
@@ -74,16 +80,18 @@ def trusted_rows(
         raise ValueError(
             f"X_trusted must have the columns of X and hold what X may hold: {problem}"
         ) from error
-    ones, counts = np.ones(len(observed)), check_flip_counts(flip_counts)
+    ones, counts = np.ones(len(observed)), check_flip_counts(flip_counts, len(classes))
     return Rows(X_trusted, observed, ones, ones.astype(bool), len(classes), counts)
 
 
 def check_all_classes(trusted: Rows | None) -> None:
     """Fail when trusted rows that probabilities are calibrated on lack a class."""
-    if trusted is not None and len(np.unique(trusted.observed)) < trusted.n_classes:
+    n_found = 0 if trusted is None else len(np.unique(trusted.observed))
+    if trusted is not None and n_found < trusted.n_classes:
+        found = "one class" if n_found == 1 else f"{n_found} of {trusted.n_classes} classes"
         raise ValueError(
-            "y_trusted holds only one class; without out_of_bag probabilities are calibrated on "
-            "trusted rows alone, so pass rows of both."
+            f"y_trusted holds only {found}; without out_of_bag probabilities are calibrated on "
+            "trusted rows alone, so pass rows of every class."
         )
 
 

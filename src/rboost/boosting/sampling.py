@@ -1,4 +1,4 @@
-"""What a base learner is given: which rows, with which classes as targets, and with what weights."""
+"""What a base learner is given: which rows, as which classes, and with what weights."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What base learners, trained on the positions of classes, say of rows, and what that adds up to.
 
 A learner's class probabilities p have shape (n_rows, K). Its vote is g = (K·p − 1) / (K − 1), which
-is 1 for a class that it is sure of and sums to 0. For two classes g = (−h, h) with the paper's h, so
+is 1 for a class that it is sure of and sums to 0. For two classes g = (−h, h) with the paper's h:
 votes and scores of two classes are kept as h and H, (n_rows,), those of more as (n_rows, K).
 """
 

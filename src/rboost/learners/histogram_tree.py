@@ -2,13 +2,13 @@
 
 Signs: t is −1 or +1, w the weight of a row. A regression tree on t with the gradient −w·t and the
 hessian w has leaves of the value Σwt/Σw = 2p − 1, where p is the weighted share of class +1, and
-what a split gains is the decrease of the Gini impurity.
+what a split gains is the decrease of the Gini impurity. Of more than two classes each has a tree of
+its own, which tells it from the others; their shares p are divided by their sum.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -29,7 +29,7 @@ from rboost._validation import (
 )
 from rboost.learners._grower import TreeGrower, value_of_bins, value_of_raw
 from rboost.learners.binning import BinnedRows, Binning
-from rboost.tables import Table, training_table
+from rboost.learners.rows import Rows, training_rows
 
 # A leaf of a smaller share of the weight, or a split that gains less, may be but rounding.
 NEGLIGIBLE = 1e-10
@@ -42,6 +42,7 @@ class HistogramTreeClassifier(ClassifierMixin, BaseEstimator):
 
     It minimises the Gini impurity, as scikit-learn's trees do, and grows the leaf first that gains
     most. The time for a tree hardly depends on the number of rows; boosting bins them only once.
+    More than two classes have one tree each.
 
     Parameters
     ----------
@@ -69,8 +70,8 @@ class HistogramTreeClassifier(ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The two class labels.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
     feature_importances_ : ndarray of shape (n_features_in_,)
         The share of each column in what the splits gained.
     n_features_in_ : int
@@ -140,14 +141,14 @@ class HistogramTreeClassifier(ClassifierMixin, BaseEstimator):
         return Binning(self.max_bins, effective_n_jobs(self.n_jobs))
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Grow the tree for labels of two classes.
+        """Grow the tree for labels of two classes, or one for each of several.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or rows from ``prepare``
             Features, with missing values or without.
         y : array-like of shape (n_samples,)
-            Labels of two classes.
+            Labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights.
 
@@ -158,46 +159,58 @@ class HistogramTreeClassifier(ClassifierMixin, BaseEstimator):
         """
         with all_or_nothing(self):
             check_parameters(self, self._requirements)
-            table, self.classes_ = training_table(self._check_X(X, reset=True), y, sample_weight)
-            if not isinstance(table.X, BinnedRows):
-                table = replace(table, X=self.prepare(table.X))
+            rows, self.classes_ = training_rows(self._check_X(X, reset=True), y, sample_weight)
+            if not isinstance(rows.X, BinnedRows):
+                rows = rows._replace(X=self.prepare(rows.X))
             seed = check_random_state(self.random_state).randint(2**31 - 1)
             random = np.random.default_rng(seed)
-            if self.max_rows is not None and len(table.labels) > self.max_rows:
-                table = _some_rows(table, self.max_rows, random)
-            self._grow(table, random)
+            n_rows = len(rows.observed)
+            if self.max_rows is not None and n_rows > self.max_rows:
+                rows = rows.part(random.choice(n_rows, self.max_rows, replace=False, shuffle=False))
+            last_bins = None
+            if self.max_cuts is not None:
+                coarse, last_bins = rows.X.coarsened(self.max_cuts, random)
+                rows = rows._replace(X=coarse)
+            # What one tree draws must not change the next.
+            n_classes = len(self.classes_)
+            draws = enumerate(random.spawn(n_classes)) if n_classes > 2 else [(1, random)]
+            grown = [self._grow(rows, k, last_bins, own) for k, own in draws]
+            self._trees = [tree for tree, _ in grown]
+            gains = np.sum([gains for _, gains in grown], axis=0)
+            self.feature_importances_ = gains / (gains.sum() or 1.0)
         return self
 
-    def _grow(self, table: Table, random: np.random.Generator) -> None:
-        """Find the splits, the values of the leaves and what each column gained."""
-        rows, last_bins = table.X, None
-        if self.max_cuts is not None:
-            rows, last_bins = rows.coarsened(self.max_cuts, random)
-        _, exponent = np.frexp(table.sample_weight.max())
-        weight = np.rint(np.ldexp(table.sample_weight, WEIGHT_BITS - exponent))
+    def _grow(
+        self, rows: Rows, k: int, last_bins: NDArray[np.uint8] | None, random: np.random.Generator
+    ) -> tuple[Any, Floats]:
+        """The tree that tells class k from the others, and what each column gained in it."""
+        binned, signs = rows.X, np.where(rows.observed == k, 1.0, -1.0)
+        _, exponent = np.frexp(rows.sample_weight.max())
+        weight = np.rint(np.ldexp(rows.sample_weight, WEIGHT_BITS - exponent))
         grower = TreeGrower(
-            rows.bins,
-            (-weight * table.labels).astype(np.float32),
+            binned.bins,
+            (-weight * signs).astype(np.float32),
             weight.astype(np.float32),
             max_leaf_nodes=self.max_leaf_nodes,
             max_depth=self.max_depth,
             min_samples_leaf=self.min_samples_leaf,
             min_gain_to_split=NEGLIGIBLE * weight.sum(),
             min_hessian_to_split=NEGLIGIBLE * weight.sum(),
-            n_bins=rows.missing + 1,
-            n_bins_non_missing=rows.n_bins,
-            has_missing_values=(rows.bins == rows.missing).any(axis=0),
+            n_bins=binned.missing + 1,
+            n_bins_non_missing=binned.n_bins,
+            has_missing_values=(binned.bins == binned.missing).any(axis=0),
             feature_fraction_per_split=self._column_fraction(),
             rng=random,
             n_threads=effective_n_jobs(self.n_jobs),
         )
         grower.grow()
-        _set_leaf_values(grower.finalized_leaves, table)
-        self._tree = grower.make_predictor(rows.thresholds)
+        _set_leaf_values(grower.finalized_leaves, signs, rows.sample_weight)
+        tree = grower.make_predictor(binned.thresholds)
         if last_bins is not None:  # rows to predict come in the bins that there were before
-            nodes = self._tree.nodes
-            nodes["bin_threshold"] = last_bins[nodes["feature_idx"], nodes["bin_threshold"]]
-        self.feature_importances_ = self._importances(grower.root)
+            tree.nodes["bin_threshold"] = last_bins[
+                tree.nodes["feature_idx"], tree.nodes["bin_threshold"]
+            ]
+        return tree, self._gains(tree, grower.root)
 
     def _column_fraction(self) -> float:
         """The fraction that the grower, which rounds up, takes for the number of columns meant."""
@@ -208,64 +221,54 @@ class HistogramTreeClassifier(ClassifierMixin, BaseEstimator):
         n_drawn = int(np.sqrt(n_columns) if is_root else self.max_features * n_columns)
         return (max(1, n_drawn) - 0.5) / n_columns
 
-    def _importances(self, root: Any) -> Floats:
-        splits = self._tree.nodes[~self._tree.nodes["is_leaf"].astype(bool)]
+    def _gains(self, tree: Any, root: Any) -> Floats:
+        splits = tree.nodes[~tree.nodes["is_leaf"].astype(bool)]
         gain = splits["gain"].astype(np.float64)
         # The grower takes a root to say 0, not Σwt/Σw, so that it seems to gain more than it does.
         gain[:1] = np.maximum(gain[:1] - root.sum_gradients**2 / root.sum_hessians, 0)
         total = np.bincount(splits["feature_idx"], gain, minlength=self.n_features_in_)
-        return total / (total.sum() or 1.0)
+        return total.astype(np.float64)
 
     def _check_X(self, X: Any, reset: bool = False) -> Any:
         if isinstance(X, BinnedRows):
             return validate_data(self, X, reset=reset, skip_check_array=True)
         return validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=reset)
 
-    def _values(self, X: Any) -> Floats:
-        """2p − 1 of every row, where p is its probability of ``classes_[1]``."""
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the class that weighs most in the leaves of a row."""
+        probability = self.predict_proba(X)
+        return self.classes_[probability.argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> Floats:
+        """The weighted share of each class in the leaf of a row, shape (n_samples, n_classes)."""
         check_is_fitted(self)
         X = self._check_X(X)
         n_threads = effective_n_jobs(self.n_jobs)
         if isinstance(X, BinnedRows):
-            return value_of_bins(self._tree, X.bins, X.missing, n_threads)
-        return value_of_raw(self._tree, X, n_threads)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class that weighs more in the leaf of a row."""
-        is_second = self._values(X) > 0
-        return self.classes_[is_second.astype(np.intp)]
-
-    def predict_proba(self, X: Any) -> Floats:
-        """The weighted share of each class in the leaf of a row, shape (n_samples, 2)."""
-        values = self._values(X)
-        return np.column_stack([(1 - values) / 2, (1 + values) / 2])
+            values = [value_of_bins(tree, X.bins, X.missing, n_threads) for tree in self._trees]
+        else:
+            values = [value_of_raw(tree, X, n_threads) for tree in self._trees]
+        if len(values) == 1:  # 2p − 1 of the second of two classes
+            return np.column_stack([(1 - values[0]) / 2, (1 + values[0]) / 2])
+        share = np.maximum(
+            np.column_stack(values) + 1, np.finfo(float).tiny
+        )  # no tree may claim it
+        return share / share.sum(axis=1, keepdims=True)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_tree")
+        return hasattr(self, "_trees")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
         tags.input_tags.allow_nan = True
         return tags
 
 
-def _some_rows(table: Table, n_drawn: int, random: np.random.Generator) -> Table:
-    rows = random.choice(len(table.labels), n_drawn, replace=False, shuffle=False)
-    return replace(
-        table,
-        X=table.X[rows],
-        labels=table.labels[rows],
-        sample_weight=table.sample_weight[rows],
-        trusted=table.trusted[rows],
-    )
-
-
-def _set_leaf_values(leaves: list[Any], table: Table) -> None:
+def _set_leaf_values(leaves: list[Any], signs: Floats, sample_weight: Floats) -> None:
     """Give each leaf Σwt/Σw of its rows; the grower's own is rounded, and 0 for a lone root."""
     order = np.concatenate([leaf.sample_indices for leaf in leaves])
     starts = np.cumsum([0] + [len(leaf.sample_indices) for leaf in leaves[:-1]])
-    weight = table.sample_weight[order]
-    values = np.add.reduceat(weight * table.labels[order], starts) / np.add.reduceat(weight, starts)
+    weight = sample_weight[order]
+    values = np.add.reduceat(weight * signs[order], starts) / np.add.reduceat(weight, starts)
     for leaf, value in zip(leaves, values, strict=True):
         leaf.value = value

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.impute import SimpleImputer
 from sklearn.kernel_approximation import RBFSampler
@@ -21,8 +21,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rboost._typing import Floats
 from rboost._validation import Number, Requirements, all_or_nothing, check_parameters
-from rboost.log_odds import LogOddsClassifier
-from rboost.tables import training_table
+from rboost.learners.rows import Rows, training_rows
+from rboost.learners.softmax_regression import fit_softmax
+from rboost.log_odds import ScoreClassifier
 
 # Standardised values beyond this are outliers, to a kernel nearly orthogonal to everything else.
 FARTHEST = 4.0
@@ -31,7 +32,7 @@ FARTHEST = 4.0
 BLOCK_ROWS = 1024
 
 
-class RandomKernelClassifier(LogOddsClassifier):
+class RandomKernelClassifier(ScoreClassifier):
     """Logistic regression on random Fourier features of the standardised columns.
 
     The width of the kernel is drawn too, so that an ensemble of these needs no search for it.
@@ -54,8 +55,8 @@ class RandomKernelClassifier(LogOddsClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The two class labels.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
     n_features_in_ : int
         Number of features seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -69,8 +70,6 @@ class RandomKernelClassifier(LogOddsClassifier):
     >>> float(RandomKernelClassifier(random_state=0).fit(X, y).score(X, y))
     1.0
     """
-
-    classes_: NDArray[Any]
 
     _requirements: ClassVar[Requirements] = {
         "n_components": Number(1, integer=True, closed=True),
@@ -98,14 +97,14 @@ class RandomKernelClassifier(LogOddsClassifier):
         self.random_state = random_state
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit to labels of two classes.
+        """Fit to labels of two or more classes.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Features; a missing value counts as the median of its column.
         y : array-like of shape (n_samples,)
-            Labels of two classes.
+            Labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights.
 
@@ -116,29 +115,32 @@ class RandomKernelClassifier(LogOddsClassifier):
         """
         with all_or_nothing(self):
             check_parameters(self, self._requirements)
-            table, self.classes_ = training_table(self._check_X(X, reset=True), y, sample_weight)
+            rows, self.classes_ = training_rows(self._check_X(X, reset=True), y, sample_weight)
             random = check_random_state(self.random_state)
             width = np.exp(random.uniform(np.log(self.widest), np.log(self.narrowest)))
-            rows: Any = slice(None)
-            if len(table.labels) > self.max_rows:
-                order = random.permutation(len(table.labels))
-                rare = order[table.labels[order] != table.labels[order[0]]]
-                # One row of each class at least, however rare it is.
-                rows = np.unique(np.append(order[: self.max_rows], rare[:1]))
-            X, weight = table.X[rows], table.sample_weight[rows]
-            self._medians = _medians(X)
-            X = self._filled(X)
+            if len(rows.observed) > self.max_rows:
+                rows = _some_rows(rows, self.max_rows, random)
+            self._medians = _medians(rows.X)
+            X = self._filled(rows.X)
             # Sparse columns are scaled without moving their zeros.
-            self._scale = StandardScaler(with_mean=not sparse.issparse(X)).fit(X, None, weight)
+            self._scale = StandardScaler(with_mean=not sparse.issparse(X))
+            self._scale.fit(X, None, rows.sample_weight)
             self._features = RBFSampler(
                 gamma=width / self.n_features_in_,
                 n_components=self.n_components,
                 random_state=random.randint(np.iinfo(np.int32).max),
             )
             self._features.fit(X)  # looks at the number of columns only
-            self._model = LogisticRegression(C=self.C, solver="newton-cholesky", tol=1e-3)
-            self._model.fit(self._transform(X), table.labels[rows] > 0, weight)
+            self._set_model(rows._replace(X=self._transform(X)))
         return self
+
+    def _set_model(self, rows: Rows) -> None:
+        """Fit one score to two classes, or one to each of several."""
+        if len(self.classes_) > 2:
+            self._coef, self._intercept = fit_softmax(*rows, self.C)
+        else:
+            model = LogisticRegression(C=self.C, solver="newton-cholesky", tol=1e-3).fit(*rows)
+            self._coef, self._intercept = model.coef_[0], model.intercept_[0]
 
     def _check_X(self, X: Any, reset: bool = False) -> Any:
         return validate_data(
@@ -163,11 +165,11 @@ class RandomKernelClassifier(LogOddsClassifier):
         return self._features.transform(scaled)
 
     def decision_function(self, X: Any) -> Floats:
-        """Log-odds of ``classes_[1]``."""
+        """Log-odds of ``classes_[1]``; of more than two classes one score for each."""
         check_is_fitted(self)
         X = self._check_X(X)
         if sparse.issparse(X):
-            return self._model.decision_function(self._transform(self._filled(X)))
+            return self._transform(self._filled(X)) @ self._coef + self._intercept
         return self._dense_decisions(X)
 
     def _dense_decisions(self, X: Floats) -> Floats:
@@ -179,9 +181,8 @@ class RandomKernelClassifier(LogOddsClassifier):
         # The last column of the rows is 1, so that one product adds the phases as well.
         directions = np.vstack([self._features.random_weights_, self._features.random_offset_])
         directions = directions.astype(np.float32)
-        coefficients = self._model.coef_[0] * np.sqrt(2 / self.n_components)
-        coefficients = coefficients.astype(np.float32)
-        decisions = np.empty(len(X))
+        coefficients = (self._coef * np.sqrt(2 / self.n_components)).astype(np.float32)
+        decisions = np.empty((len(X), *self._coef.shape[1:]))
         scaled = np.ones((BLOCK_ROWS, X.shape[1] + 1), dtype=np.float32)
         features = np.empty((BLOCK_ROWS, self.n_components), dtype=np.float32)
         for block in gen_batches(len(X), BLOCK_ROWS):
@@ -192,15 +193,22 @@ class RandomKernelClassifier(LogOddsClassifier):
             np.dot(scaled, directions, out=features)
             np.cos(features, out=features)
             decisions[block] = (features @ coefficients)[: len(rows)]
-        return decisions + self._model.intercept_[0]
+        return decisions + self._intercept
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_model")
+        return hasattr(self, "_coef")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = tags.input_tags.allow_nan = True
         return tags
+
+
+def _some_rows(rows: Rows, n_drawn: int, random: np.random.RandomState) -> Rows:
+    """Draw rows, one of each class at least, however rare it is."""
+    order = random.permutation(len(rows.observed))
+    _, first = np.unique(rows.observed[order], return_index=True)
+    return rows.part(np.unique(np.append(order[:n_drawn], order[first])))
 
 
 def _medians(X: Any) -> Floats:

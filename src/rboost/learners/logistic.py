@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.optimize import linear_sum_assignment
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -20,26 +21,25 @@ from rboost._validation import (
 )
 from rboost.learners.logistic_objective import NoisyLogisticObjective
 from rboost.learners.logistic_solver import SOLVERS, Solution, solve_natively
-from rboost.log_odds import LogOddsClassifier
+from rboost.learners.rows import training_rows
+from rboost.log_odds import ScoreClassifier
 from rboost.noise.matrix import check_noise_parameter, rates_of, with_rates
-from rboost.tables import training_table
 
-# Where the first start has both flip rates.
+# How often the first start takes a class to be labelled wrongly.
 FIRST_RATE = 0.1
-# The classes that base learners see.
-CLASSES = np.arange(2)
 
 
-class RobustLogisticRegression(LogOddsClassifier):
+class RobustLogisticRegression(ScoreClassifier):
     """Logistic regression that models label flips.
 
-    The true class follows a logistic model, p(y = 1 | x) = σ(βᵀx); the observed label is a flipped
-    copy of it, p(ỹ = k | x) = Σⱼ p(y = j | x)·noise_matrix[j, k]. Coefficients and flip rates are
-    found together by maximum likelihood of the observed labels, eq. (2)–(3) of the paper.
+    The true class follows a logistic model, p(y = 1 | x) = σ(βᵀx), or softmaxⱼ(βⱼᵀx) for more than
+    two classes; the observed label is a flipped copy of it, p(ỹ = k | x) = Σⱼ p(y = j | x)·
+    noise_matrix[j, k]. Coefficients and noise matrix are found together by maximum likelihood of
+    the observed labels, eq. (2)–(3) of the paper.
 
     Parameters
     ----------
-    noise_matrix : "estimate" or array-like of shape (2, 2), default="estimate"
+    noise_matrix : "estimate" or array-like of shape (n_classes, n_classes), default="estimate"
         ``noise_matrix[j, k] = p(observed k | true j)``, classes in sorted order. An array fixes it;
         the identity gives ordinary logistic regression.
     C : float or None, default=1.0
@@ -47,8 +47,8 @@ class RobustLogisticRegression(LogOddsClassifier):
     fit_intercept : bool, default=True
         Whether to add an intercept, which is not penalised.
     solver : {"lbfgs", "alternating"}, default="lbfgs"
-        "lbfgs" minimises over coefficients and flip rates together. "alternating" is the paper's
-        way: a few conjugate-gradient steps, then one multiplicative update of the flip rates.
+        "lbfgs" minimises over coefficients and noise matrix together. "alternating" is the paper's
+        way: a few conjugate-gradient steps, then one multiplicative update of the noise matrix.
     n_init : int, default=5
         Number of starts, of which the best is kept, because the likelihood has local maxima. With
         "lbfgs" the first start is zero and the others are random; with "alternating" every start is
@@ -65,14 +65,15 @@ class RobustLogisticRegression(LogOddsClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The two class labels.
-    coef_ : ndarray of shape (1, n_features)
-        Coefficients β; positive ones speak for ``classes_[1]``.
-    intercept_ : ndarray of shape (1,)
-        Intercept.
-    noise_matrix_ : ndarray of shape (2, 2)
-        The fixed or estimated noise matrix.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Coefficients β; the one row of two classes speaks for ``classes_[1]`` where positive.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts.
+    noise_matrix_ : ndarray of shape (n_classes, n_classes)
+        The fixed or estimated noise matrix. An estimated one has its true classes in the order that
+        makes its diagonal largest, since the likelihood does not depend on their order.
     n_iter_ : int
         Iterations of the start that was kept.
     loss_ : float
@@ -131,6 +132,7 @@ class RobustLogisticRegression(LogOddsClassifier):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = np.shape(self.noise_matrix) != (2, 2)
         return tags
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -141,7 +143,7 @@ class RobustLogisticRegression(LogOddsClassifier):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Features.
         y : array-like of shape (n_samples,)
-            Observed labels of two classes.
+            Observed labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights; a row with weight 0 is left out.
 
@@ -152,42 +154,51 @@ class RobustLogisticRegression(LogOddsClassifier):
         """
         with all_or_nothing(self):
             check_parameters(self, self._requirements)
-            noise_matrix = check_noise_parameter(self.noise_matrix)
-            train, self.classes_ = training_table(self._check_X(X, reset=True), y, sample_weight)
+            rows, self.classes_ = training_rows(self._check_X(X, reset=True), y, sample_weight)
+            n_classes = len(self.classes_)
+            noise_matrix = check_noise_parameter(self.noise_matrix, n_classes)
+            n_scores = 1 if n_classes == 2 else n_classes
             objective = NoisyLogisticObjective(
-                train.X,
-                (train.labels > 0).astype(np.float64),
-                train.sample_weight,
+                rows.X,
+                rows.observed.astype(np.float64),
+                rows.sample_weight,
                 self.C,
                 self.fit_intercept,
                 noise_matrix,
+                n_scores,
             )
-            solution = self._solve(objective)
-            coef, intercept = objective.linear_model(solution.parameters[: objective.n_linear])
-            rates = rates_of(objective.noise_matrix(solution.parameters))
-            self._set_fit(coef, intercept, rates, solution.loss, solution.n_iter)
+            self._set_solution(objective, self._solve(objective))
         return self
 
-    def _set_fit(
-        self, coef: Floats, intercept: float, rates: Floats, loss: float, n_iter: int
-    ) -> None:
-        self.noise_matrix_ = with_rates(*rates)
-        self.coef_, self.intercept_ = coef[np.newaxis], np.array([intercept])
-        self.loss_, self.n_iter_ = loss, n_iter
+    def _set_solution(self, objective: NoisyLogisticObjective, solution: Solution) -> None:
+        coef, intercept = objective.linear_model(objective.linear(solution.parameters))
+        self.coef_, self.intercept_ = np.atleast_2d(coef.T), np.atleast_1d(intercept)
+        self.noise_matrix_ = objective.noise_matrix(solution.parameters)
+        self.loss_, self.n_iter_ = solution.loss, solution.n_iter
+        if objective.fixed_noise is None and objective.n_scores > 1:
+            # The likelihood is the same in any order of the true classes; labels name them.
+            _, named = linear_sum_assignment(self.noise_matrix_, maximize=True)
+            order = np.argsort(named)
+            self.coef_, self.intercept_ = self.coef_[order], self.intercept_[order]
+            self.noise_matrix_ = self.noise_matrix_[order]
 
     def set_fitted(
         self, coef: Floats, intercept: float, rates: Floats, loss: float, n_iter: int
     ) -> None:
         """Become what a fit on classes 0 and 1 has found, as a base learner."""
-        self.classes_, self.n_features_in_ = CLASSES, len(coef)
-        self._set_fit(coef, intercept, rates, loss, n_iter)
+        self.classes_, self.n_features_in_ = np.arange(2), len(coef)
+        self.coef_, self.intercept_ = coef[np.newaxis], np.array([intercept])
+        self.noise_matrix_ = with_rates(*rates)
+        self.loss_, self.n_iter_ = loss, n_iter
 
     def native_options(self) -> dict[str, Any] | None:
         """How the native core is to fit this estimator; None when it cannot."""
         check_parameters(self, self._requirements)
-        fixed = check_noise_parameter(self.noise_matrix)
-        if self.solver != "lbfgs" or type(self) is not RobustLogisticRegression:
+        for_two_classes = np.shape(self.noise_matrix) in ((), (2, 2))
+        is_known = self.solver == "lbfgs" and type(self) is RobustLogisticRegression
+        if not (for_two_classes and is_known):
             return None
+        fixed = check_noise_parameter(self.noise_matrix)
         into_1, into_0 = (FIRST_RATE, FIRST_RATE) if fixed is None else rates_of(fixed)
         return {
             "C": self.C,
@@ -199,23 +210,31 @@ class RobustLogisticRegression(LogOddsClassifier):
             "tol": self.tol,
         }
 
-    def starts(self, n_features: int, random_states: list[Any]) -> Floats:
+    def starts(self, n_features: int, random_states: list[Any], n_classes: int = 2) -> Floats:
         """Where the fits with these random states start: (n_fits, n_starts, n_parameters)."""
-        n_linear = n_features + bool(self.fit_intercept)
-        fixed = check_noise_parameter(self.noise_matrix)
+        n_scores = 1 if n_classes == 2 else n_classes
+        fixed = check_noise_parameter(self.noise_matrix, n_classes)
+        is_clean = fixed is not None and np.array_equal(fixed, np.eye(n_classes))
         # Ordinary logistic regression has one minimum, whatever the start.
-        n_starts = 1 if fixed is not None and np.array_equal(fixed, np.eye(2)) else self.n_init
-        linear = np.zeros((len(random_states), n_starts, n_linear))
-        rates = np.full((len(random_states), n_starts, 2), FIRST_RATE)
-        drawn = slice(int(self.solver == "lbfgs"), n_starts)
+        shape = len(random_states), 1 if is_clean else self.n_init
+        linear = np.zeros((*shape, n_features + bool(self.fit_intercept), n_scores))
+        rates = np.full((*shape, n_classes), FIRST_RATE)
+        drawn = slice(int(self.solver == "lbfgs"), None)
         if linear[:, drawn].size:
             for fit, random_state in enumerate(map(check_random_state, random_states)):
                 linear[fit, drawn] = random_state.standard_normal(linear[fit, drawn].shape)
                 rates[fit, drawn] = random_state.uniform(0.05, 0.4, rates[fit, drawn].shape)
+        if n_scores > 1:  # what all scores have in common changes nothing, and steps keep it 0
+            linear -= linear.mean(axis=3, keepdims=True)
+        flat: Floats = linear.reshape(*shape, -1)
         if fixed is not None:
-            return linear
-        logits = np.log(rates) - np.log(1 - rates.sum(axis=2, keepdims=True))
-        return np.concatenate([linear, logits], axis=2)
+            return flat
+        if n_scores == 1:
+            logits = np.log(rates) - np.log(1 - rates.sum(axis=2, keepdims=True))
+        else:
+            each = rates / (n_classes - 1)
+            logits = np.repeat(np.log(each) - np.log(1 - rates), n_classes - 1, axis=2)
+        return np.concatenate([flat, logits], axis=2)
 
     def _check_X(self, X: Any, reset: bool = False) -> Any:
         return validate_data(
@@ -224,10 +243,11 @@ class RobustLogisticRegression(LogOddsClassifier):
 
     def _solve(self, objective: NoisyLogisticObjective) -> Solution:
         """Keep the best of several starts."""
-        starts = self.starts(objective.X.shape[1], [self.random_state])[0]
+        n_scores = objective.n_scores
+        starts = self.starts(objective.X.shape[1], [self.random_state], max(2, n_scores))[0]
         # A coefficient of a constant column would stay where it starts.
-        starts[:, np.flatnonzero(objective.columns.constant)] = 0
-        options = self.native_options()
+        starts[:, np.flatnonzero(np.repeat(objective.columns.constant, n_scores))] = 0
+        options = self.native_options() if n_scores == 1 else None
         best = None if options is None else solve_natively(objective, starts, options)
         if best is None:
             solve = SOLVERS[self.solver]
@@ -240,7 +260,9 @@ class RobustLogisticRegression(LogOddsClassifier):
         return best
 
     def decision_function(self, X: Any) -> Floats:
-        """Log-odds that the true class is ``classes_[1]``."""
+        """Log-odds of ``classes_[1]`` as the true class; of more classes one score for each."""
         check_is_fitted(self)
         X = self._check_X(X)
-        return np.asarray(X @ self.coef_[0] + self.intercept_[0], dtype=np.float64)
+        if len(self.coef_) == 1:
+            return np.asarray(X @ self.coef_[0] + self.intercept_[0], dtype=np.float64)
+        return np.asarray(X @ self.coef_.T + self.intercept_, dtype=np.float64)

@@ -1,12 +1,13 @@
 """What robust logistic regression minimises: the noisy logistic loss, eq. (2)–(4).
 
-The mean over rows of −log p(ỹᵢ | xᵢ), plus ‖coef‖² / (2·C·Σ sample_weight). Parameters are packed
-into one vector (direction, level, u, v):
+The mean over rows of −log p(ỹᵢ | xᵢ), plus ‖coef‖² / (2·C·Σ sample_weight). There is one score for
+two classes, the margin βᵀx, or one for each class, βⱼᵀx. Parameters are packed into one vector
+(direction, level, noise):
 
-    direction   the coefficients, for columns scaled to unit variance
-    level       the margin at the column means; absent without an intercept
-    u, v        the flip rates: (γ01, γ10, 1 − γ01 − γ10) = softmax(u, v, 0), so that γ01 + γ10 < 1
-                holds by construction; absent when the noise matrix is fixed
+    direction   the coefficients, for columns scaled to unit variance; (n_features,) for one score,
+                else (n_features, n_scores)
+    level       the scores at the column means; absent without an intercept
+    noise       logits of the noise matrix; absent when it is fixed
 
 Centring and scaling make the problem well conditioned whatever the units of the columns; they act
 on the parameters, never on X, which may be sparse.
@@ -21,15 +22,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import softmax
 
-from rboost._typing import Floats
-from rboost.noise.likelihood import NoisyLogisticLoss
-
-
-def rates_to_matrix(rates: Floats) -> Floats:
-    """Build the noise matrix from (γ01, γ10)."""
-    return np.array([[1 - rates[0], rates[0]], [rates[1], 1 - rates[1]]])
+from rboost._typing import Floats, Integers
+from rboost.learners.noise_parameters import FlipRates, FreeRows
+from rboost.noise.likelihood import NoisySoftmaxLoss
 
 
 class Columns(NamedTuple):
@@ -44,7 +40,8 @@ class Columns(NamedTuple):
 class NoisyLogisticObjective:
     """The objective as a function of the packed parameters.
 
-    ``fixed_noise`` is the noise matrix when it is known, None when it is to be estimated.
+    ``observed`` holds the position of each label among the classes. ``fixed_noise`` is the noise
+    matrix when it is known, None when it is to be estimated.
     """
 
     X: Any
@@ -53,11 +50,22 @@ class NoisyLogisticObjective:
     C: float | None
     fit_intercept: bool
     fixed_noise: Floats | None
+    n_scores: int = 1
 
     @property
     def n_linear(self) -> int:
-        """Number of parameters before the flip rates: coefficients and intercept."""
-        return int(self.X.shape[1]) + self.fit_intercept
+        """Number of parameters before those of the noise: coefficients and intercepts."""
+        return (int(self.X.shape[1]) + self.fit_intercept) * self.n_scores
+
+    @property
+    def noise_parameters(self) -> FlipRates | FreeRows:
+        """How an estimated noise matrix is packed."""
+        return FlipRates() if self.n_scores == 1 else FreeRows(self.n_scores)
+
+    @cached_property
+    def labels(self) -> Integers:
+        """The observed labels as whole numbers."""
+        return self.observed.astype(np.intp)
 
     @cached_property
     def weight_sum(self) -> float:
@@ -91,31 +99,43 @@ class NoisyLogisticObjective:
             constant = variance <= 1e-12 * mean**2
         return Columns(mean, np.sqrt(np.where(constant, 1.0, variance)), constant)
 
-    def linear_model(self, linear: Floats) -> tuple[Floats, float]:
-        """Coefficients and intercept in the units of X."""
+    def linear(self, parameters: Floats) -> Floats:
+        """Direction and level: a vector for one score, else one column per score."""
+        linear = parameters[: self.n_linear]
+        return linear if self.n_scores == 1 else linear.reshape(-1, self.n_scores)
+
+    def linear_model(self, linear: Floats) -> tuple[Floats, Any]:
+        """Coefficients and intercepts in the units of X."""
         mean, scale, _ = self.columns
-        coef = linear[: self.X.shape[1]] / scale
-        return coef, float(linear[-1] - mean @ coef) if self.fit_intercept else 0.0
+        coef = (linear[: self.X.shape[1]].T / scale).T
+        intercept = linear[-1] - mean @ coef if self.fit_intercept else np.zeros(linear.shape[1:])
+        return coef, intercept
 
     def margins(self, linear: Floats) -> Floats:
-        """βᵀxᵢ of each row; linear in ``linear``."""
+        """The scores βⱼᵀxᵢ of each row; linear in ``linear``."""
         coef, intercept = self.linear_model(linear)
         return self.X @ coef + intercept
 
+    def class_scores(self, linear: Floats) -> Floats:
+        """One score per class; a lone score is that of the second class against 0."""
+        margins = self.margins(linear)
+        return margins if margins.ndim == 2 else np.column_stack([np.zeros_like(margins), margins])
+
     def linear_gradient(self, by_margin: Floats, coef: Floats) -> Floats:
-        """Gradient by coefficients and intercept of a loss, given that by margins, and penalty."""
+        """Gradient by direction and level of a loss, given that by margins, and of the penalty."""
         mean, scale, _ = self.columns
         by_coef = self.X.T @ by_margin + self.penalty * coef
         if not self.fit_intercept:
-            return by_coef / scale
-        total = by_margin.sum()
-        return np.append((by_coef - mean * total) / scale, total)
+            return (by_coef.T / scale).T
+        total = by_margin.sum(axis=0)
+        by_direction = ((by_coef - np.multiply.outer(mean, total)).T / scale).T
+        return np.concatenate([by_direction, total[np.newaxis]])
 
     def noise_matrix(self, parameters: Floats) -> Floats:
         """The noise matrix, fixed or packed into the parameters."""
         if self.fixed_noise is not None:
             return self.fixed_noise
-        return rates_to_matrix(softmax(np.append(parameters[self.n_linear :], 0.0))[:2])
+        return self.noise_parameters.matrix(parameters[self.n_linear :])
 
     def at(self, parameters: Floats) -> Point:
         """Evaluate the objective."""
@@ -131,53 +151,50 @@ class Point:
     noise_matrix: Floats
 
     def moved(self, step: Floats) -> Point:
-        """The point a step of coefficients and intercept away; the flip rates stay."""
+        """The point a step of coefficients and intercept away; the noise stays."""
         parameters = self.parameters.copy()
         parameters[: len(step)] += step
         return Point(self.objective, parameters, self.noise_matrix)
 
     @cached_property
+    def _linear(self) -> Floats:
+        return self.objective.linear(self.parameters)
+
+    @cached_property
     def _coef(self) -> Floats:
         return self.objective.linear_model(self._linear)[0]
 
-    @property
-    def _linear(self) -> Floats:
-        return self.parameters[: self.objective.n_linear]
-
     @cached_property
-    def margins(self) -> Floats:
-        """βᵀxᵢ of each row."""
-        return self.objective.margins(self._linear)
-
-    @cached_property
-    def _rows(self) -> NoisyLogisticLoss:
-        return NoisyLogisticLoss(self.margins, self.objective.observed, self.noise_matrix)
+    def rows(self) -> NoisySoftmaxLoss:
+        """The loss of each row and its derivatives."""
+        scores = self.objective.class_scores(self._linear)
+        return NoisySoftmaxLoss(scores, self.objective.labels, self.noise_matrix)
 
     @cached_property
     def value(self) -> float:
         """The objective."""
-        penalty = 0.5 * self.objective.penalty * (self._coef @ self._coef)
-        return float(self.objective.share @ self._rows.loss() + penalty)
+        penalty = 0.5 * self.objective.penalty * np.sum(self._coef**2)
+        return float(self.objective.share @ self.rows.loss() + penalty)
 
     @cached_property
     def linear_gradient(self) -> Floats:
-        """Gradient by coefficients and intercept, eq. (4)."""
-        by_margin = self.objective.share * self._rows.by_margin()
-        return self.objective.linear_gradient(by_margin, self._coef)
+        """Gradient by coefficients and intercepts, eq. (4)."""
+        by_margin = (self.rows.by_scores().T * self.objective.share).T
+        by_margin = by_margin if self._linear.ndim == 2 else by_margin[:, 1]
+        return self.objective.linear_gradient(by_margin, self._coef).ravel()
 
     @cached_property
     def gradient(self) -> Floats:
         """Gradient by all packed parameters."""
         if self.objective.fixed_noise is not None:
             return self.linear_gradient
-        rates = np.array([self.noise_matrix[0, 1], self.noise_matrix[1, 0]])
-        by_rates = self._rows.by_rates() @ self.objective.share
-        by_logits = rates * (by_rates - rates @ by_rates)  # through the softmax
+        by_noise = self.rows.by_noise(self.objective.share)
+        by_logits = self.objective.noise_parameters.by_logits(self.noise_matrix, by_noise)
         return np.concatenate([self.linear_gradient, by_logits])
 
     def curvature(self, direction: Floats) -> float:
-        """Expected second derivative along a change of coefficients and intercept."""
-        change = self.objective.margins(direction)
-        coef, _ = self.objective.linear_model(direction)
-        curvature = self.objective.share * self._rows.curvature()
-        return float(curvature @ change**2 + self.objective.penalty * (coef @ coef))
+        """Expected second derivative along a change of coefficients and intercepts."""
+        linear = self.objective.linear(direction)
+        coef, _ = self.objective.linear_model(linear)
+        expected = self.objective.share @ self.rows.curvature(self.objective.class_scores(linear))
+        return float(expected + self.objective.penalty * np.sum(coef**2))

@@ -5,18 +5,15 @@ Both solvers take an objective and a start and return a :class:`Solution`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import expit
 
 from rboost import native
 from rboost._typing import Floats
 from rboost.learners.logistic_objective import NoisyLogisticObjective, Point
 from rboost.noise import multiplicative_update
-from rboost.noise.matrix import keep_informative
 
 # Columns that vary less cannot be divided by that in float32.
 SMALLEST_SCALE = 1e-30
@@ -24,8 +21,7 @@ SMALLEST_SCALE = 1e-30
 STEPS_BETWEEN_UPDATES = 5
 
 
-@dataclass(frozen=True)
-class Solution:
+class Solution(NamedTuple):
     """Where a solver stopped."""
 
     parameters: Floats
@@ -37,7 +33,7 @@ class Solution:
 def solve_jointly(
     objective: NoisyLogisticObjective, start: Floats, max_iter: int, tol: float
 ) -> Solution:
-    """Minimise over coefficients and flip rates together, by L-BFGS."""
+    """Minimise over coefficients and noise together, by L-BFGS."""
 
     def value_and_gradient(parameters: Floats) -> tuple[float, Floats]:
         point = objective.at(parameters)
@@ -61,17 +57,10 @@ def solve_natively(
     module, rows = native.compiled(), native.rows_for_native(objective.X)
     if module is None or rows is None or objective.columns.scale.min() < SMALLEST_SCALE:
         return None
-    center = objective.columns.mean * objective.fit_intercept
-    parameters, loss, n_iter, converged = module.fit_logistic(
-        rows,
-        objective.observed,
-        objective.sample_weight,
-        center,
-        objective.columns.scale,
-        np.ascontiguousarray(starts),
-        **options,
-    )
-    return Solution(parameters, loss, n_iter, converged)
+    mean, scale, _ = objective.columns
+    labels, weight = objective.observed, objective.sample_weight
+    center, starts = mean * objective.fit_intercept, np.ascontiguousarray(starts)
+    return Solution(*module.fit_logistic(rows, labels, weight, center, scale, starts, **options))
 
 
 def solve_alternating(
@@ -87,9 +76,7 @@ def solve_alternating(
         n_steps = min(STEPS_BETWEEN_UPDATES, max_iter - n_iter)
         moved = _conjugate_gradient(point, n_steps, tol)
         if objective.fixed_noise is None:
-            moved = objective.at(
-                np.concatenate([moved.parameters[: objective.n_linear], _updated_rates(moved)])
-            )
+            moved = _with_updated_noise(moved)
         n_iter += n_steps
         if moved.value >= point.value:  # rounding, or a rate that was pulled back
             return Solution(point.parameters, point.value, n_iter, converged=True)
@@ -137,18 +124,14 @@ def _descend(point: Point, direction: Floats, slope: float, length: float) -> Po
     return None
 
 
-def _updated_rates(point: Point) -> Floats:
-    """Apply eq. (5)–(7) and return the packed rates (u, v)."""
-    positive = expit(point.margins)
+def _with_updated_noise(point: Point) -> Point:
+    """Apply eq. (5)–(7)."""
+    objective = point.objective
     updated = multiplicative_update(
-        point.noise_matrix,
-        np.column_stack([1 - positive, positive]),
-        point.objective.observed.astype(np.intp),
-        point.objective.sample_weight,
+        point.noise_matrix, point.rows.true_probability, objective.labels, objective.sample_weight
     )
-    updated = keep_informative(updated)
-    rates = np.clip([updated[0, 1], updated[1, 0]], 1e-300, None)  # a rate of 0 has no logarithm
-    return np.log(rates) - np.log(1 - rates.sum())
+    logits = objective.noise_parameters.logits(updated)
+    return objective.at(np.concatenate([point.parameters[: objective.n_linear], logits]))
 
 
 SOLVERS = {"lbfgs": solve_jointly, "alternating": solve_alternating}

@@ -1,5 +1,6 @@
 """The noise matrix, its identities, and label flips made on purpose."""
 
+from rboost.noise.inference import NoisePosterior, infer_noise
 from rboost.noise.inject import flip_labels
 from rboost.noise.matrix import (
     asymmetric,
@@ -14,10 +15,12 @@ from rboost.noise.matrix import (
 from rboost.noise.updates import multiplicative_update
 
 __all__ = [
+    "NoisePosterior",
     "asymmetric",
     "check_noise_matrix",
     "compose",
     "flip_labels",
+    "infer_noise",
     "multiplicative_update",
     "observed_probability",
     "posterior",

@@ -95,26 +95,38 @@ def _check_informative(matrix: Floats) -> None:
         )
 
 
-def check_noise_parameter(noise_matrix: ArrayLike | str) -> Floats | None:
-    """Check an estimator's ``noise_matrix``: a fixed 2×2 matrix, or None for ``"estimate"``."""
+def check_noise_parameter(noise_matrix: ArrayLike | str, n_classes: int = 2) -> Floats | None:
+    """Check an estimator's ``noise_matrix``: a fixed matrix, or None for ``"estimate"``."""
     if isinstance(noise_matrix, str):
         if noise_matrix != "estimate":
             raise ValueError(
-                f"noise_matrix must be 'estimate' or a 2×2 array, not {noise_matrix!r}."
+                f"noise_matrix must be 'estimate' or a {n_classes}×{n_classes} array, "
+                f"not {noise_matrix!r}."
             )
         return None
-    return check_noise_matrix(noise_matrix, n_classes=2)
+    if np.shape(noise_matrix) == (2, 2) and n_classes > 2:
+        raise ValueError(
+            f"Only binary classification is supported with a 2×2 noise_matrix, but there are "
+            f"{n_classes} classes; pass a {n_classes}×{n_classes} array or 'estimate'."
+        )
+    return check_noise_matrix(noise_matrix, n_classes=n_classes)
 
 
 def keep_informative(noise_matrix: Floats, largest_sum: float = 0.99) -> Floats:
-    """Shrink both flip rates of a 2×2 matrix where they sum to more than ``largest_sum``.
+    """Shrink the flip rates until each label is likeliest in its own class, γkk > γjk.
 
-    Updates that look at one rate at a time know nothing of the constraint γ01 + γ10 < 1.
+    Otherwise label k would speak for another class than k, and the classes could trade places. In
+    terms of flip rates, (1 − γkk) + γjk < 1 for all j ≠ k; of two classes, γ01 + γ10 < 1. Updates
+    that look at one rate at a time know nothing of this. Where a sum exceeds ``largest_sum``, all
+    rates are multiplied by the same number, such that none does.
     """
-    total = noise_matrix[0, 1] + noise_matrix[1, 0]
-    if total <= largest_sum:
+    flips = noise_matrix * (1 - np.eye(len(noise_matrix)))
+    sums = flips.sum(axis=1) + flips
+    np.fill_diagonal(sums, 0)
+    if sums.max() <= largest_sum:
         return noise_matrix
-    return with_rates(*(rates_of(noise_matrix) * (largest_sum / total)))
+    flips *= largest_sum / sums.max()
+    return flips + np.diag(1 - flips.sum(axis=1))
 
 
 def with_rates(into_1: float, into_0: float) -> Floats:
@@ -227,3 +239,17 @@ def threshold(noise_matrix: ArrayLike) -> float:
     """
     matrix = check_noise_matrix(noise_matrix, n_classes=2)
     return float((1 - matrix[1, 0] + matrix[0, 1]) / 2)
+
+
+def check_flip_counts(flip_counts: ArrayLike | None, n_classes: int) -> Floats | None:
+    """Return counts of checked labels, [true class, label before], as an array; None if none."""
+    if flip_counts is None:
+        return None
+    counts = np.asarray(flip_counts, dtype=np.float64)
+    shape = (n_classes, n_classes)
+    if counts.shape != shape or not np.isfinite(counts).all() or np.any(counts < 0):
+        raise ValueError(
+            f"flip_counts must hold {n_classes} × {n_classes} numbers of rows, [true class, label "
+            f"before the check], none of them negative, not {flip_counts!r}."
+        )
+    return counts if counts.any() else None

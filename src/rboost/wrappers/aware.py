@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import _safe_indexing, check_random_state, indexable
+from sklearn.utils import Tags, _safe_indexing, check_random_state, get_tags, indexable
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
@@ -20,19 +18,21 @@ from rboost._validation import (
     Requirements,
     Switch,
     all_or_nothing,
-    check_binary_labels,
+    check_class_labels,
     check_parameters,
     check_sample_weight,
+    warn_not_converged,
 )
 from rboost.boosting.learners import seeded_parameters
+from rboost.noise.likelihood import true_posterior
 from rboost.noise.matrix import check_noise_parameter
 from rboost.wrappers.base import ClassifierAround
 from rboost.wrappers.latent import (
     check_probabilistic,
+    class_probability,
     fit_latent,
     fit_soft,
-    positive_probability,
-    true_posterior,
+    unsure_probability,
 )
 from rboost.wrappers.out_of_fold import row_splits
 
@@ -41,9 +41,9 @@ class NoiseAwareClassifier(ClassifierAround):
     """A probabilistic classifier fitted to the true classes behind the observed labels.
 
     The likelihood of the observed labels, eq. (2) of the paper, is raised by EM. The E step says
-    how likely each row is to be of either class, given its features and its label. The M step fits
-    the estimator to every row twice, once as each class, weighted by that, and updates the noise
-    matrix by eq. (5)–(7).
+    how likely each row is to be of each class, given its features and its label. The M step fits
+    the estimator to every row several times, once as each class, weighted by that, and updates the
+    noise matrix by eq. (5)–(7).
 
     An estimator that is flexible enough explains the wrong labels it was fitted to. Therefore the
     E step looks at probabilities of rows that were left out. ``cv=None`` is EM as in the paper, for
@@ -53,12 +53,12 @@ class NoiseAwareClassifier(ClassifierAround):
     ----------
     estimator : classifier
         A classifier or pipeline with ``predict_proba``, whose ``fit`` (that of the last step) takes
-        ``sample_weight``; it is given X as it is, and classes 0 and 1. A limit on the number of
-        rows, such as ``min_samples_leaf``, counts a row of uncertain class twice.
+        ``sample_weight``; it is given X as it is, and classes 0, 1, 2 and so on. A limit on the
+        number of rows, such as ``min_samples_leaf``, counts a row once for each class it may be of.
     cv : int, splitter or None, default=5
         Number of folds for probabilities of left-out rows, or anything that scikit-learn splits by.
         None takes those of the rows fitted to.
-    noise_matrix : "estimate" or array-like of shape (2, 2), default="estimate"
+    noise_matrix : "estimate" or array-like of shape (n_classes, n_classes), default="estimate"
         ``noise_matrix[j, k] = p(observed k | true j)``, classes in sorted order. An array fixes it.
     max_iter : int, default=200
         Largest number of iterations of EM.
@@ -74,14 +74,16 @@ class NoiseAwareClassifier(ClassifierAround):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The two class labels.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
     estimator_ : classifier
-        The estimator fitted to all rows, on classes 0 and 1.
-    noise_matrix_ : ndarray of shape (2, 2)
+        The estimator fitted to all rows, on classes 0, 1, 2 and so on.
+    noise_matrix_ : ndarray of shape (n_classes, n_classes)
         The fixed or estimated noise matrix.
     label_issue_probability_ : ndarray of shape (n_samples,)
         How likely the label of each training row is to be wrong.
+    true_class_ : ndarray of shape (n_samples,)
+        The most probable true class of each training row, given its features and its label.
     log_likelihood_ : ndarray of shape (n_iter_ + 1,)
         Log-likelihood of the observed labels per row, at the start and after each iteration.
     n_iter_ : int
@@ -108,10 +110,11 @@ class NoiseAwareClassifier(ClassifierAround):
     classes_: NDArray[Any]
     noise_matrix_: Floats
     label_issue_probability_: Floats
+    true_class_: NDArray[Any]
     log_likelihood_: Floats
 
-    # One number per training row, which prediction does not need; a model file leaves it out.
-    _training_only: ClassVar[tuple[str, ...]] = ("label_issue_probability_",)
+    # Of training rows, which prediction does not need; a model file leaves them out.
+    _training_only: ClassVar[tuple[str, ...]] = ("label_issue_probability_", "true_class_")
 
     _requirements: ClassVar[Requirements] = {
         "max_iter": Number(1, integer=True, closed=True),
@@ -148,7 +151,7 @@ class NoiseAwareClassifier(ClassifierAround):
         X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
             Features, as the estimator takes them.
         y : array-like of shape (n_samples,)
-            Observed labels of two classes.
+            Observed labels of two or more classes.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights; a row with weight 0 is left out.
 
@@ -159,10 +162,10 @@ class NoiseAwareClassifier(ClassifierAround):
         """
         with all_or_nothing(self):
             check_parameters(self, self._requirements)
-            fixed_noise = check_noise_parameter(self.noise_matrix)
             check_probabilistic(self.estimator)
             self._check_X(X, reset=True)
-            self.classes_, labels = check_binary_labels(y)
+            self.classes_, labels = check_class_labels(y)
+            fixed_noise = check_noise_parameter(self.noise_matrix, len(self.classes_))
             check_consistent_length(X, labels)
             weight = check_sample_weight(sample_weight, labels)
             (X,) = indexable(X)
@@ -174,17 +177,13 @@ class NoiseAwareClassifier(ClassifierAround):
             )  # fmt: skip
             posterior = true_posterior(found.probability, labels, found.noise_matrix)
             self.estimator_ = fit_soft(model, X, posterior, weight)
-            self.label_issue_probability_ = np.abs(labels - posterior)
+            self.label_issue_probability_ = 1 - posterior[np.arange(len(labels)), labels]
+            self.true_class_ = self.classes_[posterior.argmax(axis=1)]
             self.noise_matrix_ = found.noise_matrix
             self.log_likelihood_ = np.array(found.log_likelihood)
             self.n_iter_ = len(found.log_likelihood) - 1
         if not found.converged:
-            warnings.warn(
-                f"NoiseAwareClassifier stopped at max_iter={self.max_iter} before it converged; "
-                "raise max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+            warn_not_converged(self, "raise max_iter or tol", stacklevel=3)
         return self
 
     def _seeded(self, random: np.random.RandomState) -> Any:
@@ -197,7 +196,7 @@ class NoiseAwareClassifier(ClassifierAround):
     def _probabilities(
         self, model: Any, X: Any, labels: Integers, weight: Floats, random: np.random.RandomState
     ) -> Callable[[Floats], Floats]:
-        """The function from μ to p(y = 1 | x), of the rows fitted to or of rows left out."""
+        """The function from μ to p(y = j | x), of the rows fitted to or of rows left out."""
         every = np.arange(len(labels))
         splits = [(every, every)]
         if self.cv is not None:
@@ -210,27 +209,33 @@ class NoiseAwareClassifier(ClassifierAround):
                 delayed(_fold_probability)(clone(model), X, target, weight, *split)
                 for split in splits
             )
-            probability = np.empty(len(labels))
+            probability = np.empty_like(target)
             probability[tested] = np.concatenate(found)
             return probability
 
         return probability_after
 
     def predict_proba(self, X: Any) -> Floats:
-        """Probability of each true class, shape (n_samples, 2)."""
+        """Probability of each true class, shape (n_samples, n_classes)."""
         check_is_fitted(self)
         self._check_X(X)
-        return np.asarray(self.estimator_.predict_proba(X), dtype=np.float64)
+        return class_probability(self.estimator_, X, len(self.classes_))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the true class."""
         probability = self.predict_proba(X)
         return self.classes_[probability.argmax(axis=1)]
 
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator).classifier_tags
+        tags.classifier_tags.multi_class = inner is not None and inner.multi_class
+        return tags
+
 
 def _fold_probability(
     model: Any, X: Any, target: Floats, weight: Floats, train: Integers, test: Integers
 ) -> Floats:
-    """p(y = 1 | x) of the rows ``test`` by the model fitted to the rows ``train``."""
+    """p(y = j | x) of the rows ``test`` by the model fitted to the rows ``train``."""
     fitted = fit_soft(model, _safe_indexing(X, train), target[train], weight[train])
-    return positive_probability(fitted, _safe_indexing(X, test))
+    return unsure_probability(fitted, _safe_indexing(X, test), target.shape[1])

@@ -169,6 +169,7 @@ def estimate_noise_matrix(
     else:
         observed = out_of_fold_outputs(estimator, X, labels, **options)
         of_rows, count = labels, COUNTING[method]
+    observed = np.column_stack([1 - observed, observed])
     draws = bootstrap(count, observed, of_rows, random)
     return NoiseEstimate(
         count(observed, of_rows), draws.std(axis=0), np.quantile(draws, [0.05, 0.95], axis=0),

@@ -1,10 +1,10 @@
 """EM over the latent true label, for any classifier with weights and probabilities.
 
-    y     true class, 0 or 1, not seen
-    ỹ     observed label, 0 or 1
+    y     true class, 0 … K − 1, not seen
+    ỹ     observed label, 0 … K − 1
     γ     noise matrix, ``noise_matrix[j, k] = p(ỹ = k | y = j)``
-    p     p(y = 1 | x) by the classifier, shape (n_rows,)
-    μ     p(y = 1 | x, ỹ), shape (n_rows,)
+    p     p(y = j | x) by the classifier, shape (n_rows, K)
+    μ     p(y = j | x, ỹ), shape (n_rows, K)
 
 The E step computes μ from p and γ. The M step fits the classifier to μ and updates γ, eq. (5)–(7).
 Both raise the likelihood of the observed labels, eq. (2), where the classifier maximises the
@@ -24,14 +24,15 @@ from sklearn.utils.validation import has_fit_parameter
 
 from rboost._typing import Floats, Integers
 from rboost._validation import check_classifier
+from rboost.noise.likelihood import joint_probability, true_posterior
 from rboost.noise.matrix import keep_informative, symmetric
 from rboost.noise.updates import multiplicative_update
 from rboost.progress import track
 
-# The flip rate of both classes to start from.
+# The flip rate of every class to start from.
 FIRST_RATE = 0.1
-# No classifier is surer than this, so that no class ever loses all its rows.
-SUREST = 1 - 1e-6
+# No classifier finds a class less likely than this, so that none ever loses all its rows.
+LEAST = 1e-6
 # Iterations without a gain after which EM stops.
 PATIENCE = 5
 # A row is left out as one of a class that has a smaller share of it.
@@ -62,34 +63,33 @@ def check_probabilistic(estimator: Any) -> None:
         )
 
 
-def fit_soft(model: Any, X: Any, probability: Floats, sample_weight: Floats) -> Any:
-    """Fit a model to every row twice: as class 1 with weight w·μ, as class 0 with w·(1 − μ)."""
-    share = np.column_stack([1 - probability, probability])
+def fit_soft(model: Any, X: Any, share: Floats, sample_weight: Floats) -> Any:
+    """Fit a model to every row once as each class j, with weight w·μⱼ."""
     rows, classes = np.nonzero((share > NEGLIGIBLE) & (sample_weight[:, np.newaxis] > 0))
     weight = {weight_argument(model): sample_weight[rows] * share[rows, classes]}
     return model.fit(_safe_indexing(X, rows), classes, **weight)
 
 
-def positive_probability(model: Any, X: Any) -> Floats:
-    """p(y = 1 | x) by a model fitted to classes 0 and 1."""
-    probability = np.asarray(model.predict_proba(X), dtype=np.float64)[:, 1]
+def class_probability(model: Any, X: Any, n_classes: int) -> Floats:
+    """p(y = j | x) by a model fitted to classes 0 … K − 1; 0 for those that it was not shown."""
+    found = np.asarray(model.predict_proba(X), dtype=np.float64)
+    if found.shape[1] == n_classes:
+        return found
+    probability = np.zeros((len(found), n_classes))
+    probability[:, np.asarray(model.classes_, dtype=np.intp)] = found
+    return probability
+
+
+def unsure_probability(model: Any, X: Any, n_classes: int) -> Floats:
+    """p(y = j | x), where no class is impossible."""
+    probability = class_probability(model, X, n_classes)
     if not np.isfinite(probability).all():
         raise ValueError(
             f"{type(model).__name__} gave probabilities that are not finite; scale the features, "
             "or use another estimator."
         )
-    return np.clip(probability, 1 - SUREST, SUREST)
-
-
-def joint_probability(probability: Floats, observed: Integers, noise_matrix: Floats) -> Floats:
-    """p(y = j, ỹᵢ | xᵢ), shape (n_rows, 2); the sum of a row is P̃ of eq. (1)."""
-    return np.column_stack([1 - probability, probability]) * noise_matrix[:, observed].T
-
-
-def true_posterior(probability: Floats, observed: Integers, noise_matrix: Floats) -> Floats:
-    """μᵢ = p(y = 1 | xᵢ, ỹᵢ), the E step."""
-    joint = joint_probability(probability, observed, noise_matrix)
-    return joint[:, 1] / joint.sum(axis=1)
+    probability = np.clip(probability, LEAST, 1 - LEAST)
+    return probability / probability.sum(axis=1, keepdims=True)
 
 
 @dataclass(frozen=True)
@@ -114,22 +114,22 @@ def fit_latent(
 ) -> LatentFit:
     """Iterate until the likelihood per row has grown by no more than ``tol`` in some iterations.
 
-    ``probability_after(μ)`` fits to μ and returns p. Where p is of rows that were left out, the
-    likelihood need not grow in each iteration, while γ still gets better.
+    Every class is observed. ``probability_after(μ)`` fits to μ and returns p. Where p is of rows
+    that were left out, the likelihood need not grow in each iteration, while γ still gets better.
     """
 
     def mean_log_likelihood(probability: Floats, noise_matrix: Floats) -> float:
         mixture = joint_probability(probability, observed, noise_matrix).sum(axis=1)
         return float(np.average(np.log(mixture), weights=sample_weight))
 
-    noise_matrix = symmetric(FIRST_RATE) if fixed_noise is None else fixed_noise
-    probability = probability_after(observed.astype(np.float64))
+    n_classes = int(observed.max()) + 1
+    noise_matrix = symmetric(FIRST_RATE, n_classes) if fixed_noise is None else fixed_noise
+    probability = probability_after(np.eye(n_classes)[observed])
     history = [mean_log_likelihood(probability, noise_matrix)]
     for _ in track(range(max_iter), max_iter, "EM", enabled=verbose):
         probability = probability_after(true_posterior(probability, observed, noise_matrix))
         if fixed_noise is None:
-            both = np.column_stack([1 - probability, probability])
-            updated = multiplicative_update(noise_matrix, both, observed, sample_weight)
+            updated = multiplicative_update(noise_matrix, probability, observed, sample_weight)
             noise_matrix = keep_informative(updated)
         history.append(mean_log_likelihood(probability, noise_matrix))
         if max(history[-PATIENCE:]) <= max(history[:-PATIENCE], default=-np.inf) + tol:

@@ -51,6 +51,6 @@ def test_a_tree_that_asks_for_more_columns_than_its_forest():
 @pytest.mark.parametrize(("field", "value"), [("left", 10**6), ("right", 0), ("feature_idx", 4)])
 def test_nodes_that_lead_out_of_a_histogram_tree(field, value):
     model = HistogramTreeClassifier(max_depth=3).fit(X, Y)
-    model._tree.nodes[field][0] = value
+    model._trees[0].nodes[field][0] = value
     with pytest.raises(ValueError, match="a tree whose nodes lead nowhere"):
         check_trees(model)

@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 from rboost import RBoostClassifier
 from rboost.datasets import make_long_servedio, make_twonorm
 from rboost.literature.boosters.adaboost import AdaBoost
-from rboost.literature.boosters.potential import find_move
+from rboost.literature.boosters.potential import Potential, find_move
 from rboost.noise import flip_labels, symmetric
 from rboost.rivals import (
     AdaCostClassifier,
@@ -92,7 +92,7 @@ def test_predictions_of_robustboost_are_the_scores_it_boosted_by(noisy_hastie):
     for addend in model.estimators_:
         votes = addend.tree.predict(X)
         later, step = find_move(
-            model._potential, labels * scores, labels * votes, np.ones(len(X)), time
+            Potential(0.25, 1.0, 0.1), labels * scores, labels * votes, np.ones(len(X)), time
         )
         scores, time = np.exp(time - later) * scores + step * votes, later
     assert_allclose(time, model.time_)
@@ -111,7 +111,7 @@ def test_robustboost_gives_up_on_rows_far_on_the_wrong_side(noisy_hastie):
     X, observed, flipped, *_ = noisy_hastie
     model = RobustBoostClassifier(random_state=0).fit(X, observed)
     margins = np.where(observed > 0, 1, -1) * model.decision_function(X) * np.exp(-model.time_)
-    weights = model._potential.slope(margins, model.time_)
+    weights = Potential(model.error_goal_, 1.0, 0.1).slope(margins, model.time_)
     far = margins < np.quantile(margins, 0.05)
     assert flipped[far].mean() > 3 * flipped.mean()
     assert weights[far].max() < 0.1 * weights.max()

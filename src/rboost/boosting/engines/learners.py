@@ -118,5 +118,6 @@ class LearnerEngine:
         rows, known = self._rows, scores
         if self._checked is not None and self.checked_scores is not None:
             rows, known = self._checked, self.checked_scores
-        calibration = calibrate(self._parameters.calibration, known, rows, clean, clean)  # (5)
+        name = self._parameters.calibration
+        calibration = calibrate(self._loss, name, known, rows, clean, clean)  # (5)
         return updated_by_paper(noise_matrix, calibration, scores, self._rows)  # (6)

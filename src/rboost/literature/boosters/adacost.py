@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +11,7 @@ from rboost._typing import Floats
 from rboost._validation import OneOf, Requirements
 from rboost.literature.boosters.costs import row_costs
 from rboost.literature.boosters.reweighting import (
-    ReweightingBooster,
+    MarginBooster,
     adaboost_step,
     exponential_weights,
 )
@@ -37,7 +38,8 @@ def as_in_the_paper(agreement: Floats, costs: Floats, mean_cost: float) -> Float
 COST_FACTORS = {"inside": inside, "outside": outside, "paper": as_in_the_paper}
 
 
-class AdaCostClassifier(ReweightingBooster[Floats]):
+@dataclass(eq=False, repr=False, kw_only=True)
+class AdaCostClassifier(MarginBooster):
     """AdaCost: dear rows gain more weight by an error and lose less by a success.
 
     With the costs cᵢ at most 1, weights start as D ∝ cᵢ and follow D ← D·e^(−α·ỹ·h·β), with the
@@ -59,50 +61,15 @@ class AdaCostClassifier(ReweightingBooster[Floats]):
         "balanced" takes 1 over the frequency of the class.
     cost_factor : {"inside", "outside", "paper"}, default="inside"
         Where the costs come in: the β above.
-    n_estimators : int, default=150
-        Number of rounds.
-    max_splits : int, default=2
-        Splits of each tree.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the order in which a tree tries features.
-    n_jobs : int, default=None
-        Threads used by prediction.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (2,)
-        The two class labels.
-    estimators_ : list
-        The trees with their steps.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, when X had string column names.
     """
+
+    class_costs: Any = "balanced"
+    cost_factor: str = "inside"
 
     _requirements: ClassVar[Requirements] = {
         **TreeBooster._requirements,
         "cost_factor": OneOf(tuple(COST_FACTORS)),
     }
-
-    def __init__(
-        self,
-        *,
-        class_costs: Any = "balanced",
-        cost_factor: str = "inside",
-        n_estimators: int = 150,
-        max_splits: int = 2,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_estimators=n_estimators,
-            max_splits=max_splits,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.class_costs = class_costs
-        self.cost_factor = cost_factor
 
     def _costs(self, table: Table) -> Floats:
         costs = row_costs(self.class_costs, table)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from rboost.losses import MAX_STEP
 from rboost.tables import Table
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CostSensitiveBoostClassifier(SteppingBooster):
     """Cost-sensitive AdaBoost: the cost of an error is inside the exponential.
 
@@ -34,43 +36,9 @@ class CostSensitiveBoostClassifier(SteppingBooster):
     class_costs : "balanced" or array-like of shape (2,), default="balanced"
         What an error on a row of each class costs, classes in sorted order; only the ratio matters.
         "balanced" takes 1 over the frequency of the class.
-    n_estimators : int, default=150
-        Number of rounds.
-    max_splits : int, default=2
-        Splits of each tree.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the order in which a tree tries features.
-    n_jobs : int, default=None
-        Threads used by prediction.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (2,)
-        The two class labels.
-    estimators_ : list
-        The trees with their steps.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, when X had string column names.
     """
 
-    def __init__(
-        self,
-        *,
-        class_costs: Any = "balanced",
-        n_estimators: int = 150,
-        max_splits: int = 2,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_estimators=n_estimators,
-            max_splits=max_splits,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.class_costs = class_costs
+    class_costs: Any = "balanced"
 
     def _costs(self, table: Table) -> Floats:
         """Costs of the rows, such that those of the two classes have the mean 1."""

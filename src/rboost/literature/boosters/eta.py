@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from rboost.losses import MAX_STEP
 from rboost.tables import Table
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class EtaBoostClassifier(SteppingBooster):
     """η-boost: AdaBoost for labels that are wrong most often where the classes meet.
 
@@ -31,48 +33,14 @@ class EtaBoostClassifier(SteppingBooster):
     ----------
     eta : float, default=0.1
         Twice the share of wrong labels on the boundary, below 1; 0 gives AdaBoost.
-    n_estimators : int, default=150
-        Number of rounds.
-    max_splits : int, default=2
-        Splits of each tree.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the order in which a tree tries features.
-    n_jobs : int, default=None
-        Threads used by prediction.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (2,)
-        The two class labels.
-    estimators_ : list
-        The trees with their steps.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, when X had string column names.
     """
+
+    eta: float = 0.1
 
     _requirements: ClassVar[Requirements] = {
         **TreeBooster._requirements,
         "eta": Number(0, high=0.999, closed=True),
     }
-
-    def __init__(
-        self,
-        *,
-        eta: float = 0.1,
-        n_estimators: int = 150,
-        max_splits: int = 2,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_estimators=n_estimators,
-            max_splits=max_splits,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.eta = eta
 
     def _row_weights(self, table: Table, state: Floats) -> Floats:
         exponential, uniform = self._parts(table, state)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from rboost.literature.boosters.working_response import WorkingResponseBooster
 GRID = 1024
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LogitBoostClassifier(WorkingResponseBooster):
     """LogitBoost: Newton steps on the logistic loss, each a regression tree.
 
@@ -35,49 +37,15 @@ class LogitBoostClassifier(WorkingResponseBooster):
     ----------
     max_response : float, default=4.0
         Where responses are cut off, "between 2 and 4" in the paper; infinity never does.
-    n_estimators : int, default=150
-        Number of rounds.
-    max_splits : int, default=2
-        Splits of each tree.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the order in which a tree tries features.
-    n_jobs : int, default=None
-        Threads used by prediction.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (2,)
-        The two class labels.
-    estimators_ : list
-        The trees with their steps.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, when X had string column names.
     """
+
+    max_response: float = 4.0
 
     _requirements: ClassVar[Requirements] = {
         **TreeBooster._requirements,
         "max_response": Number(2, closed=True, finite=False),
     }
     _step: ClassVar[float] = 0.5
-
-    def __init__(
-        self,
-        *,
-        max_response: float = 4.0,
-        n_estimators: int = 150,
-        max_splits: int = 2,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_estimators=n_estimators,
-            max_splits=max_splits,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.max_response = max_response
 
     def _working_response(self, labels: Floats, scores: Floats) -> tuple[Floats, Floats]:
         # z is 1/p for class 1 and −1/(1 − p) for class 0: the label over its own probability.

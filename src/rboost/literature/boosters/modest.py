@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rboost._typing import Floats
-from rboost.literature.boosters.reweighting import ReweightingBooster, exponential_weights
+from rboost.literature.boosters.reweighting import MarginBooster
 from rboost.literature.boosters.tree_booster import Addend
 from rboost.tables import Table
 
@@ -25,7 +25,7 @@ class LeafValues:
         return self.value_of_leaf[self.tree.apply(X)]
 
 
-class ModestBoostClassifier(ReweightingBooster[Floats]):
+class ModestBoostClassifier(MarginBooster):
     """Modest AdaBoost: a leaf says less where it is right about rows that are right already.
 
     With D the boosting weights and D̄ ∝ 1 − D the inverse ones, P±(leaf) = p_D(ỹ = ±1, x in leaf)
@@ -34,35 +34,7 @@ class ModestBoostClassifier(ReweightingBooster[Floats]):
         f(leaf) = P₊·(1 − P̄₊) − P₋·(1 − P̄₋).
 
     Boosting stops when every leaf of a tree is worth 0.
-
-    Parameters
-    ----------
-    n_estimators : int, default=150
-        Number of rounds.
-    max_splits : int, default=2
-        Splits of each tree, as in the paper's baselines.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the order in which a tree tries features.
-    n_jobs : int, default=None
-        Threads used by prediction.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (2,)
-        The two class labels.
-    estimators_ : list
-        The trees with their leaf values.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, when X had string column names.
     """
-
-    def _start(self, table: Table) -> Floats:
-        return np.zeros(len(table.labels))
-
-    def _row_weights(self, table: Table, state: Floats) -> Floats:
-        return exponential_weights(table, table.labels * state)
 
     def _add(
         self, tree: Any, table: Table, state: Floats, weights: Floats

@@ -6,13 +6,13 @@ Systems 3.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rboost._typing import Floats
+from rboost._typing import Floats, Integers
 from rboost._validation import Either, Number, OneOf, Requirements, all_or_nothing
 from rboost.literature.boosters.reweighting import (
     ReweightingBooster,
@@ -32,6 +32,7 @@ class Remaining(NamedTuple):
     droppable: float
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class OutlierRemovalBoostClassifier(ReweightingBooster[Remaining]):
     """AdaBoost that drops a row for good once its weight passes a threshold.
 
@@ -48,28 +49,16 @@ class OutlierRemovalBoostClassifier(ReweightingBooster[Remaining]):
         the threshold goes on to drop rows that are merely hard once the wrong ones are gone.
         "estimate" is the share of wrong labels, found without clean ones by noise-aware Platt
         scaling of a forest's scores on left-out rows. It needs two rows of each class.
-    n_estimators : int, default=150
-        Number of rounds.
-    max_splits : int, default=2
-        Splits of each tree.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the order in which a tree tries features.
-    n_jobs : int, default=None
-        Threads used by prediction.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The two class labels.
-    estimators_ : list
-        The trees with their steps.
     removed_ : ndarray of int
         Numbers of the training rows that were dropped, without those of weight 0.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, when X had string column names.
     """
+
+    max_weight: float = 5.0
+    max_removed: float | str = "estimate"
+    removed_: Integers = field(init=False)
 
     _requirements: ClassVar[Requirements] = {
         **TreeBooster._requirements,
@@ -77,56 +66,25 @@ class OutlierRemovalBoostClassifier(ReweightingBooster[Remaining]):
         "max_removed": Either((OneOf(("estimate",)), Number(0, high=1, closed=True))),
     }
 
-    def __init__(
-        self,
-        *,
-        max_weight: float = 5.0,
-        max_removed: float | str = "estimate",
-        n_estimators: int = 150,
-        max_splits: int = 2,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_estimators=n_estimators,
-            max_splits=max_splits,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.max_weight = max_weight
-        self.max_removed = max_removed
-
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit to labels of two classes, some of which may be wrong.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Features.
-        y : array-like of shape (n_samples,)
-            Labels of two classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights; a row with weight 0 is left out.
-        """
+        """Fit as every booster does, and number the dropped rows as they are in X."""
         with all_or_nothing(self):
             super().fit(X, y, sample_weight)
             weight = np.asarray(1.0 if sample_weight is None else sample_weight)
-            # Numbers of rows in X; one weight for all rows leaves none out.
-            rows = np.flatnonzero(weight) if weight.ndim else np.arange(len(self._kept))
-            self.removed_ = rows[~self._kept]
-            del self._kept, self._droppable
+            if weight.ndim:  # a number for all rows leaves none out
+                self.removed_ = np.flatnonzero(weight)[self.removed_]
         return self
 
-    def _boost(self, table: Table, random: np.random.RandomState) -> Iterator[Addend]:
+    def _boost(self, table: Table, random: np.random.RandomState) -> list[Addend]:
         share = self.max_removed
         if isinstance(share, str):
             share = share_of_wrong_labels(table, random.randint(np.iinfo(np.int32).max))
-        self._droppable = share * table.sample_weight.sum()
-        return super()._boost(table, random)
-
-    def _start(self, table: Table) -> Remaining:
-        self._kept = np.ones(len(table.labels), dtype=bool)
-        return Remaining(np.zeros(len(table.labels)), self._kept, self._droppable)
+        n_rows = len(table.labels)
+        droppable = share * table.sample_weight.sum()
+        start = Remaining(np.zeros(n_rows), np.ones(n_rows, dtype=bool), droppable)
+        addends, end = self._rounds(table, start, random)
+        self.removed_ = np.flatnonzero(~end.kept)
+        return addends
 
     def _row_weights(self, table: Table, state: Remaining) -> Floats:
         margins = np.where(state.kept, table.labels * state.scores, np.inf)
@@ -139,9 +97,8 @@ class OutlierRemovalBoostClassifier(ReweightingBooster[Remaining]):
         step = adaboost_step(weights, table.labels * votes)
         if step <= 0:
             return None
-        state = self._without_outliers(table, state._replace(scores=state.scores + step * votes))
-        self._kept = state.kept
-        return Step(tree, step), state
+        state = state._replace(scores=state.scores + step * votes)
+        return Step(tree, step), self._without_outliers(table, state)
 
     def _without_outliers(self, table: Table, state: Remaining) -> Remaining:
         """Drop the heaviest rows that are too heavy, as many as may be; never all of a class."""

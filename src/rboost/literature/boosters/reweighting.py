@@ -7,7 +7,6 @@ negative; all have shape (n_rows,).
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -29,10 +28,6 @@ class ReweightingBooster(TreeBooster, Generic[State]):
     """
 
     @abstractmethod
-    def _start(self, table: Table) -> State:
-        """What is known before the first round."""
-
-    @abstractmethod
     def _row_weights(self, table: Table, state: State) -> Floats:
         """D, up to a factor; with the sample weights in it."""
 
@@ -48,27 +43,43 @@ class ReweightingBooster(TreeBooster, Generic[State]):
     def _base_learners(self) -> list[Any]:
         return [DecisionTreeClassifier(max_leaf_nodes=self.max_splits + 1)]
 
-    def _boost(self, table: Table, random: np.random.RandomState) -> Iterator[Addend]:
-        state = self._start(table)
+    def _rounds(
+        self, table: Table, state: State, random: np.random.RandomState
+    ) -> tuple[list[Addend], State]:
+        """Boost from what is known before the first round to what is known after the last."""
+        addends: list[Addend] = []
         for tree in self._seeded_trees(random):
             weights = self._row_weights(table, state)
             fit_weighted(tree, table, table.labels, weights)
             added = self._add(tree, table, state, weights / weights.sum())
             if added is None:
-                return
+                break
             addend, state = added
-            yield addend
+            addends.append(addend)
+        return addends, state
 
 
-class SteppingBooster(ReweightingBooster[Floats]):
-    """Boosters that remember the scores F alone, and add α·h with a step size α of their own."""
+class MarginBooster(ReweightingBooster[Floats]):
+    """Boosters that remember one number for each row, the scores F or what replaces them."""
+
+    def _start(self, table: Table) -> Floats:
+        """What is known before the first round."""
+        return np.zeros(len(table.labels))
+
+    def _boost(self, table: Table, random: np.random.RandomState) -> list[Addend]:
+        addends, _ = self._rounds(table, self._start(table), random)
+        return addends
+
+    def _row_weights(self, table: Table, state: Floats) -> Floats:
+        return exponential_weights(table, table.labels * state)
+
+
+class SteppingBooster(MarginBooster):
+    """Boosters that add α·h with a step size α of their own."""
 
     @abstractmethod
     def _step(self, table: Table, scores: Floats, weights: Floats, votes: Floats) -> float:
         """The step size α for votes h; not positive when they are of no use."""
-
-    def _start(self, table: Table) -> Floats:
-        return np.zeros(len(table.labels))
 
     def _add(
         self, tree: Any, table: Table, state: Floats, weights: Floats

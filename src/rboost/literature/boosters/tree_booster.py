@@ -11,13 +11,14 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 
 from rboost._typing import Floats
 from rboost._validation import Number, Requirements, all_or_nothing, check_parameters
 from rboost.boosting.additive import AdditiveClassifier
 from rboost.boosting.learners import scaled_weights
 from rboost.calibration import agree_with_decision
+from rboost.literature.documented import Documented
 from rboost.tables import Table, training_table, weights_as_counts
 
 
@@ -40,11 +41,32 @@ class Step:
         return self.step * self.tree.predict(X)
 
 
-class TreeBooster(AdditiveClassifier):
-    """Boosting of small trees; the score is F(x) = Σ f(x).
+@dataclass(eq=False, repr=False, kw_only=True)
+class TreeBooster(Documented, AdditiveClassifier):
+    """Boosting of small trees; the score is F(x) = Σ f(x), a sum over ``estimators_``.
 
-    How a tree is fitted and what it adds is what distinguishes one booster from another.
+    How a tree is fitted and what it adds is what distinguishes one booster from another. Parameters
+    are fields of a dataclass, whose ``__init__`` only assigns.
     """
+
+    n_estimators: int = 150
+    max_splits: int = 2
+    random_state: int | np.random.RandomState | None = None
+    n_jobs: int | None = None
+
+    _shared_parameters: ClassVar[str] = """
+n_estimators : int
+    Largest number of rounds.
+max_splits : int, default=2
+    Splits of each tree, as in the paper's baselines; 1 makes it a stump.
+random_state : int, RandomState instance or None, default=None
+    Seed of all that is drawn, such as the order in which a tree tries features.
+n_jobs : int, default=None
+    Threads used by prediction."""
+    _shared_attributes: ClassVar[str] = """\
+estimators_ : list
+    What is added to the score, round by round: trees with their steps or leaf values.
+"""
 
     _requirements: ClassVar[Requirements] = {
         "n_estimators": Number(1, integer=True, closed=True),
@@ -53,22 +75,9 @@ class TreeBooster(AdditiveClassifier):
         "n_jobs": Number(-np.inf, integer=True, optional=True),
     }
 
-    def __init__(
-        self,
-        *,
-        n_estimators: int = 150,
-        max_splits: int = 2,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.max_splits = max_splits
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
     @abstractmethod
-    def _boost(self, table: Table, random: np.random.RandomState) -> Iterator[Addend]:
-        """Yield what is added to the score, round by round; weights of rows are counts."""
+    def _boost(self, table: Table, random: np.random.RandomState) -> list[Addend]:
+        """What is added to the score, round by round; weights of rows are counts."""
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to labels of two classes.
@@ -78,7 +87,7 @@ class TreeBooster(AdditiveClassifier):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Features.
         y : array-like of shape (n_samples,)
-            Labels of two classes.
+            Labels of two classes, some of which may be wrong.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights; a row with weight 0 is left out.
         """
@@ -86,7 +95,7 @@ class TreeBooster(AdditiveClassifier):
             check_parameters(self, self._requirements)
             table, self.classes_ = training_table(self._check_X(X, reset=True), y, sample_weight)
             random = check_random_state(self.random_state)
-            self.estimators_ = list(self._boost(weights_as_counts(table), random))
+            self.estimators_ = self._boost(weights_as_counts(table), random)
         if not self.estimators_:
             warnings.warn(
                 "No base learner was kept, as no tree tells the classes apart, so every row is "
@@ -107,6 +116,11 @@ class TreeBooster(AdditiveClassifier):
 
     def _positive_probability(self, scores: Floats) -> Floats:
         return agree_with_decision(expit(2 * scores), scores)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
 
 
 def fit_weighted(tree: Any, table: Table, targets: Floats, weights: Floats) -> Any:

@@ -6,7 +6,6 @@ Labels are −1 or +1, scores F are positive for class +1; all have shape (n_row
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -34,11 +33,12 @@ class WorkingResponseBooster(TreeBooster):
     def _base_learners(self) -> list[Any]:
         return [DecisionTreeRegressor(max_leaf_nodes=self.max_splits + 1)]
 
-    def _boost(self, table: Table, random: np.random.RandomState) -> Iterator[Addend]:
+    def _boost(self, table: Table, random: np.random.RandomState) -> list[Addend]:
         scores = np.zeros(len(table.labels))
+        addends: list[Addend] = []
         for tree in self._seeded_trees(random):
             response, weights = self._working_response(table.labels, scores)
             fit_weighted(tree, table, response, table.sample_weight * weights)
-            addend = Step(tree, self._step)
-            yield addend
-            scores = scores + addend.predict(table.X)
+            addends.append(Step(tree, self._step))
+            scores = scores + addends[-1].predict(table.X)
+        return addends

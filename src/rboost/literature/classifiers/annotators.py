@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import OptimizeResult, minimize
+from numpy.typing import ArrayLike
+from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rboost._typing import Floats
+from rboost._typing import Floats, Integers
 from rboost._validation import (
     Number,
     OneOf,
@@ -23,11 +24,13 @@ from rboost._validation import (
 from rboost.learners.logistic_objective import NoisyLogisticObjective
 from rboost.literature.classifiers.annotator_objective import AnnotatorObjective, Labels
 from rboost.literature.classifiers.label_matrix import check_label_matrix, check_row_weight, votes
+from rboost.literature.documented import Documented
 from rboost.log_odds import LogOddsClassifier
 from rboost.tables import as_counts
 
 
-class MultiAnnotatorLogisticRegression(LogOddsClassifier):
+@dataclass(eq=False, repr=False, kw_only=True)
+class MultiAnnotatorLogisticRegression(Documented, LogOddsClassifier):
     """Logistic regression on labels by several annotators, each of whom errs in their own way.
 
     The true class follows a logistic model, p(y = 1 | x) = σ(βᵀx). Annotator a, given the true
@@ -54,8 +57,6 @@ class MultiAnnotatorLogisticRegression(LogOddsClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The two class labels, found over all entries of y.
     coef_ : ndarray of shape (1, n_features)
         Coefficients β; positive ones speak for ``classes_[1]``.
     intercept_ : ndarray of shape (1,)
@@ -70,10 +71,6 @@ class MultiAnnotatorLogisticRegression(LogOddsClassifier):
         Number of iterations.
     loss_ : float
         The minimised objective: mean negative log-likelihood of the labels plus penalties.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, when X had string column names.
 
     Examples
     --------
@@ -89,12 +86,14 @@ class MultiAnnotatorLogisticRegression(LogOddsClassifier):
     array([0.1, 0.2, 0.4])
     """
 
-    classes_: NDArray[Any]
-    annotator_noise_: Floats
-    true_probability_: Floats
-
     # One number per training row, which prediction does not need; a model file leaves it out.
     _training_only: ClassVar[tuple[str, ...]] = ("true_probability_",)
+
+    C: float | None = 1.0
+    fit_intercept: bool = True
+    prior_strength: float = 5.0
+    max_iter: int = 1000
+    tol: float = 1e-7
 
     _requirements: ClassVar[Requirements] = {
         "C": Number(0, finite=False, optional=True),
@@ -103,21 +102,6 @@ class MultiAnnotatorLogisticRegression(LogOddsClassifier):
         "max_iter": Number(1, integer=True, closed=True),
         "tol": Number(0),
     }
-
-    def __init__(
-        self,
-        *,
-        C: float | None = 1.0,
-        fit_intercept: bool = True,
-        prior_strength: float = 5.0,
-        max_iter: int = 1000,
-        tol: float = 1e-7,
-    ) -> None:
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.prior_strength = prior_strength
-        self.max_iter = max_iter
-        self.tol = tol
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to the labels of one or more annotators.
@@ -149,30 +133,21 @@ class MultiAnnotatorLogisticRegression(LogOddsClassifier):
                 )
             weight = check_row_weight(sample_weight, codes)
             rows = weight > 0
-            linear = NoisyLogisticObjective(
-                X if rows.all() else X[rows],
-                votes(codes[rows]),
-                as_counts(weight[rows]),
-                self.C,
-                self.fit_intercept,
-                np.eye(2),
-            )
-            objective = AnnotatorObjective(linear, Labels.of(codes[rows]), self.prior_strength)
-            found = self._minimise(objective)
-            parameters, t = objective.unpacked(found.x)
-            coef, intercept = linear.linear_model(parameters)
-            self.coef_, self.intercept_ = coef[np.newaxis], np.array([intercept])
+            t = self._fit(X if rows.all() else X[rows], codes[rows], as_counts(weight[rows]))
             self.annotator_noise_ = np.stack([expit(-t), expit(t)], axis=2)
-            self.loss_, self.n_iter_ = float(found.fun), int(found.nit)
             evidence = Labels.of(codes).log_likelihood(t)
             self.true_probability_ = expit(self._margins(X) + evidence[:, 1] - evidence[:, 0])
         return self
 
-    def _minimise(self, objective: AnnotatorObjective) -> OptimizeResult:
-        """Descend from the majority vote, by L-BFGS."""
+    def _fit(self, X: Any, codes: Integers, weight: Floats) -> Floats:
+        """Descend from the majority vote, by L-BFGS, and return the annotators' log-odds t."""
+        linear = NoisyLogisticObjective(
+            X, votes(codes), weight, self.C, self.fit_intercept, np.eye(2)
+        )
+        objective = AnnotatorObjective(linear, Labels.of(codes), self.prior_strength)
         found = minimize(
             objective.value_and_gradient,
-            objective.start(objective.linear.observed),
+            objective.start(linear.observed),
             jac=True,
             bounds=objective.bounds(),
             method="L-BFGS-B",
@@ -183,7 +158,11 @@ class MultiAnnotatorLogisticRegression(LogOddsClassifier):
             warn_not_converged(
                 self, "raise max_iter or tol, or penalise more with a smaller C", stacklevel=4
             )
-        return found
+        self.loss_, self.n_iter_ = float(found.fun), int(found.nit)
+        parameters, t = objective.unpacked(found.x)
+        coef, intercept = linear.linear_model(parameters)
+        self.coef_, self.intercept_ = coef[np.newaxis], np.array([intercept])
+        return t
 
     def _check_X(self, X: Any, reset: bool = False) -> Any:
         return validate_data(

@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.special import expit
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from rboost._typing import Floats, Integers
 from rboost._validation import (
     Number,
     OneOf,
     Requirements,
-    all_or_nothing,
-    check_labels,
-    check_parameters,
     warn_not_converged,
 )
-from rboost.literature.classifiers.gaussians import Climb, climb, scaling_of
+from rboost.literature.classifiers.base import TrainingRows, TwoClassClassifier
+from rboost.literature.classifiers.gaussians import Climb, climb, expectation, scaling_of
 from rboost.literature.classifiers.noisy_discriminant import Model, NoisyDiscriminant
 from rboost.log_odds import LogOddsClassifier
 from rboost.noise.matrix import check_noise_parameter
-from rboost.tables import training_table, weights_as_counts
+from rboost.tables import weights_as_counts
 
 
-class RobustDiscriminantClassifier(LogOddsClassifier):
+@dataclass(eq=False, repr=False, kw_only=True)
+class RobustDiscriminantClassifier(LogOddsClassifier, TwoClassClassifier):
     """Linear or quadratic discriminant analysis that models label flips.
 
     Each true class is normal; the observed label is a flipped copy of the true one. Classes and
@@ -55,8 +53,6 @@ class RobustDiscriminantClassifier(LogOddsClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The two class labels.
     means_ : ndarray of shape (2, n_features)
         Mean of each true class.
     covariances_ : ndarray of shape (2, n_features, n_features)
@@ -71,10 +67,6 @@ class RobustDiscriminantClassifier(LogOddsClassifier):
         The maximised objective: mean of log p(x, ỹ), columns standardised, plus the prior.
     n_iter_ : int
         Number of EM steps.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, when X had string column names.
 
     References
     ----------
@@ -93,6 +85,12 @@ class RobustDiscriminantClassifier(LogOddsClassifier):
            [0. , 1. ]])
     """
 
+    noise_matrix: Any = "estimate"
+    covariance: str = "shared"
+    shrinkage: float = 1.0
+    max_iter: int = 1000
+    tol: float = 1e-6
+
     _requirements: ClassVar[Requirements] = {
         "covariance": OneOf(("shared", "separate")),
         "shrinkage": Number(0, closed=True),
@@ -100,57 +98,19 @@ class RobustDiscriminantClassifier(LogOddsClassifier):
         "tol": Number(0),
     }
 
-    def __init__(
-        self,
-        *,
-        noise_matrix: Any = "estimate",
-        covariance: str = "shared",
-        shrinkage: float = 1.0,
-        max_iter: int = 1000,
-        tol: float = 1e-6,
-    ) -> None:
-        self.noise_matrix = noise_matrix
-        self.covariance = covariance
-        self.shrinkage = shrinkage
-        self.max_iter = max_iter
-        self.tol = tol
-
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit to observed, possibly wrong labels.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features.
-        y : array-like of shape (n_samples,)
-            Observed labels of two classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights; a row with weight 0 is left out.
-
-        Returns
-        -------
-        self : RobustDiscriminantClassifier
-            The fitted estimator.
-        """
-        with all_or_nothing(self):
-            check_parameters(self, self._requirements)
-            noise_matrix = check_noise_parameter(self.noise_matrix)
-            X, y = validate_data(self, X, dtype=np.float64), check_labels(y)
-            table, self.classes_ = training_table(X, y, sample_weight)
-            table = weights_as_counts(table)
-            self._scaling = scaling_of(table.X, table.sample_weight)
-            problem = NoisyDiscriminant(
-                self._scaling.apply(table.X),
-                (table.labels > 0).astype(np.intp),
-                table.sample_weight,
-                self.shrinkage * X.shape[1],
-                self.covariance,
-                noise_matrix,
-            )
-            self._set_fit(climb(problem.start(), problem.step, self.max_iter, self.tol))
-            observed = np.searchsorted(self.classes_, y)
-            self.label_issue_probability_ = self._issue_probability(X, observed)
-        return self
+    def _fit(self, rows: TrainingRows) -> None:
+        table = weights_as_counts(rows.table)
+        self._scaling = scaling_of(table.X, table.sample_weight)
+        problem = NoisyDiscriminant(
+            self._scaling.apply(table.X),
+            rows.observed[rows.used],
+            table.sample_weight,
+            self.shrinkage * table.X.shape[1],
+            self.covariance,
+            check_noise_parameter(self.noise_matrix),
+        )
+        self._set_fit(climb(problem.start(), problem.step, self.max_iter, self.tol))
+        self.label_issue_probability_ = self._issue_probability(rows.X, rows.observed)
 
     def _set_fit(self, ascent: Climb[Model]) -> None:
         self._gaussians, self.noise_matrix_ = ascent.state
@@ -160,18 +120,15 @@ class RobustDiscriminantClassifier(LogOddsClassifier):
         self.covariances_ = self._gaussians.covariances * np.outer(scale, scale)
         self.n_iter_, self.log_likelihood_ = len(ascent.objectives), ascent.objectives[-1]
         if not ascent.converged:
-            warn_not_converged(self, "raise max_iter or tol", stacklevel=4)
+            warn_not_converged(self, "raise max_iter or tol", stacklevel=5)
 
     def _issue_probability(self, X: Floats, observed: Integers) -> Floats:
-        log_joint = Model(self._gaussians, self.noise_matrix_).log_joint(
-            self._scaling.apply(X), observed
-        )
-        rows = np.arange(len(X))
-        return expit(log_joint[rows, 1 - observed] - log_joint[rows, observed])
+        model = Model(self._gaussians, self.noise_matrix_)
+        true, _ = expectation(model.log_joint(self._scaling.apply(X), observed))
+        return true[np.arange(len(X)), 1 - observed]
 
     def decision_function(self, X: Any) -> Floats:
         """Log-odds that the true class is ``classes_[1]``."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        log_joint = self._gaussians.log_joint(self._scaling.apply(X))
+        log_joint = self._gaussians.log_joint(self._scaling.apply(self._check_X(X)))
         return log_joint[:, 1] - log_joint[:, 0]

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr, ndtr
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from rboost._typing import Floats, Integers
+from rboost._typing import Floats
 from rboost._validation import (
     Number,
     OneOf,
     Requirements,
-    all_or_nothing,
-    check_labels,
-    check_parameters,
-    check_sample_weight,
     warn_not_converged,
 )
+from rboost.literature.classifiers.base import TrainingRows, TwoClassClassifier
 from rboost.literature.classifiers.expectation_propagation import (
     Marginals,
     Propagation,
@@ -33,9 +28,10 @@ from rboost.literature.classifiers.expectation_propagation import (
     UnknownRate,
     propagate,
 )
+from rboost.log_odds import LogOddsClassifier
 from rboost.noise.matrix import check_noise_parameter
 from rboost.noise.platt.scaling import fit_noise_aware_platt
-from rboost.tables import Table, training_table, weights_as_counts
+from rboost.tables import Table, weights_as_counts
 
 # The default kernel: variance of a constant, variance and, in units of √n_features, length of a
 # smooth function of standardised columns.
@@ -44,7 +40,8 @@ LEVEL, HEIGHT, LENGTH = 1.0, 10.0, 1.0
 MANY_ROWS = 3000
 
 
-class RobustGaussianProcessClassifier(ClassifierMixin, BaseEstimator):
+@dataclass(eq=False, repr=False, kw_only=True)
+class RobustGaussianProcessClassifier(LogOddsClassifier, TwoClassClassifier):
     """Gaussian process classification that models label flips.
 
     A function f with a Gaussian process prior says the true class, p(y = 1 | x) = Φ(f(x)), and the
@@ -86,8 +83,6 @@ class RobustGaussianProcessClassifier(ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The two class labels.
     noise_matrix_ : ndarray of shape (2, 2)
         The fixed or estimated noise matrix.
     label_issue_probability_ : ndarray of shape (n_samples,)
@@ -96,10 +91,6 @@ class RobustGaussianProcessClassifier(ClassifierMixin, BaseEstimator):
         The posterior of f, a regression on the observations that stand for the labels.
     n_iter_ : int
         Sweeps of expectation propagation.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, when X had string column names.
 
     Examples
     --------
@@ -116,7 +107,15 @@ class RobustGaussianProcessClassifier(ClassifierMixin, BaseEstimator):
     True
     """
 
-    classes_: NDArray[Any]
+    kernel: Kernel | None = None
+    noise_matrix: Any = "estimate"
+    noise_estimator: str = "noise-aware"
+    random_rows: float = 1.0
+    kept_rows: float = 9.0
+    standardize: bool = True
+    max_iter: int = 200
+    max_rows: int | None = 400
+    tol: float = 1e-4
 
     _requirements: ClassVar[Requirements] = {
         "noise_estimator": OneOf(("noise-aware", "paper")),
@@ -128,80 +127,28 @@ class RobustGaussianProcessClassifier(ClassifierMixin, BaseEstimator):
         "tol": Number(0),
     }
 
-    def __init__(
-        self,
-        *,
-        kernel: Kernel | None = None,
-        noise_matrix: Any = "estimate",
-        noise_estimator: str = "noise-aware",
-        random_rows: float = 1.0,
-        kept_rows: float = 9.0,
-        standardize: bool = True,
-        max_iter: int = 200,
-        max_rows: int | None = 400,
-        tol: float = 1e-4,
-    ) -> None:
-        self.kernel = kernel
-        self.noise_matrix = noise_matrix
-        self.noise_estimator = noise_estimator
-        self.random_rows = random_rows
-        self.kept_rows = kept_rows
-        self.standardize = standardize
-        self.max_iter = max_iter
-        self.max_rows = max_rows
-        self.tol = tol
+    # The decision is a probit.
+    _distribution, _log_distribution = ndtr, log_ndtr
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
+    def _fit(self, rows: TrainingRows) -> None:
+        kernel = _check_kernel(self.kernel) or default_kernel(self.n_features_in_)
+        train = weights_as_counts(rows.table)
+        self._scale = StandardScaler(with_mean=self.standardize, with_std=self.standardize)
+        X = self._scale.fit_transform(train.X, sample_weight=train.sample_weight)
+        _warn_of_many_rows(len(X))
+        found = self._propagate(kernel(X), train)
+        alpha = 1 / (train.sample_weight * found.sites.precision)
+        self.regression_ = GaussianProcessRegressor(kernel, alpha=alpha, optimizer=None)
+        self.regression_.fit(X, found.sites.mean)
+        self.noise_matrix_ = found.tilted.noise_matrix
+        self.n_iter_ = found.n_iter
+        self.label_issue_probability_ = np.empty(len(rows.observed))
+        self.label_issue_probability_[rows.used] = found.tilted.issue_probability
+        self._judge_rows_left_out(rows)
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit to observed, possibly wrong labels.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features.
-        y : array-like of shape (n_samples,)
-            Observed labels of two classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights: a row of weight 2 stands there twice, one of weight 0 is left out.
-            Weights with a mean below 1 are divided by it.
-
-        Returns
-        -------
-        self : RobustGaussianProcessClassifier
-            The fitted estimator.
-        """
-        with all_or_nothing(self):
-            check_parameters(self, self._requirements)
-            noise_matrix = check_noise_parameter(self.noise_matrix)
-            kernel = _check_kernel(self.kernel)
-            X, y = self._check_X(X, reset=True), check_labels(y)
-            train, self.classes_ = training_table(X, y, sample_weight)
-            train = weights_as_counts(train)
-            self._scale = StandardScaler(with_mean=self.standardize, with_std=self.standardize)
-            rows = self._scale.fit_transform(train.X, sample_weight=train.sample_weight)
-            _warn_of_many_rows(len(rows))
-            kernel = kernel or default_kernel(self.n_features_in_)
-            found = self._propagate(kernel(rows), train, noise_matrix)
-            alpha = 1 / (train.sample_weight * found.sites.precision)
-            self.regression_ = GaussianProcessRegressor(kernel, alpha=alpha, optimizer=None)
-            self.regression_.fit(rows, found.sites.mean)
-            self.noise_matrix_ = found.tilted.noise_matrix
-            self.n_iter_ = found.n_iter
-            observed = np.searchsorted(self.classes_, y)
-            used = check_sample_weight(sample_weight, observed) > 0
-            self.label_issue_probability_ = np.empty(len(observed))
-            self.label_issue_probability_[used] = found.tilted.issue_probability
-            self._judge_rows_left_out(X, observed, ~used)
-        return self
-
-    def _propagate(
-        self, covariance: Floats, train: Table, noise_matrix: Floats | None
-    ) -> Propagation:
+    def _propagate(self, covariance: Floats, train: Table) -> Propagation:
         """Find the sites, and the noise matrix where it is not known."""
+        noise_matrix = check_noise_parameter(self.noise_matrix)
         noise: Any = noise_matrix
         if noise_matrix is None:
             noise = UnknownRate(self.random_rows, self.kept_rows)
@@ -213,21 +160,17 @@ class RobustGaussianProcessClassifier(ClassifierMixin, BaseEstimator):
             found = propagate(*data, platt.noise_matrix, start=found.sites, **limits)
         if not found.converged:
             warn_not_converged(
-                self, "raise max_iter or tol, or take a smoother kernel", stacklevel=4
+                self, "raise max_iter or tol, or take a smoother kernel", stacklevel=5
             )
         return found
 
-    def _judge_rows_left_out(
-        self, X: Floats, observed: Integers, left_out: NDArray[np.bool_]
-    ) -> None:
+    def _judge_rows_left_out(self, rows: TrainingRows) -> None:
         """Judge the labels of rows of weight 0 by the posterior, which knows nothing of them."""
+        left_out = ~rows.used
         if left_out.any():
-            labels = np.where(observed[left_out] > 0, 1.0, -1.0)
-            judged = Tilted(self._latent(X[left_out]), labels, self.noise_matrix_)
+            labels = np.where(rows.observed[left_out] > 0, 1.0, -1.0)
+            judged = Tilted(self._latent(rows.X[left_out]), labels, self.noise_matrix_)
             self.label_issue_probability_[left_out] = judged.issue_probability
-
-    def _check_X(self, X: Any, reset: bool = False) -> Any:
-        return validate_data(self, X, dtype=np.float64, reset=reset)
 
     def _latent(self, X: Floats) -> Marginals:
         """The posterior of f at each row."""
@@ -239,21 +182,6 @@ class RobustGaussianProcessClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         mean, variance = self._latent(self._check_X(X))
         return mean / np.sqrt(1 + variance)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the true class, whatever the observed label may be."""
-        positive = self.decision_function(X) > 0
-        return self.classes_[positive.astype(np.intp)]
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Probability of the *true* class, not of the observed label; shape (n_samples, 2)."""
-        probit = self.decision_function(X)
-        return np.column_stack([ndtr(-probit), ndtr(probit)])
-
-    def predict_log_proba(self, X: Any) -> Floats:
-        """Logarithm of the probability of the true class."""
-        probit = self.decision_function(X)
-        return np.column_stack([log_ndtr(-probit), log_ndtr(probit)])
 
 
 def default_kernel(n_features: int) -> Kernel:

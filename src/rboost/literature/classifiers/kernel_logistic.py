@@ -8,17 +8,16 @@ distinct rows are such features; those of some rows, the landmarks, are an appro
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.kernel_approximation import Nystroem
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from rboost._typing import Floats
 from rboost._validation import (
@@ -26,21 +25,21 @@ from rboost._validation import (
     Number,
     OneOf,
     Requirements,
-    all_or_nothing,
-    check_parameters,
 )
 from rboost.learners import RobustLogisticRegression
+from rboost.literature.classifiers.base import TrainingRows, TwoClassClassifier
 from rboost.log_odds import LogOddsClassifier
 from rboost.noise.matrix import check_noise_parameter
 from rboost.noise.platt.scaling import fit_noise_aware_platt
-from rboost.tables import Table, training_table, weights_as_counts
+from rboost.tables import Table, weights_as_counts
 
 # Features with Z·Zᵀ = K exist for kernels that are positive semi-definite. The polynomial one is so
 # when degree is whole and coef0 is not negative.
 KERNELS = ("rbf", "laplacian", "polynomial", "linear")
 
 
-class RobustKernelLogisticRegression(LogOddsClassifier):
+@dataclass(eq=False, repr=False, kw_only=True)
+class RobustKernelLogisticRegression(LogOddsClassifier, TwoClassClassifier):
     """Kernel logistic regression that models label flips.
 
     The log-odds of the true class are a function f(x) = Σᵢ aᵢ·k(xᵢ, x) + b; the observed label is a
@@ -87,8 +86,6 @@ class RobustKernelLogisticRegression(LogOddsClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The two class labels.
     noise_matrix_ : ndarray of shape (2, 2)
         The fixed or estimated noise matrix.
     gamma_ : float
@@ -99,10 +96,6 @@ class RobustKernelLogisticRegression(LogOddsClassifier):
         The minimised objective: mean negative log-likelihood of the observed labels plus penalty.
     n_iter_ : int
         Iterations of the start that was kept.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, when X had string column names.
 
     Examples
     --------
@@ -117,7 +110,20 @@ class RobustKernelLogisticRegression(LogOddsClassifier):
            [0.2, 0.8]])
     """
 
-    classes_: NDArray[Any]
+    kernel: str = "rbf"
+    gamma: str | float = "scale"
+    degree: float = 3
+    coef0: float = 1.0
+    n_components: int = 500
+    noise_matrix: Any = "estimate"
+    noise_estimator: str = "noise-aware"
+    C: float = 10.0
+    standardize: bool = True
+    n_init: int = 5
+    max_iter: int = 500
+    max_rows: int | None = 500
+    tol: float = 1e-6
+    random_state: int | np.random.RandomState | None = None
 
     _requirements: ClassVar[Requirements] = {
         "kernel": OneOf(KERNELS),
@@ -134,73 +140,18 @@ class RobustKernelLogisticRegression(LogOddsClassifier):
         "tol": Number(0),
     }
 
-    def __init__(
-        self,
-        *,
-        kernel: str = "rbf",
-        gamma: str | float = "scale",
-        degree: float = 3,
-        coef0: float = 1.0,
-        n_components: int = 500,
-        noise_matrix: Any = "estimate",
-        noise_estimator: str = "noise-aware",
-        C: float = 10.0,
-        standardize: bool = True,
-        n_init: int = 5,
-        max_iter: int = 500,
-        max_rows: int | None = 500,
-        tol: float = 1e-6,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_components = n_components
-        self.noise_matrix = noise_matrix
-        self.noise_estimator = noise_estimator
-        self.C = C
-        self.standardize = standardize
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.max_rows = max_rows
-        self.tol = tol
-        self.random_state = random_state
-
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit to observed, possibly wrong labels.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features.
-        y : array-like of shape (n_samples,)
-            Observed labels of two classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights; a row with weight 0 is left out, one with weight 2 counts twice,
-            also against the penalty.
-
-        Returns
-        -------
-        self : RobustKernelLogisticRegression
-            The fitted estimator.
-        """
-        with all_or_nothing(self):
-            check_parameters(self, self._requirements)
-            train, self.classes_ = training_table(self._check_X(X, reset=True), y, sample_weight)
-            random = check_random_state(self.random_state)
-            self._scale = StandardScaler(with_mean=self.standardize, with_std=self.standardize)
-            rows = self._scale.fit_transform(train.X, sample_weight=train.sample_weight)
-            self.gamma_ = self.gamma
-            if self.gamma == "scale":
-                self.gamma_ = scale_of_kernel(rows, train.sample_weight)
-            self._features = self._nystroem(rows, random)
-            features = self._features.transform(rows)
-            self._model = self._fit_linear(replace(train, X=features), random)
-            self.landmarks_ = self._features.components_
-            self.noise_matrix_ = self._model.noise_matrix_
-            self.loss_, self.n_iter_ = self._model.loss_, self._model.n_iter_
-        return self
+    def _fit(self, rows: TrainingRows) -> None:
+        train, random = rows.table, check_random_state(self.random_state)
+        self._scale = StandardScaler(with_mean=self.standardize, with_std=self.standardize)
+        X = self._scale.fit_transform(train.X, sample_weight=train.sample_weight)
+        self.gamma_ = self.gamma
+        if self.gamma == "scale":
+            self.gamma_ = scale_of_kernel(X, train.sample_weight)
+        self._features = self._nystroem(X, random)
+        self._model = self._fit_linear(replace(train, X=self._features.transform(X)), random)
+        self.landmarks_ = self._features.components_
+        self.noise_matrix_ = self._model.noise_matrix_
+        self.loss_, self.n_iter_ = self._model.loss_, self._model.n_iter_
 
     def _fit_linear(self, train: Table, random: np.random.RandomState) -> RobustLogisticRegression:
         """Fit the linear model on features, and the noise before it where that is asked for."""
@@ -233,9 +184,6 @@ class RobustKernelLogisticRegression(LogOddsClassifier):
             n_components=min(self.n_components, len(distinct)),
             random_state=random,
         ).fit(distinct)
-
-    def _check_X(self, X: Any, reset: bool = False) -> Any:
-        return validate_data(self, X, dtype=np.float64, reset=reset)
 
     def decision_function(self, X: Any) -> Floats:
         """Log-odds that the true class is ``classes_[1]``."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from rboost._typing import Floats, Integers
 from rboost.literature.classifiers.gaussians import climb
+from rboost.noise.likelihood import joint_probability
 
 # The steps and precision of the class shares.
 SHARE_STEPS, SHARE_TOL = 1000, 1e-9
@@ -34,10 +35,10 @@ class LabelledComponents:
 
         r[c, j] ← r[c, j]·Σᵢ wᵢ·ψ_c(xᵢ)·γ[j, ỹᵢ] / p(ỹᵢ | xᵢ), each row divided by its sum.
         """
-        chance = self.noise_matrix.T[self.observed]  # γ[j, ỹᵢ] of each row
-        likelihood = np.maximum(((self.membership @ shares) * chance).sum(axis=1), 1e-200)
+        joint = joint_probability(self.membership @ shares, self.observed, self.noise_matrix)
+        likelihood = np.maximum(joint.sum(axis=1), 1e-200)
         weighted = self.membership * (self.sample_weight / likelihood)[:, np.newaxis]
-        following = shares * (weighted.T @ chance)
+        following = shares * (weighted.T @ self.noise_matrix.T[self.observed])
         total = following.sum(axis=1, keepdims=True)
         # A component without rows teaches nothing: its shares stay as they are.
         following = np.where(total > 0, following / np.where(total > 0, total, 1), shares)

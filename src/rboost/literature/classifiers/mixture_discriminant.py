@@ -10,14 +10,13 @@ one of many.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from rboost._typing import Floats
 from rboost._validation import (
@@ -25,15 +24,14 @@ from rboost._validation import (
     Number,
     OneOf,
     Requirements,
-    all_or_nothing,
-    check_parameters,
     warn_not_converged,
 )
+from rboost.literature.classifiers.base import TrainingRows, TwoClassClassifier
 from rboost.literature.classifiers.gaussian_mixture import MixtureProblem
 from rboost.literature.classifiers.gaussians import STRUCTURES, Climb, Gaussians, scaling_of
 from rboost.literature.classifiers.labelled_components import LabelledComponents
 from rboost.noise.matrix import check_noise_matrix
-from rboost.tables import Table, training_table, weights_as_counts
+from rboost.tables import Table, weights_as_counts
 
 # The numbers of components that BIC chooses from.
 CANDIDATES = (2, 3, 4, 6, 8, 12, 20)
@@ -41,7 +39,8 @@ CANDIDATES = (2, 3, 4, 6, 8, 12, 20)
 ROWS_PER_COMPONENT = 5
 
 
-class RobustMixtureDiscriminantClassifier(ClassifierMixin, BaseEstimator):
+@dataclass(eq=False, repr=False, kw_only=True)
+class RobustMixtureDiscriminantClassifier(TwoClassClassifier):
     """Clusters found without labels, and the class of each cluster learned from noisy ones.
 
     A Gaussian mixture is fitted to X alone. Then p(class | component) is found by maximum
@@ -76,8 +75,6 @@ class RobustMixtureDiscriminantClassifier(ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The two class labels.
     n_components_ : int
         The given or chosen number of components.
     weights_ : ndarray of shape (n_components_,)
@@ -90,10 +87,6 @@ class RobustMixtureDiscriminantClassifier(ClassifierMixin, BaseEstimator):
         p(class j | component c); each row sums to 1.
     n_iter_ : int
         EM steps of the start that was kept.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, when X had string column names.
 
     Notes
     -----
@@ -121,6 +114,15 @@ class RobustMixtureDiscriminantClassifier(ClassifierMixin, BaseEstimator):
     (3, True)
     """
 
+    n_components: int | str = 20
+    covariance: str = "diagonal"
+    noise_matrix: Any = None
+    shrinkage: float = 1.0
+    n_init: int = 1
+    max_iter: int = 500
+    tol: float = 1e-4
+    random_state: int | np.random.RandomState | None = None
+
     _requirements: ClassVar[Requirements] = {
         "n_components": Either((Number(1, integer=True, closed=True), OneOf(("bic",)))),
         "covariance": OneOf(STRUCTURES),
@@ -130,66 +132,15 @@ class RobustMixtureDiscriminantClassifier(ClassifierMixin, BaseEstimator):
         "tol": Number(0),
     }
 
-    def __init__(
-        self,
-        *,
-        n_components: int | str = 20,
-        covariance: str = "diagonal",
-        noise_matrix: Any = None,
-        shrinkage: float = 1.0,
-        n_init: int = 1,
-        max_iter: int = 500,
-        tol: float = 1e-4,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.covariance = covariance
-        self.noise_matrix = noise_matrix
-        self.shrinkage = shrinkage
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit to observed, possibly wrong labels.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features.
-        y : array-like of shape (n_samples,)
-            Observed labels of two classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights; a row with weight 0 is left out.
-
-        Returns
-        -------
-        self : RobustMixtureDiscriminantClassifier
-            The fitted estimator.
-        """
-        with all_or_nothing(self):
-            check_parameters(self, self._requirements)
-            given = np.eye(2) if self.noise_matrix is None else self.noise_matrix
-            noise_matrix = check_noise_matrix(given, n_classes=2)
-            X = validate_data(self, X, dtype=np.float64)
-            table, self.classes_ = training_table(X, y, sample_weight)
-            table = weights_as_counts(table)
-            self._scaling = scaling_of(table.X, table.sample_weight)
-            self._set_mixture(self._fit_mixture(table))
-            labelled = LabelledComponents(
-                self._membership(table.X),
-                (table.labels > 0).astype(np.intp),
-                table.sample_weight,
-                noise_matrix,
-            )
-            self.class_shares_ = labelled.fit()
-        return self
+    def _fit(self, rows: TrainingRows) -> None:
+        given = np.eye(2) if self.noise_matrix is None else self.noise_matrix
+        noise_matrix = check_noise_matrix(given, n_classes=2)
+        table = weights_as_counts(rows.table)
+        self._scaling = scaling_of(table.X, table.sample_weight)
+        self._set_mixture(self._fit_mixture(table))
+        observed, weight = rows.observed[rows.used], table.sample_weight
+        labelled = LabelledComponents(self._membership(table.X), observed, weight, noise_matrix)
+        self.class_shares_ = labelled.fit()
 
     def _fit_mixture(self, table: Table) -> Climb[Gaussians]:
         """Fit the mixture, with the number of components that was asked for or that is best."""
@@ -222,18 +173,12 @@ class RobustMixtureDiscriminantClassifier(ClassifierMixin, BaseEstimator):
         self.covariances_ = self._gaussians.covariances * np.outer(scale, scale)
         self.n_components_, self.n_iter_ = len(self.weights_), len(ascent.objectives)
         if not ascent.converged:
-            warn_not_converged(self, "raise max_iter or tol", stacklevel=4)
+            warn_not_converged(self, "raise max_iter or tol", stacklevel=5)
 
     def _membership(self, X: Floats) -> Floats:
         return softmax(self._gaussians.log_joint(self._scaling.apply(X)), axis=1)
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the more probable class."""
-        check_is_fitted(self)
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
-
     def predict_proba(self, X: Any) -> Floats:
         """Probability of each class, shape (n_samples, 2); see Notes for what it means."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return self._membership(X) @ self.class_shares_
+        return self._membership(self._check_X(X)) @ self.class_shares_

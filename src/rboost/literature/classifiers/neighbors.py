@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from rboost._typing import Floats, Integers
 from rboost._validation import (
     Number,
     Requirements,
-    all_or_nothing,
-    check_labels,
-    check_parameters,
-    check_sample_weight,
     warn_of_one_class,
 )
+from rboost.literature.classifiers.base import TrainingRows, TwoClassClassifier
 from rboost.literature.classifiers.depuration import LabelledRows, Neighbourhood, depurate
-from rboost.tables import as_counts, training_table
+from rboost.tables import as_counts
 
 
-class DepurationNeighborsClassifier(ClassifierMixin, BaseEstimator):
+@dataclass(eq=False, repr=False, kw_only=True)
+class DepurationNeighborsClassifier(TwoClassClassifier):
     """Nearest neighbours that correct and remove training rows before they classify.
 
     Each training row gets the label that at least ``n_agreeing`` of its ``n_neighbors`` nearest
@@ -49,18 +45,12 @@ class DepurationNeighborsClassifier(ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The two class labels.
     kept_rows_ : ndarray of int
         Positions of the training rows that were kept.
     kept_labels_ : ndarray
         Their labels after depuration.
     relabelled_ : ndarray of bool of shape (n_samples,)
         Which training rows were kept with another label than they came with.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, when X had string column names.
 
     Notes
     -----
@@ -85,6 +75,11 @@ class DepurationNeighborsClassifier(ClassifierMixin, BaseEstimator):
     0.99
     """
 
+    n_neighbors: int = 7
+    n_agreeing: int = 5
+    n_passes: int = 1
+    n_voters: int = 1
+
     _requirements: ClassVar[Requirements] = {
         "n_neighbors": Number(1, integer=True, closed=True),
         "n_agreeing": Number(1, integer=True, closed=True),
@@ -92,63 +87,19 @@ class DepurationNeighborsClassifier(ClassifierMixin, BaseEstimator):
         "n_voters": Number(1, integer=True, closed=True),
     }
 
-    def __init__(
-        self,
-        *,
-        n_neighbors: int = 7,
-        n_agreeing: int = 5,
-        n_passes: int = 1,
-        n_voters: int = 1,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.n_agreeing = n_agreeing
-        self.n_passes = n_passes
-        self.n_voters = n_voters
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Depurate the training rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features.
-        y : array-like of shape (n_samples,)
-            Observed labels of two classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights; a row with weight 0 is left out.
-
-        Returns
-        -------
-        self : DepurationNeighborsClassifier
-            The fitted estimator.
-        """
-        with all_or_nothing(self):
-            self._check_parameters()
-            X, y = validate_data(self, X, dtype=np.float64), check_labels(y)
-            table, self.classes_ = training_table(X, y, sample_weight)
-            observed = np.searchsorted(self.classes_, y)
-            positions = np.flatnonzero(check_sample_weight(sample_weight, observed))
-            weight = as_counts(table.sample_weight)
-            rows = LabelledRows(table.X, observed[positions], weight, positions)
-            self._more_common = int(np.bincount(rows.labels, weight).argmax())
-            for _ in range(self.n_passes):
-                if len(rows.X):
-                    rows = depurate(rows, self.n_neighbors, self.n_agreeing)
-            self._set_fit(rows, observed)
-        return self
-
-    def _check_parameters(self) -> None:
-        check_parameters(self, self._requirements)
+    def _fit(self, rows: TrainingRows) -> None:
         if not self.n_neighbors / 2 < self.n_agreeing <= self.n_neighbors:
             raise ValueError(
                 f"n_agreeing must be more than half of n_neighbors={self.n_neighbors} and at most "
                 f"all of it, not {self.n_agreeing}."
             )
+        positions, weight = np.flatnonzero(rows.used), as_counts(rows.table.sample_weight)
+        left = LabelledRows(rows.table.X, rows.observed[positions], weight, positions)
+        self._more_common = int(np.bincount(left.labels, weight).argmax())
+        for _ in range(self.n_passes):
+            if len(left.X):
+                left = depurate(left, self.n_neighbors, self.n_agreeing)
+        self._set_fit(left, rows.observed)
 
     def _set_fit(self, rows: LabelledRows, observed: Integers) -> None:
         self.kept_rows_ = rows.positions
@@ -157,12 +108,7 @@ class DepurationNeighborsClassifier(ClassifierMixin, BaseEstimator):
         self.relabelled_[rows.positions] = rows.labels != observed[rows.positions]
         self._neighbourhood = Neighbourhood(rows) if len(rows.X) else None
         left = self.kept_labels_ if len(rows.X) else self.classes_[[self._more_common]]
-        warn_of_one_class(left, "lower n_agreeing or n_passes.", stacklevel=4)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class of most of the nearest rows that were kept."""
-        check_is_fitted(self)
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        warn_of_one_class(left, "lower n_agreeing or n_passes.", stacklevel=5)
 
     def predict_proba(self, X: Any) -> Floats:
         """Share of each class among the nearest rows that were kept, shape (n_samples, 2).
@@ -170,7 +116,7 @@ class DepurationNeighborsClassifier(ClassifierMixin, BaseEstimator):
         Where depuration has left no row, the class that was more common has probability 1.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = self._check_X(X)
         if self._neighbourhood is None:
             return np.tile(np.eye(2)[self._more_common], (len(X), 1))
         votes = self._neighbourhood.votes(X, self.n_voters)

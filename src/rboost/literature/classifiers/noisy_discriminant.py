@@ -16,6 +16,7 @@ import numpy as np
 from rboost._typing import Floats, Integers
 from rboost.learners.logistic import FIRST_RATE
 from rboost.literature.classifiers.gaussians import Gaussians, expectation, fit_gaussians
+from rboost.noise.likelihood import log_joint_probability
 from rboost.noise.matrix import keep_informative, posterior, rates_of, symmetric, with_rates
 
 
@@ -27,8 +28,7 @@ class Model(NamedTuple):
 
     def log_joint(self, X: Floats, observed: Integers) -> Floats:
         """log p(x, y = j, ỹ = observed), shape (n, 2)."""
-        with np.errstate(divide="ignore"):
-            return self.gaussians.log_joint(X) + np.log(self.noise_matrix).T[observed]
+        return log_joint_probability(self.gaussians.log_joint(X), observed, self.noise_matrix)
 
 
 @dataclass(frozen=True)

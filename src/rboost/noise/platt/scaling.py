@@ -28,7 +28,7 @@ from sklearn.utils import gen_batches
 
 from rboost import native
 from rboost._typing import Floats
-from rboost.noise.matrix import check_noise_matrix, rates_of, with_rates
+from rboost.noise.matrix import check_flip_counts, check_noise_matrix, rates_of, with_rates
 from rboost.noise.platt.bend import BENDS, MANY_ROWS, STRAIGHT, Bend
 from rboost.noise.platt.label_counts import count_rows
 from rboost.noise.platt.sigmoid import Counts, fit_lines
@@ -231,7 +231,7 @@ def fit_noise_aware_platt(
            [0. , 1. ]])
     """
     counts, center, spread = count_rows(scores, labels, sample_weight, trusted)
-    counts = replace(counts, flips=check_flip_counts(flip_counts))
+    counts = replace(counts, flips=check_flip_counts(flip_counts, n_classes=2))
     known = None
     if noise_matrix is not None:
         known = rates_of(check_noise_matrix(noise_matrix, n_classes=2))[np.newaxis]
@@ -269,19 +269,6 @@ def _fit_bent(
     return log_evidence, NoiseAwarePlatt(
         grid.rates, grid.lowest, grid.highest, slopes, offsets, weights, bend
     )
-
-
-def check_flip_counts(flip_counts: ArrayLike | None) -> Floats | None:
-    """Return the counts as an array, None where there are none."""
-    if flip_counts is None:
-        return None
-    counts = np.asarray(flip_counts, dtype=np.float64)
-    if counts.shape != (2, 2) or not np.isfinite(counts).all() or np.any(counts < 0):
-        raise ValueError(
-            "flip_counts must hold 2 × 2 numbers of rows, [true class, label before the check], "
-            f"none of them negative, not {flip_counts!r}."
-        )
-    return counts if counts.any() else None
 
 
 def _shortest(low: Floats, high: Floats, weights: Floats, level: float) -> tuple[float, float]:
