@@ -14,7 +14,7 @@ from xgboost import XGBClassifier
 
 from benchmarks.speed.adaboost import ForcedAdaBoost
 from rboost import RBoostClassifier, RobustLogisticRegression
-from rboost.boosting.classifier import ALGORITHM_1
+from rboost.boosting import ALGORITHM_1
 
 LINEAR = "rBoost, linear"
 PAPER = "rBoost, linear, paper's noise update"

@@ -11,8 +11,6 @@ import numpy as np
 
 from benchmarks.speed.data import Rows
 from rboost import RobustLogisticRegression, native
-from rboost.boosting.native_rounds import SMALLEST_STEP
-from rboost.losses import MAX_STEP
 
 
 def stream_bandwidth(X: Rows, repeats: int) -> tuple[float, str]:
@@ -59,16 +57,14 @@ def fused_pass(X: Rows) -> FusedPass | None:
         **options,
         probability=True,
         flip_negative=True,
-        update_noise=False,
-        paper_mixing=False,
-        learning_rate=0.015,
-        max_step=MAX_STEP,
-        min_step=SMALLEST_STEP,
-        useless_learners=10,
+        total_step=0.0,
         n_threads=1,
     )
     samples = np.random.default_rng(0).integers(n_rows, size=(3, min(n_rows, 1000)))
-    rounds.run(3, samples, learner.starts(n_features, [0, 1, 2]))
+    for sample, starts in zip(samples, learner.starts(n_features, [0, 1, 2]), strict=True):
+        rounds.fit_learner(np.eye(2), sample, starts)
+        rounds.judge()
+        rounds.move(0.015)
     return FusedPass(rounds.pass_only, rounds.stream_only, rounds.bytes_per_pass)
 
 

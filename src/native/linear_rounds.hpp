@@ -1,9 +1,8 @@
-// Algorithm 1 with a linear base learner: what rboost.boosting.rounds does, in one pass over the
-// rows a round. Tested against it, round by round.
+// The rows of a fit with a linear base learner: what rboost.boosting.engines.learners does, in one
+// pass over the rows a round. Tested against it, round by round.
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <vector>
 
@@ -16,24 +15,19 @@ namespace rboost {
 
 struct RoundOptions {
     LogisticOptions learner;
-    bool probability;     // votes are 2p - 1, not -1 and +1
-    bool flip_negative;   // a negative weight asks for the opposite label
-    bool update_noise;    // steps 5 and 6 of Algorithm 1 after each round
-    bool paper_mixing;    // eq. (10) as printed
-    double learning_rate;
-    double max_step, min_step;
-    int useless_learners;  // this many in a row end the boosting
+    bool probability;    // votes are 2p - 1, not -1 and +1
+    bool flip_negative;  // a negative weight asks for the opposite label
     int n_threads;
 };
 
-enum class Ending { none, at_minimum, useless, perfect };
-
-// What the rounds of one run found, one entry for each round run; a step of 0 is of no use.
-struct Found {
-    std::vector<double> coefs, intercepts, steps, errors, noise;
-    std::vector<double> rates, losses, iterations;  // of the learners' own fits
-    int n_rounds = 0, n_unconverged = 0;
-    Ending ending = Ending::none;
+// A fitted base learner in the units of X.
+struct LinearLearner {
+    std::vector<double> coef;
+    double intercept = 0;
+    double rates[2] = {0, 0};  // the flip rates that its own fit found
+    double loss = 0;
+    int n_iter = 0;
+    bool converged = true;
 };
 
 // The rows, checked: contiguous values, labels and weights of one length.
@@ -46,40 +40,43 @@ struct Table {
     const bool* trusted;          // null when none is
 };
 
-// What changes from round to round, one entry a row; as in rboost.boosting.rounds.State. The arrays
-// are the caller's, who starts them at 0 and reads them after `settle`.
+// What changes from round to round, one entry a row; as in rboost.boosting.votes.RowVotes. The
+// arrays are the caller's, who reads them after `settle`.
 struct RowState {
     double* votes;     // sum of step times vote, of learners that count for the row
     double* missed;    // sum of the steps of learners that saw it; null without out_of_bag
     float* last_vote;  // what `votes` still lacks, up to the step
 };
 
+// A round calls fit_learner, judge and, where the learner is of use, move.
 class LinearRounds {
    public:
     virtual ~LinearRounds() = default;
-    // `samples` holds n_drawn rows for each round; null means all rows. `starts` holds n_starts
-    // packed parameters for each round.
-    // `between_rounds` is called before each round, and may throw to end them.
-    virtual Found run(int n_rounds, const int64_t* samples, size_t n_drawn, const double* starts,
-                      size_t n_starts, const std::function<void()>& between_rounds) = 0;
+    // Fit a learner to n_drawn rows; a null sample means all rows. `starts` holds n_starts packed
+    // parameters.
+    virtual const LinearLearner& fit_learner(const Mixing& mixing, const int64_t* sample,
+                                             size_t n_drawn, const double* starts,
+                                             size_t n_starts) = 0;
+    // Add the votes of the previous learner and sum up how good the new one is, in one pass.
+    virtual PassSums judge() = 0;
+    // Count the votes of the new learner; they are added with the next pass.
+    virtual void move(double step) = 0;
     // Add the votes that are still to be added.
     virtual void settle() = 0;
+    // Steps 5 and 6 of Algorithm 1 as the paper has them.
+    virtual void update_noise(double noise[2][2]) = 0;
     // For benchmarks: the pass over all rows alone, the same without computing, and its bytes.
     virtual void pass_only() = 0;
     virtual double stream_only() = 0;
     virtual double bytes_per_pass() const = 0;
     virtual const std::vector<double>& center() const = 0;
 
-    // Take up rounds that were run before, whose votes are in the state.
-    virtual void resume(double total, int n_useless) = 0;
-
     double total_step = 0;
-    double noise[2][2] = {{1, 0}, {0, 1}};
-    int useless = 0;
 };
 
+// `total_step` is the sum of the steps of earlier rounds, whose votes are in the state.
 template <class T>
 std::unique_ptr<LinearRounds> linear_rounds(const Table<T>& table, const RowState& state,
-                                            const RoundOptions& options);
+                                            const RoundOptions& options, double total_step);
 
 }  // namespace rboost

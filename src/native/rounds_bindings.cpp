@@ -4,8 +4,6 @@
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
-#include <chrono>
-#include <functional>
 #include <memory>
 #include <optional>
 
@@ -32,130 +30,85 @@ struct HeldRounds {
     State<double> votes;
     std::optional<State<double>> missed;
     State<float> last_vote;
-    size_t n_parameters;
+    size_t n_parameters = 0;
     std::unique_ptr<LinearRounds> rounds;
+
+    void check() const {
+        const size_t n = X.shape(0);
+        require(n > 0 && X.shape(1) > 0, "X must have rows and columns.");
+        require(labels.shape(0) == n && (!sample_weight || sample_weight->shape(0) == n) &&
+                    (!trusted || trusted->shape(0) == n),
+                "labels, sample_weight and trusted must have one entry a row.");
+        require(votes.shape(0) == n && last_vote.shape(0) == n &&
+                    (!missed || missed->shape(0) == n),
+                "votes, missed and last_vote must have one entry a row.");
+    }
+
+    void begin(const RoundOptions& options, double total_step) {
+        check();
+        const Table<T> table{X.data(),      X.shape(0),
+                             X.shape(1),    labels.data(),
+                             or_null(sample_weight), or_null(trusted)};
+        const RowState state{votes.data(), missed ? missed->data() : nullptr, last_vote.data()};
+        n_parameters = options.learner.n_parameters(X.shape(1));
+        rounds = linear_rounds<T>(table, state, options, total_step);
+    }
 };
 
-// Lets Python handle signals now and then, so that a long fit can be interrupted.
-std::function<void()> hear_interrupts() {
-    using Clock = std::chrono::steady_clock;
-    return [last = Clock::now()]() mutable {
-        if (Clock::now() - last < std::chrono::milliseconds(100)) return;
-        last = Clock::now();
-        nb::gil_scoped_acquire locked;
-        if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    };
-}
-
 template <class T>
-nb::tuple run(HeldRounds<T>& held, int n_rounds, std::optional<Matrix<int64_t>> samples,
-              nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu> starts) {
-    const size_t n_rows = held.X.shape(0), m = held.X.shape(1);
-    require(n_rounds >= 0 && starts.shape(0) == size_t(n_rounds) && starts.shape(1) > 0,
-            "starts must hold at least one start for each round.");
-    require(starts.shape(2) == held.n_parameters, "starts must hold packed parameters.");
-    if (samples) {
-        require(samples->shape(0) == size_t(n_rounds) && samples->shape(1) > 0,
-                "samples must hold at least one row for each round.");
-        for (size_t i = 0; i < samples->size(); ++i)
-            require(samples->data()[i] >= 0 && size_t(samples->data()[i]) < n_rows,
-                    "samples must hold numbers of rows.");
-    }
-    Found found;
+nb::tuple fit_learner(HeldRounds<T>& held, Matrix<double> coefficients,
+                      std::optional<Vector<int64_t>> sample, Matrix<double> starts) {
+    require(coefficients.shape(0) == 2 && coefficients.shape(1) == 2,
+            "The coefficients are 2 by 2.");
+    require(starts.shape(0) > 0 && starts.shape(1) == held.n_parameters,
+            "starts must hold packed parameters, at least once.");
+    const size_t n_drawn = sample ? sample->shape(0) : 0;
+    require(!sample || n_drawn > 0, "sample must hold at least one row.");
+    for (size_t i = 0; i < n_drawn; ++i)
+        require(sample->data()[i] >= 0 && size_t(sample->data()[i]) < held.X.shape(0),
+                "sample must hold numbers of rows.");
+    const double* c = coefficients.data();
+    const Mixing mixing{{c[0], c[3]}, {c[1], c[2]}};
+    LinearLearner learner;
     {
         nb::gil_scoped_release unlocked;
-        found = held.rounds->run(n_rounds, samples ? samples->data() : nullptr,
-                                 samples ? samples->shape(1) : 0, starts.data(), starts.shape(1),
-                                 hear_interrupts());
+        learner = held.rounds->fit_learner(mixing, sample ? sample->data() : nullptr, n_drawn,
+                                           starts.data(), starts.shape(0));
     }
-    const size_t n = size_t(found.n_rounds);
-    return nb::make_tuple(to_numpy<OutMatrix>(std::move(found.coefs), {n, m}),
-                          to_numpy<OutVector>(std::move(found.intercepts), {n}),
-                          to_numpy<OutVector>(std::move(found.steps), {n}),
-                          to_numpy<OutVector>(std::move(found.errors), {n}),
-                          to_numpy<OutMatrix>(std::move(found.rates), {n, 2}),
-                          to_numpy<OutVector>(std::move(found.losses), {n}),
-                          to_numpy<OutVector>(std::move(found.iterations), {n}),
-                          to_numpy<OutMatrix>(std::move(found.noise), {n, 4}),
-                          int(found.ending), found.n_unconverged);
+    const size_t m = learner.coef.size();
+    return nb::make_tuple(to_numpy<OutVector>(std::move(learner.coef), {m}), learner.intercept,
+                          learner.rates[0], learner.rates[1], learner.loss, learner.n_iter,
+                          learner.converged);
 }
 
 template <class T>
-void bind_rounds_of(nb::module_& m, const char* name) {
+nb::tuple judge(HeldRounds<T>& held) {
+    PassSums sums;
+    {
+        nb::gil_scoped_release unlocked;
+        sums = held.rounds->judge();
+    }
+    return nb::make_tuple(sums.falling, sums.rising, sums.all, sums.net, sums.least_agreement);
+}
+
+template <class T>
+OutMatrix update_noise(HeldRounds<T>& held, Matrix<double> noise) {
+    require(noise.shape(0) == 2 && noise.shape(1) == 2, "The noise matrix is 2 by 2.");
+    require(!held.missed, "The paper's noise is for scores that are not out-of-bag.");
+    const double* given = noise.data();
+    double updated[2][2] = {{given[0], given[1]}, {given[2], given[3]}};
+    {
+        nb::gil_scoped_release unlocked;
+        held.rounds->update_noise(updated);
+    }
+    return to_numpy<OutMatrix>({updated[0][0], updated[0][1], updated[1][0], updated[1][1]},
+                               {2, 2});
+}
+
+template <class T>
+void bind_benchmarks(nb::class_<HeldRounds<T>>& bound) {
     using Held = HeldRounds<T>;
-    nb::class_<Held>(m, name)
-        .def(
-            "__init__",
-            [](Held* self, Matrix<T> X, Vector<double> labels,
-               std::optional<Vector<double>> sample_weight, std::optional<Vector<bool>> trusted,
-               State<double> votes, std::optional<State<double>> missed, State<float> last_vote,
-               std::optional<double> C, bool fit_intercept, bool estimate_noise, double into_1, double into_0, int max_iter,
-               double tol, bool probability, bool flip_negative, bool update_noise,
-               bool paper_mixing, double learning_rate, double max_step, double min_step,
-               int useless_learners, int n_threads) {
-                const size_t n = X.shape(0), width = X.shape(1);
-                require(n > 0 && width > 0, "X must have rows and columns.");
-                require(labels.shape(0) == n && (!sample_weight || sample_weight->shape(0) == n) &&
-                            (!trusted || trusted->shape(0) == n),
-                        "labels, sample_weight and trusted must have one entry a row.");
-                require(votes.shape(0) == n && last_vote.shape(0) == n &&
-                            (!missed || missed->shape(0) == n),
-                        "votes, missed and last_vote must have one entry a row.");
-                require(!(update_noise && missed),
-                        "The noise is updated every round without out-of-bag scores only.");
-                const Table<T> table{X.data(),      n, width, labels.data(), or_null(sample_weight),
-                                     or_null(trusted)};
-                const RoundOptions options{
-                    logistic_options(C, fit_intercept, estimate_noise, into_1, into_0, max_iter, tol),
-                    probability,
-                    flip_negative,
-                    update_noise,
-                    paper_mixing,
-                    learning_rate,
-                    max_step,
-                    min_step,
-                    useless_learners,
-                    std::max(1, n_threads)};
-                const RowState state{votes.data(), missed ? missed->data() : nullptr,
-                                     last_vote.data()};
-                new (self) Held{X,
-                                labels,
-                                sample_weight,
-                                trusted,
-                                votes,
-                                missed,
-                                last_vote,
-                                options.learner.n_parameters(width),
-                                linear_rounds<T>(table, state, options)};
-            },
-            // What is changed in place must not be a copy.
-            "X"_a, "labels"_a, "sample_weight"_a.none(), "trusted"_a.none(), "votes"_a.noconvert(),
-            "missed"_a.none().noconvert(), "last_vote"_a.noconvert(), nb::kw_only(), "C"_a.none(),
-            "fit_intercept"_a, "estimate_noise"_a, "into_1"_a, "into_0"_a, "max_iter"_a, "tol"_a,
-            "probability"_a, "flip_negative"_a,
-            "update_noise"_a, "paper_mixing"_a, "learning_rate"_a, "max_step"_a, "min_step"_a,
-            "useless_learners"_a, "n_threads"_a)
-        .def("run", &run<T>, "n_rounds"_a, "samples"_a.none(), "starts"_a)
-        .def("set_noise",
-             [](Held& self, Matrix<double> noise) {
-                 require(noise.shape(0) == 2 && noise.shape(1) == 2, "The noise matrix is 2 by 2.");
-                 for (size_t k = 0; k < 4; ++k) self.rounds->noise[k / 2][k % 2] = noise.data()[k];
-             })
-        .def("resume",
-             [](Held& self, double total_step, int useless) {
-                 self.rounds->resume(total_step, useless);
-             },
-             "total_step"_a, "useless"_a)
-        .def("settle", [](Held& self) { self.rounds->settle(); })
-        .def_prop_ro("total_step", [](Held& self) { return self.rounds->total_step; })
-        .def_prop_ro("useless", [](Held& self) { return self.rounds->useless; })
-        .def_prop_ro("center",
-                     [](Held& self) {
-                         std::vector<double> center = self.rounds->center();
-                         const size_t m = center.size();
-                         return to_numpy<OutVector>(std::move(center), {m});
-                     },
-                     nb::rv_policy::move)
+    bound
         .def_prop_ro("bytes_per_pass", [](Held& self) { return self.rounds->bytes_per_pass(); })
         .def("stream_only",
              [](Held& self) {
@@ -166,6 +119,48 @@ void bind_rounds_of(nb::module_& m, const char* name) {
             nb::gil_scoped_release unlocked;
             self.rounds->pass_only();
         });
+}
+
+template <class T>
+void bind_rounds_of(nb::module_& m, const char* name) {
+    using Held = HeldRounds<T>;
+    nb::class_<Held> bound(m, name);
+    bound
+        .def(
+            "__init__",
+            [](Held* self, Matrix<T> X, Vector<double> labels,
+               std::optional<Vector<double>> sample_weight, std::optional<Vector<bool>> trusted,
+               State<double> votes, std::optional<State<double>> missed, State<float> last_vote,
+               std::optional<double> C, bool fit_intercept, bool estimate_noise, double into_1,
+               double into_0, int max_iter, double tol, bool probability, bool flip_negative,
+               double total_step, int n_threads) {
+                const RoundOptions options{logistic_options(C, fit_intercept, estimate_noise,
+                                                            into_1, into_0, max_iter, tol),
+                                           probability, flip_negative, std::max(1, n_threads)};
+                auto held = std::make_unique<Held>(Held{X, labels, sample_weight, trusted, votes,
+                                                        missed, last_vote, 0, nullptr});
+                held->begin(options, total_step);
+                new (self) Held(std::move(*held));
+            },
+            // What is changed in place must not be a copy.
+            "X"_a, "labels"_a, "sample_weight"_a.none(), "trusted"_a.none(), "votes"_a.noconvert(),
+            "missed"_a.none().noconvert(), "last_vote"_a.noconvert(), nb::kw_only(), "C"_a.none(),
+            "fit_intercept"_a, "estimate_noise"_a, "into_1"_a, "into_0"_a, "max_iter"_a, "tol"_a,
+            "probability"_a, "flip_negative"_a, "total_step"_a, "n_threads"_a)
+        .def("fit_learner", &fit_learner<T>, "coefficients"_a, "sample"_a.none(), "starts"_a)
+        .def("judge", &judge<T>)
+        .def("move", [](Held& self, double step) { self.rounds->move(step); }, "step"_a)
+        .def("settle", [](Held& self) { self.rounds->settle(); })
+        .def("update_noise", &update_noise<T>, "noise_matrix"_a)
+        .def_prop_ro("total_step", [](Held& self) { return self.rounds->total_step; })
+        .def_prop_ro("center",
+                     [](Held& self) {
+                         std::vector<double> center = self.rounds->center();
+                         const size_t m = center.size();
+                         return to_numpy<OutVector>(std::move(center), {m});
+                     },
+                     nb::rv_policy::move);
+    bind_benchmarks(bound);
 }
 
 }  // namespace

@@ -1,151 +1,327 @@
-"""The loss that rBoost minimises: two exponentials mixed by the noise matrix, eq. (10)–(18).
+"""What boosting minimises: the paper's mixture of exponentials, and the likelihood of the labels.
 
-Nothing here sees the features: labels, scores and a noise matrix go in. Signs and shapes:
+Nothing here sees the features: labels, scores and a noise matrix go in. Shapes, for K classes:
 
-    labels          ỹ, −1 or +1, shape (n_rows,)
-    scores          H, positive for class +1, shape (n_rows,)
-    coefficients    c[k, j], shape (2, 2): how much a row observed in class k counts as class j
+    observed        the position of each observed label ỹ among the classes, (n_rows,)
+    scores          F, (n_rows, K), with Σⱼ Fⱼ = 0; for two classes F = (−H, H)
+    probability     p, what a base learner says of rows, (n_rows, K)
+    votes           g = (K·p − 1) / (K − 1), which is 1 for a sure class; a step α adds α·g to F
+    noise_matrix    T[j, k] = p(observed k | true j), (K, K)
 
-A row observed in class k adds c[k, k]·e^(−ỹH) + c[k, 1−k]·e^(+ỹH) to the loss. With c the identity
-that is AdaBoost's exponential loss, eq. (9). For a fixed noise matrix the loss is convex in H (a
-sum of positive multiples of exponentials), and each row's minimum is at a finite score: a row is
-never worth pushing further than its label can be trusted. That, not non-convexity, makes it robust.
+Both losses are used alike. ``terms`` evaluates every row at its scores; ``class_weights`` say what a
+base learner is to fit: to name class j costs a row the less, the larger entry j is. ``judge`` sums
+up how good a learner is over the rows that judge it, and the sums say how far to go:
+
+    step            the step α that the loss asks for; 0 for a learner that is no better than chance
+    error           the learner's weighted error on what it was to fit
+    at_minimum      every row is where its own loss is smallest, so nothing is left to learn
+    perfect         the learner makes no error, so that nothing would be left to learn
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_softmax, softmax
 
-from rboost._typing import Floats
+from rboost._typing import Floats, Integers
 from rboost.noise import check_noise_matrix, posterior
 
-# A larger step needs a weighted error below what float64 can tell from zero.
+# A larger step needs a weighted error below what float64 can tell from zero; for two classes.
 MAX_STEP = float(-np.log(np.finfo(np.float64).eps) / 2)
 # A smaller one is what rounding makes of a learner that cannot improve anything.
 MIN_STEP = 1e-12
+# Class weights that sum to less than this share of the loss are but rounding.
+ROUNDING = 1e-14
+# What a label must be worth in ``mixing="paper"``, whatever the rates of flips into it.
+SMALLEST_COEFFICIENT = 1e-3
 
 
-def _paper_coefficients(noise_matrix: Floats) -> Floats:
-    """Eq. (10) as printed: a row observed in class k is mixed by the rate of flips *into* k."""
-    into_0, into_1 = noise_matrix[1, 0], noise_matrix[0, 1]
-    return np.array([[1 - into_0, into_0], [into_1, 1 - into_1]])
+def paper_coefficients(noise_matrix: Floats) -> Floats:
+    """Eq. (10) as printed: a row observed in class k is mixed by the rates of flips *into* k.
+
+    For more than two classes c[k, j] = T[j, k] and c[k, k] is what they leave of 1; where they
+    leave nothing it is a small number, since a loss needs positive coefficients.
+    """
+    into = noise_matrix.T * (1 - np.eye(len(noise_matrix)))
+    left = np.maximum(1 - into.sum(axis=1), SMALLEST_COEFFICIENT if len(into) > 2 else 0.0)
+    return into + np.diag(left)
 
 
 # How a noise matrix becomes mixing coefficients c[k, j].
 #   "posterior"  c[k, j] = p(y = j | ỹ = k) for balanced classes: the columns of the noise matrix,
-#                normalised. Its population minimiser has the sign of the Bayes rule for the true
-#                classes, for every noise matrix (see docs/method.md for the derivation).
-#   "paper"      eq. (10). The same for symmetric noise; otherwise its threshold is off, and a flip
-#                rate near ½ breaks it.
-MIXINGS = {"posterior": posterior, "paper": _paper_coefficients}
+#                normalised. For two classes its population minimiser has the sign of the Bayes rule
+#                for the true classes, whatever the noise (see docs/method.md for the derivation).
+#   "paper"      eq. (10). The same for symmetric noise of two classes; otherwise its threshold is
+#                off, and a flip rate near ½ breaks it.
+MIXINGS = {"posterior": posterior, "paper": paper_coefficients}
 
 
 def mixing_coefficients(noise_matrix: ArrayLike, mixing: str = "posterior") -> Floats:
-    """Coefficients c[k, j] of the mixture loss for a 2×2 noise matrix; rows sum to 1."""
-    return MIXINGS[mixing](check_noise_matrix(noise_matrix, n_classes=2))
+    """Coefficients c[k, j] of the mixture loss: how much a row observed as k counts as class j."""
+    return MIXINGS[mixing](check_noise_matrix(noise_matrix))
 
 
 @dataclass(frozen=True)
-class LossTerms:
-    """The two weighted exponentials of every row, eq. (13), up to the common factor e^log_scale.
+class ExponentialLoss:
+    """A row observed as k costs Σⱼ c[k, j]·exp(−Fⱼ / (K − 1)), eq. (10).
 
-    ``right`` is w00 where ỹ = +1 and w11 where ỹ = −1: what a row costs for not being further on
-    the side of its label. ``wrong`` is w01 and w10: what it costs for being too far on that side.
+    With c the identity that is AdaBoost's loss, eq. (9), for more classes SAMME's. For fixed noise
+    it is convex in F (a sum of positive multiples of exponentials), and each row's minimum is at
+    finite scores: a row is never worth pushing further than its label can be trusted. That, not
+    non-convexity, makes it robust.
     """
 
-    right: Floats
-    wrong: Floats
+    mixing: str = "posterior"
+    learning_rate: ClassVar[float] = 0.015
+
+    def terms(
+        self,
+        observed: Integers,
+        scores: Floats,
+        noise_matrix: Floats,
+        sample_weight: Floats | None = None,
+        trusted: NDArray[np.bool_] | None = None,
+    ) -> ExponentialTerms:
+        """Evaluate the exponentials of every row, eq. (13) and (15)–(18).
+
+        Only ratios matter to boosting, so the largest term is scaled to 1 before the sample weights
+        come in. Scores of any size are safe: what is negligible becomes 0, nothing overflows.
+        """
+        logs = _log_rows(mixing_coefficients(noise_matrix, self.mixing), observed, trusted)
+        logs -= scores / (scores.shape[1] - 1)
+        log_scale = float(logs.max())
+        class_weights = np.exp(logs - log_scale)
+        if sample_weight is not None:
+            class_weights *= sample_weight[:, np.newaxis]
+        return ExponentialTerms(observed, class_weights, log_scale)
+
+    def link_matrix(self, noise_matrix: Floats, boosted_with: Floats) -> Floats:
+        """The noise that is left in the scores: T·c, with the c of the T that was boosted with."""
+        return noise_matrix @ mixing_coefficients(boosted_with, self.mixing)
+
+    def score_scale(self, n_classes: int) -> float:
+        """Its minimiser is (K − 1) times the centred log-probabilities."""
+        return 1 / (n_classes - 1)
+
+
+@dataclass(frozen=True)
+class ExponentialTerms:
+    """c[ỹ, j]·exp(−Fⱼ / (K − 1)) of every row and class, up to the common factor e^log_scale.
+
+    In the paper's symbols these are w00 and w01 of a row with ỹ = +1, w11 and w10 of one with −1.
+    """
+
+    observed: Integers
+    class_weights: Floats
     log_scale: float
-
-    @property
-    def row_weights(self) -> Floats:
-        """Eq. (12). Negative for a row that is already more certain than its label deserves."""
-        return self.right - self.wrong
-
-    @property
-    def at_minimum(self) -> bool:
-        """Whether the weights are but rounding: every row is where its own loss is smallest."""
-        return bool(np.abs(self.row_weights).sum() <= 1e-14 * (self.right + self.wrong).sum())
 
     @property
     def loss(self) -> float:
         """The loss of eq. (10); infinite when it exceeds float64."""
         with np.errstate(over="ignore"):
-            return float(np.exp(self.log_scale) * (self.right.sum() + self.wrong.sum()))
+            return float(np.exp(self.log_scale) * self.class_weights.sum())
 
-    def split(
-        self, agreement: Floats | NDArray[np.bool_], rows: NDArray[np.bool_] | None = None
-    ) -> tuple[float, float]:
-        """Sums (falling, rising) such that a step α costs falling·e^(−α) + rising·e^α, eq. (11).
+    def judge(self, probability: Floats, unseen: Integers | None = None) -> ExponentialSums:
+        """Sum up the terms by how much of each the learner makes fall, eq. (11).
 
-        ``agreement`` is (1 + ỹh)/2: 1 where the base learner predicts the observed label, 0 where
-        it does not. In the paper's symbols falling = A − ε and rising = B + ε, where A and B sum
-        ``right`` and ``wrong`` and ε is the weighted error. Summed as here, every term is
-        non-negative and nothing cancels. For votes h between −1 and +1 the cost is an upper bound,
-        by convexity of the exponential in h (Schapire & Singer 1999). ``rows`` restricts the sums.
+        With class votes a step α costs falling·e^(−α / (K − 1)) + rising·e^(α / (K − 1)²); votes
+        between cost at most that, by convexity. In the paper's symbols falling = A − ε and
+        rising = B + ε; summed as here, every term is non-negative and nothing cancels.
         """
-        falling = agreement * self.right + (1 - agreement) * self.wrong
-        rising = agreement * self.wrong + (1 - agreement) * self.right
-        if rows is not None:
-            falling, rising = falling[rows], rising[rows]
-        return float(falling.sum()), float(rising.sum())
+        terms = self.class_weights
+        total, n_classes = float(terms.sum()), terms.shape[1]
+        judges = terms if unseen is None else terms[unseen]
+        falling = float((judges * probability).sum())
+        rising = float((judges * (1 - probability)).sum())
+        perfect = False
+        if unseen is None:
+            perfect = rising == 0 and bool(probability[np.arange(len(terms)), self.observed].all())
+        else:
+            # One more row, of which the learner knows nothing, keeps a few lucky ones from giving
+            # it an infinite step.
+            one_more = total / len(terms) / n_classes
+            falling, rising = falling + one_more, rising + (n_classes - 1) * one_more
+        net = float((terms - terms.min(axis=1, keepdims=True)).sum())
+        return ExponentialSums(falling, rising, total, net, perfect, n_classes)
 
 
-def loss_terms(
-    labels: Floats,
-    scores: Floats,
-    coefficients: Floats,
-    sample_weight: Floats | None = None,
-    trusted: NDArray[np.bool_] | None = None,
-) -> LossTerms:
-    """Evaluate both exponentials of every row, eq. (13) and (15)–(18).
+@dataclass(slots=True)  # frozen ones take as long to make as a small fit
+class ExponentialSums:
+    """What a learner makes fall and rise, of the ``total`` loss of all rows.
 
-    ``trusted`` marks rows whose label is known to be right: their coefficients are (1, 0).
-
-    Only ratios matter to boosting, so the largest term is scaled to 1 before the sample weights
-    come in. Scores of any size are safe: what is negligible becomes 0, nothing overflows.
+    ``net`` is what the class weights of the rows sum to beyond the smallest of each row; smaller
+    shares and steps than ``rounding`` and ``smallest_step`` mean nothing.
     """
-    is_positive = labels > 0
-    margin = labels * scores
-    with np.errstate(divide="ignore"):  # log 0 = −inf is the right answer for a coefficient of 0
-        log_coefficients = np.log(coefficients)
-    log_right = np.where(is_positive, log_coefficients[1, 1], log_coefficients[0, 0]) - margin
-    log_wrong = np.where(is_positive, log_coefficients[1, 0], log_coefficients[0, 1]) + margin
-    if trusted is not None and trusted.any():
-        log_right = np.where(trusted, -margin, log_right)
-        log_wrong = np.where(trusted, -np.inf, log_wrong)
-    log_scale = float(max(log_right.max(), log_wrong.max()))
-    weight = 1.0 if sample_weight is None else sample_weight
-    return LossTerms(
-        weight * np.exp(log_right - log_scale), weight * np.exp(log_wrong - log_scale), log_scale
-    )
+
+    falling: float
+    rising: float
+    total: float
+    net: float
+    perfect: bool
+    n_classes: int = 2
+    rounding: float = ROUNDING
+    smallest_step: float = MIN_STEP
+
+    @property
+    def at_minimum(self) -> bool:
+        """Whether the class weights are but rounding."""
+        return self.net <= self.rounding * self.total
+
+    @property
+    def error(self) -> float:
+        """The share of the loss that grows with the step; without noise AdaBoost's error."""
+        return self.rising / (self.falling + self.rising)
+
+    @property
+    def step(self) -> float:
+        """The closed form of eq. (14)."""
+        return step_size(self.falling, self.rising, self.n_classes, self.smallest_step)
 
 
-def step_size(falling: float, rising: float) -> float:
-    """The step α that minimises falling·e^(−α) + rising·e^α, the closed form of eq. (14).
+def step_size(
+    falling: float, rising: float, n_classes: int = 2, smallest: float = MIN_STEP
+) -> float:
+    """The step α that minimises falling·e^(−α / (K − 1)) + rising·e^(α / (K − 1)²).
 
-    α = ½·ln(falling / rising). The paper solves eq. (14) numerically; multiplied by e^α it is
-    linear in e^(2α). Never negative: a learner no better than chance gets 0. At most ``MAX_STEP``:
-    a perfect learner has rising = 0.
+    α = (K − 1)² / K·(ln(falling / rising) + ln(K − 1)), for two classes ½·ln(falling / rising). The
+    paper solves eq. (14) numerically; multiplied by e^α it is linear in e^(2α). Never negative: a
+    learner no better than chance gets 0. Never more than a perfect learner, with rising = 0, gets.
     """
-    if falling <= rising:
+    others = n_classes - 1
+    if falling * others <= rising:
         return 0.0
-    if rising <= 0:
-        return MAX_STEP
-    step = float(np.log(falling) - np.log(rising)) / 2
-    return 0.0 if step < MIN_STEP else min(step, MAX_STEP)
+    factor, largest = others**2 / n_classes, 2 * MAX_STEP
+    log_ratio = largest if rising <= 0 else math.log(falling) - math.log(rising) + math.log(others)
+    step = factor * min(log_ratio, largest)
+    return 0.0 if step < smallest else step
+
+
+@dataclass(frozen=True)
+class LikelihoodLoss:
+    """A row observed as k costs −log Σⱼ T[j, k]·softmaxⱼ(F): eq. (3) with F in the place of βᵀx.
+
+    For every number of classes and every noise its population minimiser is the Bayes rule of the
+    true classes, which holds for the exponential mixture with two classes only.
+    """
+
+    learning_rate: ClassVar[float] = 0.045
+
+    def terms(
+        self,
+        observed: Integers,
+        scores: Floats,
+        noise_matrix: Floats,
+        sample_weight: Floats | None = None,
+        trusted: NDArray[np.bool_] | None = None,
+    ) -> LikelihoodTerms:
+        """Evaluate p(y | x) and p(y | x, ỹ) of every row."""
+        logs = _log_rows(noise_matrix.T, observed, trusted) + log_softmax(scores, axis=1)
+        weight = np.ones(len(scores)) if sample_weight is None else sample_weight
+        return LikelihoodTerms(softmax(scores, axis=1), softmax(logs, axis=1), weight)
+
+    def link_matrix(self, noise_matrix: Floats, boosted_with: Floats) -> Floats:
+        """The noise that is left in the scores: none."""
+        return np.eye(len(noise_matrix))
+
+    def score_scale(self, n_classes: int) -> float:
+        """The scores are logarithms of probabilities, but for two classes F = (−H, H)."""
+        return 1.0
+
+
+@dataclass(frozen=True)
+class LikelihoodTerms:
+    """p(y | x) as the scores have it and p(y | x, ỹ), which knows the label too; (n_rows, K)."""
+
+    probability: Floats
+    posterior: Floats
+    sample_weight: Floats
+
+    @property
+    def class_weights(self) -> Floats:
+        """Minus the derivative of the loss by the scores."""
+        return self.sample_weight[:, np.newaxis] * (self.posterior - self.probability)
+
+    def judge(self, probability: Floats, unseen: Integers | None = None) -> LikelihoodSums:
+        """Sum up slope and curvature of the loss along the votes.
+
+        As curvature the variance of the votes under p(y | x), which the second derivative does not
+        exceed: what EM bounds the loss by.
+        """
+        n_classes = probability.shape[1]
+        weights, rows = self.class_weights, slice(None) if unseen is None else unseen
+        votes = (n_classes * probability - 1) / (n_classes - 1)
+        mean = (self.probability[rows] * votes).sum(axis=1)
+        variance = (self.probability[rows] * votes**2).sum(axis=1) - mean**2
+        slope, curvature = (weights[rows] * votes).sum(), self.sample_weight[rows] @ variance
+        if unseen is not None:  # one more row, of which nobody knows anything
+            curvature += self.sample_weight.mean() / (n_classes - 1)
+        copies = weights - weights.min(axis=1, keepdims=True)
+        wrong, asked = (copies[rows] * (1 - probability)).sum(), copies[rows].sum()
+        return LikelihoodSums(
+            float(slope),
+            float(curvature),
+            float(wrong / asked) if asked > 0 else 0.5,
+            bool(copies.sum() <= ROUNDING * self.sample_weight.sum()),
+            n_classes,
+        )
+
+
+@dataclass(frozen=True)
+class LikelihoodSums:
+    """Slope and curvature of the loss along a learner's votes."""
+
+    slope: float
+    curvature: float
+    error: float
+    at_minimum: bool
+    n_classes: int
+    perfect: ClassVar[bool] = False  # rows whose class is certain still have something to learn
+
+    @property
+    def step(self) -> float:
+        """Newton's step, not beyond the largest of the exponential loss."""
+        if self.slope <= MIN_STEP * self.curvature:
+            return 0.0
+        largest = step_size(1.0, 0.0, self.n_classes)
+        return min(self.slope / self.curvature, largest) if self.curvature > 0 else largest
+
+
+Loss = ExponentialLoss | LikelihoodLoss
+Terms = ExponentialTerms | LikelihoodTerms
+Sums = ExponentialSums | LikelihoodSums
+LOSSES = ("auto", "exponential", "likelihood")
+
+
+def loss_named(name: str, mixing: str, n_classes: int) -> Loss:
+    """The loss of this name; "auto" is a consistent one, the paper's where that is."""
+    if name == "likelihood" or (name == "auto" and n_classes > 2):
+        return LikelihoodLoss()
+    return ExponentialLoss(mixing)
+
+
+def _log_rows(
+    coefficients: Floats, observed: Integers, trusted: NDArray[np.bool_] | None
+) -> Floats:
+    """The logarithms of the coefficients of each row; a trusted label is certainly right."""
+    with np.errstate(divide="ignore"):  # log 0 = −inf is the right answer for a coefficient of 0
+        logs = np.log(coefficients)[observed]
+        if trusted is not None and trusted.any():
+            logs[trusted] = np.log(np.eye(len(coefficients)))[observed[trusted]]
+    return logs
 
 
 def population_minimiser(
     observed_probability: ArrayLike, noise_matrix: ArrayLike, mixing: str = "posterior"
 ) -> Floats:
-    """The score that minimises the expected loss where p(ỹ = +1 | x) is ``observed_probability``.
+    """The score H that minimises the expected loss where p(ỹ = 1 | x) is ``observed_probability``.
 
-    H = ½·ln(p̃·c[:, 1] / p̃·c[:, 0]) with p̃ = (p(ỹ = −1), p(ỹ = +1)). With ``mixing="posterior"``
-    it changes sign at :func:`rboost.noise.threshold`, the Bayes threshold for the true classes.
+    H = ½·ln(p̃·c[:, 1] / p̃·c[:, 0]) with p̃ = (p(ỹ = 0), p(ỹ = 1)). With ``mixing="posterior"`` it
+    changes sign at :func:`rboost.noise.threshold`, the Bayes threshold for the true classes.
     """
     positive = np.asarray(observed_probability, dtype=np.float64)
     mass = np.stack([1 - positive, positive], axis=-1) @ mixing_coefficients(noise_matrix, mixing)

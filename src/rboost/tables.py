@@ -163,9 +163,9 @@ def warn_of_copies(X: Any, labels: Any) -> None:
                 return
     except (IndexError, TypeError, ValueError):
         return  # text, categories and other shapes are the estimator's business
-    _, group, size = np.unique(keys, return_inverse=True, return_counts=True)
-    ones = np.bincount(group, np.asarray(labels) > 0)
-    if np.all((ones == 0) | (ones == size)):
+    labels = np.asarray(labels)
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    if np.array_equal(labels, labels[first[group]]):
         warnings.warn(
             f"{n_copies} rows of X repeat others, always with the same label. If they are copies, "
             "a wrong label confirms itself and the noise is underestimated: pass each row once, "

@@ -27,12 +27,11 @@ def arrays(dtype, **changed):
     }
 
 
-def rounds(kind, dtype, update_noise=False, into_1=0.1, **changed):
+def rounds(kind, dtype, into_1=0.1, **changed):
     return kind(
         **arrays(dtype, **changed), C=1.0, fit_intercept=True, estimate_noise=True, into_1=into_1,
-        into_0=0.1, max_iter=20, tol=1e-3, probability=True, flip_negative=True,
-        update_noise=update_noise, paper_mixing=False, learning_rate=0.5, max_step=5.0,
-        min_step=1e-8, useless_learners=5, n_threads=1,
+        into_0=0.1, max_iter=20, tol=1e-3, probability=True, flip_negative=True, total_step=0.0,
+        n_threads=1,
     )  # fmt: skip
 
 
@@ -74,67 +73,39 @@ def test_rates_and_ways_that_contradict_each_other(kind, dtype):
     with pytest.raises(ValueError, match="must sum to less than 1") as caught:
         rounds(kind, dtype, into_1=0.95)
     refused(caught)
-    with pytest.raises(ValueError, match="without out-of-bag scores only") as caught:
-        rounds(kind, dtype, update_noise=True, missed=np.zeros(N_ROWS))
+    with pytest.raises(ValueError, match="not out-of-bag") as caught:
+        rounds(kind, dtype, missed=np.zeros(N_ROWS)).update_noise(np.eye(2))
     refused(caught)
 
 
-SAMPLES = {
-    "a row too many": [[0, 1, N_ROWS]],
-    "a negative row": [[0, -1, 3]],
-    "a far row": [[0, 2**62, 3]],
-    "two rounds": [[0, 1], [2, 3]],
-    "no rounds": np.zeros((0, 4)),
-    "no rows": np.zeros((1, 0)),
-}
+ONE_START = np.zeros((1, N_FEATURES + 3))
+SAMPLES = {"a row too many": [0, 1, N_ROWS], "negative": [0, -1], "far": [2**62], "no rows": []}
 
 
 @KINDS
 @pytest.mark.parametrize("case", SAMPLES)
 def test_samples_that_name_no_rows(kind, dtype, case):
-    samples = np.array(SAMPLES[case], dtype=np.int64)
-    with pytest.raises(ValueError, match="samples must hold") as caught:
-        rounds(kind, dtype).run(1, samples, np.zeros((1, 1, N_FEATURES + 3)))
+    sample = np.array(SAMPLES[case], dtype=np.int64)
+    with pytest.raises(ValueError, match="sample must hold") as caught:
+        rounds(kind, dtype).fit_learner(np.eye(2), sample, ONE_START)
     refused(caught)
 
 
-STARTS = {
-    "too few rounds": (1, 1, N_FEATURES + 3),
-    "too many rounds": (3, 1, N_FEATURES + 3),
-    "no starts": (2, 0, N_FEATURES + 3),
-    "too few parameters": (2, 1, N_FEATURES + 1),
-    "too many parameters": (2, 1, N_FEATURES + 4),
-}
-
-
 @KINDS
-@pytest.mark.parametrize("case", STARTS)
-def test_starts_that_do_not_fit(kind, dtype, case):
+@pytest.mark.parametrize("shape", [(0, N_FEATURES + 3), (2, N_FEATURES + 1), (1, N_FEATURES + 4)])
+def test_starts_that_do_not_fit(kind, dtype, shape):
     with pytest.raises(ValueError, match="starts must hold") as caught:
-        rounds(kind, dtype).run(2, None, np.zeros(STARTS[case]))
+        rounds(kind, dtype).fit_learner(np.eye(2), None, np.zeros(shape))
     refused(caught)
 
 
 @KINDS
-def test_a_negative_number_of_rounds(kind, dtype):
-    with pytest.raises(ValueError, match="starts must hold"):
-        rounds(kind, dtype).run(-1, None, np.zeros((0, 1, N_FEATURES + 3)))
-
-
-@KINDS
-def test_no_rounds_find_nothing(kind, dtype):
-    coefs, *_, noise, ending, n_unconverged = rounds(kind, dtype).run(
-        0, None, np.zeros((0, 1, N_FEATURES + 3))
-    )
-    assert coefs.shape == (0, N_FEATURES)
-    assert noise.shape == (0, 4)
-    assert (ending, n_unconverged) == (0, 0)
-
-
-@KINDS
-def test_a_noise_matrix_of_another_size(kind, dtype):
+def test_matrices_of_another_size(kind, dtype):
     with pytest.raises(ValueError, match="2 by 2") as caught:
-        rounds(kind, dtype).set_noise(np.eye(3))
+        rounds(kind, dtype).fit_learner(np.eye(3), None, ONE_START)
+    refused(caught)
+    with pytest.raises(ValueError, match="2 by 2") as caught:
+        rounds(kind, dtype).update_noise(np.eye(3))
     refused(caught)
 
 
@@ -153,9 +124,9 @@ def test_what_is_changed_in_place_is_never_a_copy(kind, dtype, name, wrong):
 @KINDS
 def test_rounds_keep_their_arrays_alive(kind, dtype):
     held = rounds(kind, dtype, missed=np.zeros(N_ROWS))
-    samples = np.random.RandomState(0).randint(N_ROWS, size=(5, 12))
-    _, intercepts, steps, *_ = held.run(5, samples, np.zeros((5, 2, N_FEATURES + 3)))
+    for sample in np.random.RandomState(0).randint(N_ROWS, size=(5, 12)):
+        coef, intercept, *_ = held.fit_learner(np.eye(2), sample, ONE_START)
+        assert np.isfinite([*coef, intercept, *held.judge()]).all()
+        held.move(0.1)
     held.settle()
     held.pass_only()
-    assert np.isfinite(intercepts).any()
-    assert np.isfinite(steps).all()

@@ -20,7 +20,7 @@ BLOCK_ROWS = 8192
 
 
 class AdditiveClassifier(ClassifierMixin, BaseEstimator):
-    """A binary classifier whose score is a sum over base learners, eq. (8).
+    """A classifier whose score is a sum over base learners, eq. (8); of two classes or more.
 
     A subclass fits ``estimators_`` and ``classes_``, has a parameter ``n_jobs``, and says what its
     base learner is, what a learner adds to the score, and how sure a score is.
@@ -45,12 +45,14 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
-        bases = [
-            get_tags(base).input_tags for base in self._base_learners() if hasattr(base, "fit")
-        ]
+        bases = [get_tags(base).input_tags for base in self._classifiers()]
         tags.input_tags.sparse = all(base.sparse for base in bases)
         tags.input_tags.allow_nan = all(base.allow_nan for base in bases)
         return tags
+
+    def _classifiers(self) -> list[Any]:
+        """The base learners that are estimators; others are refused in ``fit``."""
+        return [base for base in self._base_learners() if isinstance(base, BaseEstimator)]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimators_")
@@ -68,17 +70,28 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
 
     def _scores(self, X: Any) -> Floats:
         """H(x), eq. (8), of validated rows."""
-        scores = np.zeros(X.shape[0])
+        scores = np.zeros(self._scores_shape(X))
         for contribution in self._contributions(X):
             scores += contribution
         return scores
 
+    def _scores_shape(self, X: Any) -> tuple[int, ...]:
+        """One score a row for two classes, else one for each class."""
+        n_classes = len(self.classes_)
+        return (X.shape[0],) if n_classes == 2 else (X.shape[0], n_classes)
+
     def _decision(self, scores: Floats, n_learners: int) -> Floats:
-        """Turn the scores after so many learners into numbers that are positive for class 1."""
+        """Turn the scores after so many learners into numbers that are positive for class 1.
+
+        Of more than two classes the one with the largest number is predicted.
+        """
         return scores
 
     def decision_function(self, X: Any) -> Floats:
-        """Score H(x), eq. (8), less the threshold; positive for ``classes_[1]``."""
+        """Score H(x), eq. (8), less the threshold; positive for ``classes_[1]``.
+
+        Of more than two classes one number each, (n_samples, n_classes), the largest predicted.
+        """
         check_is_fitted(self)
         X = self._check_X(X)
         return self._decision(self._scores_in_blocks(X), self._n_learners())
@@ -96,11 +109,11 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
         return len(self.estimators_)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class: the sign of the decision function."""
+        """Predict the class: the sign of the decision function, or its largest entry."""
         return self._to_classes(self.decision_function(X))
 
     def predict_proba(self, X: Any) -> Floats:
-        """Probability of each class, shape (n_samples, 2); agrees with ``predict``."""
+        """Probability of each class, (n_samples, n_classes); agrees with ``predict``."""
         return self._to_probabilities(self.decision_function(X))
 
     def predict_log_proba(self, X: Any) -> Floats:
@@ -112,7 +125,7 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
         """Yield the scores after each base learner."""
         check_is_fitted(self)
         X = self._check_X(X)
-        scores = np.zeros(X.shape[0])
+        scores = np.zeros(self._scores_shape(X))
         for number, contribution in enumerate(self._contributions(X), start=1):
             scores = scores + contribution
             yield self._decision(scores, number)
@@ -126,7 +139,9 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
         return map(self._to_probabilities, self.staged_decision_function(X))
 
     def _to_classes(self, decisions: Floats) -> NDArray[Any]:
-        return self.classes_[(decisions > 0).astype(np.intp)]
+        is_binary = decisions.ndim == 1
+        best = (decisions > 0).astype(np.intp) if is_binary else decisions.argmax(axis=1)
+        return self.classes_[best]
 
     def _to_probabilities(self, decisions: Floats) -> Floats:
         positive = self._positive_probability(decisions)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import copy
-import math
 import warnings
 from collections.abc import Iterator
-from dataclasses import replace
 from operator import attrgetter
 from typing import Any, ClassVar, Self
 
@@ -18,57 +16,29 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from rboost._typing import Floats
-from rboost._validation import (
-    Number,
-    OneOf,
-    Requirements,
-    Switch,
-    all_or_nothing,
-    check_binary_labels,
-    check_parameters,
-    warn_of_one_class,
-)
-from rboost.boosting.additive import AdditiveClassifier
+from rboost._validation import all_or_nothing, check_class_labels, warn_of_one_class
 from rboost.boosting.decisions import decide_by_sign, decide_by_votes
+from rboost.boosting.engine import Start
+from rboost.boosting.engines import engine_for
 from rboost.boosting.ensemble import Ensemble
-from rboost.boosting.learners import check_learner, check_sampling
-from rboost.boosting.plan import Plan
-from rboost.boosting.rounds import NEGATIVE_WEIGHTS, State, initial_state
-from rboost.boosting.sampling import SAMPLINGS, Randomness
-from rboost.boosting.votes import VOTES
-from rboost.calibration import CALIBRATIONS
-from rboost.learners.pool import default_pool
-from rboost.losses import MIXINGS
+from rboost.boosting.learners import BaseLearner
+from rboost.boosting.noise_updates import noise_update
+from rboost.boosting.parameters import BoostingParameters, noise_update_name
+from rboost.boosting.rounds import Progress, boost, ensemble_of
+from rboost.boosting.rows import Rows, check_all_classes, join, training_rows, trusted_rows
+from rboost.boosting.sampling import Randomness
+from rboost.boosting.votes import RowVotes
 from rboost.noise import symmetric
-from rboost.noise.matrix import check_flip_counts, check_noise_parameter
+from rboost.noise.matrix import check_noise_parameter
 from rboost.progress import track
-from rboost.tables import (
-    Table,
-    check_counted_rows,
-    join,
-    training_table,
-    trusted_table,
-    warn_of_copies,
-    weights_as_counts,
-)
+from rboost.tables import warn_of_copies
 
 # Where the paper's estimation of the flip rates starts; it does not say. It must not be 0, which
 # the multiplicative updates never leave. Inference starts from labels that are all right.
 INITIAL_RATES = {"paper": 0.1, "noise-aware": 0.0}
 
-# Algorithm 1 as the paper has it: every row judges every learner, which votes for one class.
-ALGORITHM_1: dict[str, Any] = {
-    "n_estimators": 150,
-    "learning_rate": 1.0,
-    "sampling": "none",
-    "max_samples": 1.0,
-    "out_of_bag": False,
-    "votes": "class",
-    "noise_estimator": "paper",
-}
 
-
-class RBoostClassifier(AdditiveClassifier):
+class RBoostClassifier(BoostingParameters):
     """Boosting that models label flips, and finds out how many there are.
 
     Algorithm 1 of Bootkrajang & Kabán minimises a mixture of two exponential losses, weighed by how
@@ -89,8 +59,13 @@ class RBoostClassifier(AdditiveClassifier):
         trees on binned columns and kernel machines.
     n_estimators : int, default=300
         Number of rounds.
-    learning_rate : float, default=0.015
-        Factor on every step size. With small steps the learners are nearly an average.
+    learning_rate : float, default=None
+        Factor on every step size. With small steps the learners are nearly an average. None means
+        0.015 for the exponential loss and 0.045 for the likelihood.
+    loss : {"auto", "exponential", "likelihood"}, default="auto"
+        What is minimised: the paper's mixture of exponentials, or the likelihood of the observed
+        labels, which is consistent for any number of classes. "auto": the former for two classes,
+        the latter for more.
     sampling : {"uniform", "weights", "none"}, default="uniform"
         What a base learner sees. "uniform": a fraction ``max_samples`` of the rows without
         replacement, weighted. "weights": ``max_samples``·n rows drawn with replacement in
@@ -184,71 +159,17 @@ class RBoostClassifier(AdditiveClassifier):
     noise_matrix_: Floats
     noise_interval_: Floats
     label_issue_probability_: Floats
+    true_class_: NDArray[Any]
     held_out_scores_: Floats
     stop_reason_: str
     n_iter_: int
+    _random: Randomness
 
-    _requirements: ClassVar[Requirements] = {
-        "n_estimators": Number(1, integer=True, closed=True),
-        "learning_rate": Number(0),
-        "sampling": OneOf(tuple(SAMPLINGS)),
-        "max_samples": Number(0),
-        "out_of_bag": Switch(),
-        "votes": OneOf(tuple(VOTES)),
-        "noise_estimator": OneOf(("noise-aware", "paper")),
-        "mixing": OneOf(tuple(MIXINGS)),
-        "negative_weights": OneOf(tuple(NEGATIVE_WEIGHTS)),
-        "calibration": OneOf(tuple(CALIBRATIONS)),
-        "n_jobs": Number(-math.inf, integer=True, optional=True),
-        "warm_start": Switch(),
-        "verbose": Switch(),
-    }
     # What only a fit that goes on needs; a model file leaves it out.
     _training_only: ClassVar[tuple[str, ...]] = (
-        "_state", "_random", "label_issue_probability_", "held_out_scores_"
+        "_row_votes", "_progress", "_random", "label_issue_probability_", "true_class_",
+        "held_out_scores_",
     )  # fmt: skip
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_estimators: int = 300,
-        learning_rate: float = 0.015,
-        sampling: str = "uniform",
-        max_samples: float = 0.5,
-        out_of_bag: bool = True,
-        votes: str = "probability",
-        noise_matrix: Any = "estimate",
-        noise_estimator: str = "noise-aware",
-        mixing: str = "posterior",
-        negative_weights: str = "flip",
-        calibration: str = "platt",
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.sampling = sampling
-        self.max_samples = max_samples
-        self.out_of_bag = out_of_bag
-        self.votes = votes
-        self.noise_matrix = noise_matrix
-        self.noise_estimator = noise_estimator
-        self.mixing = mixing
-        self.negative_weights = negative_weights
-        self.calibration = calibration
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.verbose = verbose
-
-    def _base_learners(self, X: Any = None) -> list[Any]:
-        if self.estimator is None:
-            return default_pool(X)
-        return list(self.estimator) if isinstance(self.estimator, list) else [self.estimator]
 
     def fit(
         self,
@@ -288,91 +209,37 @@ class RBoostClassifier(AdditiveClassifier):
             The fitted estimator.
         """
         with all_or_nothing(self):
-            check_parameters(self, self._requirements)
-            fixed_noise = check_noise_parameter(self.noise_matrix)
-            check_sampling(
-                self.sampling, self.max_samples, bool(self.out_of_bag), self._noise_estimator()
-            )
-            if not self._base_learners():
-                raise ValueError("estimator must hold at least one classifier, not an empty list.")
-            for learner in self._base_learners():
-                check_learner(learner, self.sampling, self.votes)
+            pool = self._check_parameters()
             resumes = bool(self.warm_start and self.__sklearn_is_fitted__())
             X = self._check_X(X, reset=not resumes)
-            train, classes = training_table(X, y, sample_weight)
-            train = weights_as_counts(train)
-            trusted = trusted_table(
-                X_trusted, y_trusted, classes, self._check_X, both_classes=not self.out_of_bag
-            )
-            check_counted_rows(flip_counts, trusted)
-            if trusted is not None:
-                trusted = replace(trusted, flip_counts=check_flip_counts(flip_counts, n_classes=2))
+            rows, classes = training_rows(X, y, sample_weight)
+            fixed_noise = check_noise_parameter(self.noise_matrix, len(classes))
+            checked = trusted_rows(X_trusted, y_trusted, flip_counts, classes, self._check_X)
             if self.out_of_bag:
-                warn_of_copies(train.X, train.labels)
-                train, trusted = join(train, trusted), None
+                warn_of_copies(rows.X, rows.observed)
+                rows, checked = join(rows, checked), None
+            check_all_classes(checked)
             noise_name = "estimate" if fixed_noise is None else fixed_noise.tolist()
-            fitted_on = (len(train.labels), classes.tolist(), noise_name, bool(self.out_of_bag))
+            fitted_on = (len(rows.observed), classes.tolist(), noise_name, bool(self.out_of_bag))
             if resumes:
                 self._check_resumed(fitted_on)
-                state = self._resumed_state(trusted)
+                # A copy, so that a fit that is interrupted leaves the generator where it was.
+                self._random = copy.deepcopy(self._random)
             else:
-                self._reset(classes, fixed_noise)
+                self._reset(classes, fixed_noise, rows)
                 self._fitted_on = fitted_on
-                state = initial_state(train, trusted, self.noise_matrix_, bool(self.out_of_bag))
-            self._state = self._run(state, train, trusted)
-            self._decide(train, trusted)
+            pool = pool or self._default_pool(rows.X, rows.n_classes)
+            self._check_classes(pool, rows.n_classes)
+            checked_scores = self._boost(pool, rows, checked)
+            self._decide(rows, checked, checked_scores)
             if self.out_of_bag:
-                self.label_issue_probability_ = self._issue_probability(train, X, y, sample_weight)
-                self.held_out_scores_ = self._vote_calibration.log_odds(self._state.scores)
+                self._judge_labels(rows, X, y, sample_weight)
         self._warn_of_one_class()
         return self
 
-    def _decide(self, train: Table, trusted: Table | None) -> None:
-        """Find out how scores are to be read, and the noise in the labels."""
-        state = self._state
-        if not self.out_of_bag:
-            self._decision_rule = decide_by_sign(
-                state, train, trusted, self.calibration, self.mixing
-            )
-            return
-        is_inferred = isinstance(self.noise_matrix, str) and self.noise_estimator == "noise-aware"
-        known = None if is_inferred else state.noise_matrix
-        self._decision_rule, self._vote_calibration = decide_by_votes(
-            state, train, self.calibration, self.mixing, known
-        )
-        self.noise_matrix_ = self._vote_calibration.platt.noise_matrix
-        if is_inferred:
-            self.noise_interval_ = self._vote_calibration.platt.interval()
-
-    def _issue_probability(
-        self, train: Table, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
-    ) -> Floats:
-        """p(y ≠ ỹ) of every training row, by learners that have not seen it."""
-        n_rows, scores = X.shape[0], self._state.scores
-        labels = train.labels[: np.count_nonzero(~train.trusted)]  # trusted rows come last
-        if len(labels) < n_rows:  # rows of weight 0 were left out
-            kept = np.asarray(sample_weight) != 0
-            labels = check_binary_labels(y)[1].astype(np.float64)
-            found, scores = scores[: kept.sum()], np.empty(n_rows)
-            scores[kept], scores[~kept] = found, self._scores_in_blocks(X[~kept])
-        return self._vote_calibration.issue_probability(scores[:n_rows], labels)
-
-    def _warn_of_one_class(self) -> None:
-        """Say so when nothing was learnt, or only which class is the more frequent."""
-        remedy = "try other base learners or features."
-        if not len(self._ensemble):
-            warnings.warn(
-                f"No base learner was kept ({self.stop_reason_}), so every row is predicted as "
-                f"{self.classes_.tolist()[0]!r}; {remedy}",
-                stacklevel=3,
-            )
-        elif self.out_of_bag:
-            decisions = self._decision_rule(self._state.scores, self._decision_rule.total_step or 1)
-            warn_of_one_class(self._to_classes(decisions), remedy, stacklevel=4)
-
     def _check_resumed(self, fitted_on: tuple[Any, ...]) -> None:
         """Fail when a fit that is to be continued cannot be."""
-        if not hasattr(self, "_state"):
+        if not hasattr(self, "_row_votes"):
             raise ValueError(
                 "warm_start cannot continue a model from a file, which leaves its training out; "
                 "set warm_start=False to fit anew."
@@ -388,69 +255,110 @@ class RBoostClassifier(AdditiveClassifier):
                 f"than the {self.n_iter_} already run; raise n_estimators."
             )
 
-    def _reset(self, classes: NDArray[Any], fixed_noise: Floats | None) -> None:
+    def _reset(self, classes: NDArray[Any], fixed_noise: Floats | None, rows: Rows) -> None:
         """Forget an earlier fit."""
         for name in (
-            "noise_interval_", "label_issue_probability_", "held_out_scores_", "_vote_calibration"
+            "noise_interval_", "label_issue_probability_", "true_class_", "held_out_scores_",
+            "_vote_calibration",
         ):  # fmt: skip
-            if hasattr(self, name):
-                delattr(self, name)
+            self.__dict__.pop(name, None)
         self._votes = self.votes
         self.classes_ = classes
         self._ensemble = Ensemble()
-        start = symmetric(INITIAL_RATES[self.noise_estimator])
+        self._row_votes = RowVotes.none_yet(
+            len(rows.observed), rows.n_classes, bool(self.out_of_bag)
+        )
+        start = symmetric(INITIAL_RATES[self.noise_estimator], rows.n_classes)
         self.noise_matrix_ = start if fixed_noise is None else fixed_noise
+        self._progress = Progress(self.noise_matrix_)
         self.n_iter_ = 0
         self._finished = False
         self._random = Randomness(check_random_state(self.random_state))
 
-    def _resumed_state(self, trusted: Table | None) -> State:
-        """The state after the rounds there already are."""
-        # A copy, so that a fit that fails or is interrupted leaves the generator where it was.
-        self._random = copy.deepcopy(self._random)
-        trusted_scores = None if trusted is None else self._scores(trusted.X)
-        return replace(self._state, trusted_scores=trusted_scores)
-
-    def _run(self, state: State, train: Table, trusted: Table | None) -> State:
-        """Run the rounds that are still to run, keep what they found, return the state after."""
+    def _boost(self, pool: list[BaseLearner], rows: Rows, checked: Rows | None) -> Floats | None:
+        """Run the rounds that are still to run, and return the scores of checked rows after."""
+        checked_scores = None if checked is None else self._scores(checked.X)
         numbers = range(self.n_iter_ + 1, self.n_estimators + 1)
         if self._finished or not numbers:
-            return state
-        bar = track(numbers, len(numbers), "Boosting", enabled=bool(self.verbose))
-        boosted = self._plan(train.X).boost(state, train, trusted, bar)
-        self._ensemble += boosted.ensemble
-        self.noise_matrix_ = boosted.state.noise_matrix
-        self.stop_reason_ = boosted.stop_reason
-        self.n_iter_ = boosted.n_rounds
-        self._finished = boosted.finished
-        return boosted.state
-
-    def _plan(self, X: Any) -> Plan:
-        return Plan(
-            pool=self._base_learners(X),
-            learning_rate=self.learning_rate,
-            sampling=self.sampling,
-            max_samples=self.max_samples,
-            out_of_bag=bool(self.out_of_bag),
-            votes=self._votes,
-            noise_estimator=self._noise_estimator(),
-            mixing=self.mixing,
-            negative_weights=self.negative_weights,
-            calibration=self.calibration,
-            random=self._random,
-            n_threads=effective_n_jobs(self.n_jobs),
+            return checked_scores
+        loss, progress = self._loss(rows.n_classes), copy.copy(self._progress)
+        start = Start(
+            rows, self._row_votes, self._random, progress.n_rounds, checked, checked_scores
         )
+        engine = engine_for(self, loss, pool, start)
+        found = boost(
+            engine,
+            progress,
+            noise_update(noise_update_name(self), rows),
+            self.learning_rate or loss.learning_rate,
+            track(numbers, len(numbers), "Boosting", enabled=bool(self.verbose)),
+        )
+        self._ensemble += ensemble_of(engine, found, rows.n_classes)
+        self._row_votes, self._progress = engine.votes, progress
+        self.noise_matrix_ = progress.noise_matrix
+        self.stop_reason_, self.n_iter_ = found.stop_reason, found.n_rounds
+        self._finished = found.finished
+        return engine.checked_scores
 
-    def _noise_estimator(self) -> str:
-        """The name of what finds the noise matrix, "none" when it is given."""
-        return self.noise_estimator if isinstance(self.noise_matrix, str) else "none"
+    def _decide(self, rows: Rows, checked: Rows | None, checked_scores: Floats | None) -> None:
+        """Find out how scores are to be read, and the noise in the labels."""
+        loss, noise_matrix = self._loss(rows.n_classes), self._progress.noise_matrix
+        if not self.out_of_bag:
+            known, scores = rows, self._row_votes.scores
+            if checked is not None and checked_scores is not None:
+                known, scores = checked, checked_scores
+            self._decision_rule = decide_by_sign(
+                loss, self.calibration, scores, known, noise_matrix
+            )
+            return
+        is_inferred = noise_update_name(self) == "noise-aware"
+        self._decision_rule, self._vote_calibration = decide_by_votes(
+            loss,
+            self.calibration,
+            self._row_votes,
+            rows,
+            noise_matrix,
+            None if is_inferred else noise_matrix,
+        )
+        self.noise_matrix_ = self._vote_calibration.posterior.noise_matrix
+        if is_inferred:
+            self.noise_interval_ = self._vote_calibration.posterior.interval()
+
+    def _judge_labels(
+        self, rows: Rows, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> None:
+        """Find p(y ≠ ỹ) of every training row, by learners that have not seen it."""
+        n_rows, scores = X.shape[0], self._row_votes.scores
+        self.held_out_scores_ = self._vote_calibration.row_scores(scores)
+        observed = rows.observed[: np.count_nonzero(~rows.trusted)]  # trusted rows come last
+        if len(observed) < n_rows:  # rows of weight 0 were left out
+            kept = np.asarray(sample_weight) != 0
+            observed = check_class_labels(y)[1]
+            found, scores = scores[: kept.sum()], np.empty((n_rows, *scores.shape[1:]))
+            scores[kept], scores[~kept] = found, self._scores_in_blocks(X[~kept])
+        scores, votes = scores[:n_rows], self._vote_calibration
+        self.label_issue_probability_ = votes.issue_probability(scores, observed)
+        self.true_class_ = self.classes_[votes.true_class(scores, observed)]
+
+    def _warn_of_one_class(self) -> None:
+        """Say so when nothing was learnt, or only which class is the more frequent."""
+        remedy = "try other base learners or features."
+        if not len(self._ensemble):
+            warnings.warn(
+                f"No base learner was kept ({self.stop_reason_}), so every row is predicted as "
+                f"{self.classes_.tolist()[0]!r}; {remedy}",
+                stacklevel=3,
+            )
+        elif self.out_of_bag:
+            decisions = self._decision_rule(self._row_votes.scores, self._row_votes.total)
+            warn_of_one_class(self._to_classes(decisions), remedy, stacklevel=4)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_ensemble")
 
     @property
     def estimators_(self) -> list[Any]:  # type: ignore[override]
-        """The base learners that were kept, fitted on classes 0 and 1."""
+        """The base learners that were kept, fitted on the positions of the classes."""
         return self._ensemble.listed
 
     @property
@@ -468,35 +376,30 @@ class RBoostClassifier(AdditiveClassifier):
         """The noise matrix after each kept round."""
         return self._ensemble.noise_matrices
 
-    def _scores_in_blocks(self, X: Any) -> Floats:
-        learners = self._ensemble.learners
-        if not isinstance(X, np.ndarray) or not hasattr(learners, "scores"):
-            return super()._scores_in_blocks(X)
-        n_threads = effective_n_jobs(self.n_jobs)
-        is_probability = self._votes == "probability"
-        return learners.scores(X, self._ensemble.steps, is_probability, n_threads)
-
-    @available_if(attrgetter("out_of_bag"))  # type: ignore[untyped-decorator]
-    def score_rows(self, X: Any) -> Floats:
-        """Scores on the scale of ``held_out_scores_``, before the noise is taken into account."""
-        check_is_fitted(self)
-        return self._vote_calibration.log_odds(self._scores(self._check_X(X)))
-
-    def _n_learners(self) -> int:
-        return len(self._ensemble)
-
-    def _contributions(self, X: Any) -> Iterator[Floats]:
-        for step, learner in zip(self.estimator_weights_, self.estimators_, strict=True):
-            yield step * VOTES[self._votes](learner, X)
-
-    def _decision(self, scores: Floats, n_learners: int) -> Floats:
-        return self._decision_rule(scores, float(self.estimator_weights_[:n_learners].sum()))
-
-    def _positive_probability(self, decisions: Floats) -> Floats:
-        return self._decision_rule.probability(decisions)
-
     @property
     def feature_importances_(self) -> Floats:
         """Mean importance over the base learners, weighted by their step sizes."""
         check_is_fitted(self)
         return self._ensemble.feature_importances()
+
+    @available_if(attrgetter("out_of_bag"))  # type: ignore[untyped-decorator]
+    def score_rows(self, X: Any) -> Floats:
+        """Scores on the scale of ``held_out_scores_``, before the noise is taken into account."""
+        check_is_fitted(self)
+        return self._vote_calibration.row_scores(self._scores(self._check_X(X)))
+
+    def _scores_in_blocks(self, X: Any) -> Floats:
+        at_once = self._ensemble.scores_at_once(X, self._votes, effective_n_jobs(self.n_jobs))
+        return super()._scores_in_blocks(X) if at_once is None else at_once
+
+    def _n_learners(self) -> int:
+        return len(self._ensemble)
+
+    def _contributions(self, X: Any) -> Iterator[Floats]:
+        return self._ensemble.contributions(X, self._votes, len(self.classes_))
+
+    def _decision(self, scores: Floats, n_learners: int) -> Floats:
+        return self._decision_rule(scores, float(self.estimator_weights_[:n_learners].sum()))
+
+    def _to_probabilities(self, decisions: Floats) -> Floats:
+        return self._decision_rule.probability(decisions)

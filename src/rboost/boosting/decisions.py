@@ -1,24 +1,38 @@
 """How the scores of a fitted ensemble become decisions and probabilities.
 
-In the paper the sign of the score decides. Out-of-bag scores allow better: noise-aware Platt
-scaling finds the score at which the true classes are equally likely.
+In the paper the sign of the score decides, for more classes the largest score. Out-of-bag scores
+allow better: the noise inferred from them says which true class is the likeliest.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
+from scipy.special import softmax
 
-from rboost._typing import Floats
-from rboost.boosting.noise_updates import calibrate, infer_noise, vote_log_odds
-from rboost.boosting.rounds import State
+from rboost._typing import Floats, Integers
+from rboost.boosting.noise_updates import SoftmaxCalibration, calibrate, infer, vote_scores
+from rboost.boosting.rows import Rows
+from rboost.boosting.votes import RowVotes
 from rboost.calibration import Calibration, agree_with_decision
-from rboost.losses import mixing_coefficients
-from rboost.noise.platt.posterior import NoiseAwarePlatt
+from rboost.losses import Loss
+from rboost.noise import NoisePosterior
 from rboost.noise.scores import probability_of
-from rboost.tables import Table
+
+# Smaller probabilities have no logarithm that could be averaged.
+SMALLEST_PROBABILITY = 1e-300
+
+
+class DecisionRule(Protocol):
+    """Turns scores into what ``decision_function`` returns, and that into probabilities."""
+
+    def __call__(self, scores: Floats, total_step: float) -> Floats:
+        """Turn scores of learners whose steps sum to ``total_step`` into decisions."""
+
+    def probability(self, decisions: Floats) -> Floats:
+        """Probability of each class, (n_rows, K), largest for the class that is decided for."""
 
 
 @dataclass(frozen=True)
@@ -39,72 +53,115 @@ class Decision:
         return scores * (self.total_step / total_step) - self.threshold
 
     def probability(self, decisions: Floats) -> Floats:
-        """p(y = 1) for each decision, on its side of ½."""
-        return agree_with_decision(self.calibration(decisions + self.threshold), decisions)
+        """Probability of both classes, that of class 1 on its side of ½."""
+        found = self.calibration(decisions + self.threshold)
+        positive = agree_with_decision(found, decisions)
+        return np.column_stack([1 - positive, positive])
+
+
+@dataclass(frozen=True)
+class LargestScore:
+    """The class with the largest of more than two scores is decided for."""
+
+    calibration: SoftmaxCalibration
+
+    def __call__(self, scores: Floats, total_step: float) -> Floats:
+        """Decide by the scores as they are."""
+        return scores
+
+    def probability(self, decisions: Floats) -> Floats:
+        """Probability of each class."""
+        return self.calibration(decisions)
 
 
 @dataclass(frozen=True)
 class VoteCalibration:
-    """Noise-aware Platt scaling of mean votes, for scores: votes times ``total_step``.
+    """What the votes say of the true class, for scores: votes times ``total_step``.
 
-    ``prevalence`` is the share of label 1 in training.
+    ``prevalence`` is the share of each label in training.
     """
 
-    platt: NoiseAwarePlatt
+    posterior: NoisePosterior
     total_step: float
-    prevalence: float
+    prevalence: Floats
 
     def __call__(self, scores: Floats) -> Floats:
-        """Return p(y = 1) for each score."""
-        return self.platt(self.log_odds(scores))
+        """Return p(y = 1) for each score of two classes."""
+        return self.posterior(self.row_scores(scores))  # type: ignore[operator]
 
-    def issue_probability(self, scores: Floats, labels: ArrayLike) -> Floats:
-        """p(y ≠ ỹ) for scores of rows with these labels, 0 or 1."""
-        return self.platt.issue_probability(self.log_odds(scores), labels)
+    def issue_probability(self, scores: Floats, observed: Integers) -> Floats:
+        """p(y ≠ ỹ) for scores of rows with these labels."""
+        return self.posterior.issue_probability(self.row_scores(scores), observed)
 
-    def log_odds(self, scores: Floats) -> Floats:
-        """Log-odds of the mean votes behind these scores, before the noise is accounted for."""
-        return vote_log_odds(scores / (self.total_step or 1.0), self.prevalence)
+    def true_class(self, scores: Floats, observed: Integers) -> Integers:
+        """The most probable true class of rows with these labels; of equal ones the label."""
+        if len(self.prevalence) == 2:
+            return np.where(self.issue_probability(scores, observed) > 0.5, 1 - observed, observed)
+        found = self.posterior.posterior(self.row_scores(scores), observed)
+        is_likeliest = found[np.arange(len(found)), observed] >= found.max(axis=1)
+        return np.where(is_likeliest, observed, found.argmax(axis=1))
+
+    def row_scores(self, scores: Floats) -> Floats:
+        """The mean votes behind these scores, as the noise is inferred from them."""
+        return vote_scores(scores / (self.total_step or 1.0), self.prevalence)
 
     def threshold(self) -> float:
-        """The score at which both classes are equally likely."""
+        """The score at which both of two classes are equally likely."""
         # Where one class is always likelier the threshold lies beyond what any vote reaches.
-        lowest, highest = (2 * vote_log_odds(np.array([-1.0, 1.0]), self.prevalence)).tolist()
-        log_odds = np.array(self.platt.threshold(lowest, highest))
-        return self.total_step * float(2 * probability_of(log_odds, self.prevalence) - 1)
+        lowest, highest = (2 * vote_scores(np.array([-1.0, 1.0]), self.prevalence)).tolist()
+        log_odds = np.array(self.posterior.threshold(lowest, highest))  # type: ignore[attr-defined]
+        return self.total_step * float(2 * probability_of(log_odds, self.prevalence[1]) - 1)
+
+
+@dataclass(frozen=True)
+class LikeliestClass:
+    """The class that more than two votes make the likeliest is decided for.
+
+    Decisions are logarithms of probabilities less their mean, as scores are of the likelihood.
+    """
+
+    votes: VoteCalibration
+
+    def __call__(self, scores: Floats, total_step: float) -> Floats:
+        """Turn scores of learners whose steps sum to ``total_step`` into decisions."""
+        whole = scores * (self.votes.total_step / total_step) if total_step else scores
+        probability = self.votes.posterior.probability(self.votes.row_scores(whole))
+        logs = np.log(np.maximum(probability, SMALLEST_PROBABILITY))
+        return logs - logs.mean(axis=1, keepdims=True)
+
+    def probability(self, decisions: Floats) -> Floats:
+        """Probability of each class."""
+        return softmax(decisions, axis=1)
 
 
 def decide_by_sign(
-    state: State, train: Table, trusted: Table | None, calibration: str, mixing: str
-) -> Decision:
-    """Decide as in Algorithm 1."""
-    return Decision(_calibrate(state, train, trusted, calibration, mixing))
+    loss: Loss, name: str, scores: Floats, rows: Rows, noise_matrix: Floats
+) -> DecisionRule:
+    """Decide as in Algorithm 1; ``rows`` are those to calibrate on, checked ones where possible."""
+    calibration = calibrate(loss, name, scores, rows, noise_matrix, noise_matrix)
+    if isinstance(calibration, SoftmaxCalibration):
+        return LargestScore(calibration)
+    return Decision(calibration)
 
 
 def decide_by_votes(
-    state: State, train: Table, calibration: str, mixing: str, noise_matrix: Floats | None
-) -> tuple[Decision, VoteCalibration]:
-    """Decide by out-of-bag votes, and infer the noise unless it is given."""
-    assert state.out_of_bag is not None
-    platt = infer_noise(state, train, noise_matrix)
-    total = state.out_of_bag.total
-    votes = VoteCalibration(platt, total, train.prevalence)
-    to_probability: Calibration = votes
-    if calibration != "platt":
-        to_probability = _calibrate(
-            state, train, None, calibration, mixing, noise_matrix=platt.noise_matrix
-        )
-    return Decision(to_probability, votes.threshold(), total), votes
+    loss: Loss,
+    name: str,
+    votes: RowVotes,
+    rows: Rows,
+    boosted_with: Floats,
+    known_noise: Floats | None,
+) -> tuple[DecisionRule, VoteCalibration]:
+    """Decide by out-of-bag votes, and infer the noise unless it is known.
 
-
-def _calibrate(
-    state: State,
-    train: Table,
-    trusted: Table | None,
-    calibration: str,
-    mixing: str,
-    noise_matrix: Floats | None = None,
-) -> Calibration:
-    noise = state.noise_matrix if noise_matrix is None else noise_matrix
-    link = noise @ mixing_coefficients(state.noise_matrix, mixing)
-    return calibrate(state, train, trusted, calibration, noise, link)
+    ``boosted_with`` is the noise matrix of the last round, which the scores have seen.
+    """
+    posterior = infer(votes, rows, known_noise)
+    reading = VoteCalibration(posterior, votes.total, rows.prevalence)
+    if rows.n_classes > 2:
+        return LikeliestClass(reading), reading
+    calibration: Calibration = reading
+    if name != "platt":
+        noise_matrix = posterior.noise_matrix
+        calibration = calibrate(loss, name, votes.scores, rows, noise_matrix, boosted_with)
+    return Decision(calibration, reading.threshold(), votes.total), reading

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 
 from rboost._typing import Floats
+from rboost.boosting.learners import HasImportances
+from rboost.boosting.linear_learners import LinearLearners
+from rboost.boosting.votes import VOTES, coded
 
 
 @dataclass(frozen=True)
 class Ensemble:
     """Learners in the order of their rounds; ``noise_matrices`` are those after each round.
 
-    ``steps`` and ``errors`` have shape (n_kept,), ``noise_matrices`` (n_kept, 2, 2).
+    ``steps`` and ``errors`` have shape (n_kept,), ``noise_matrices`` (n_kept, K, K).
     """
 
     learners: Sequence[Any] = ()
@@ -28,8 +31,10 @@ class Ensemble:
         return len(self.steps)
 
     def __add__(self, later: Ensemble) -> Ensemble:
+        if not len(self):
+            return later
         return Ensemble(
-            later.learners if not len(self) else _joined(self.learners, later.learners),
+            _joined(self.learners, later.learners),
             np.concatenate([self.steps, later.steps]),
             np.concatenate([self.errors, later.errors]),
             np.concatenate([self.noise_matrices, later.noise_matrices]),
@@ -43,13 +48,24 @@ class Ensemble:
         """The learners as a list."""
         return list(self.learners)
 
+    def contributions(self, X: Any, votes: str, n_classes: int) -> Iterator[Floats]:
+        """What each learner adds to the scores of rows."""
+        for step, learner in zip(self.steps, self.listed, strict=True):
+            yield step * coded(VOTES[votes](learner, X, n_classes))
+
+    def scores_at_once(self, X: Any, votes: str, n_threads: int) -> Floats | None:
+        """Scores of rows by linear learners; None where the learners must be asked in turn."""
+        if not isinstance(X, np.ndarray) or not isinstance(self.learners, LinearLearners):
+            return None
+        return self.learners.scores(X, self.steps, votes == "probability", n_threads)
+
     def feature_importances(self) -> Floats:
         """Mean importance over the learners that have any, weighted by their steps."""
         # Constant learners, fitted where a sample held one class, have none.
         weighted = [
             (step, learner.feature_importances_)
             for step, learner in zip(self.steps, self.listed, strict=True)
-            if hasattr(learner, "feature_importances_")
+            if isinstance(learner, HasImportances)
         ]
         if not weighted:
             raise AttributeError("The base learners have no feature_importances_.")
@@ -58,5 +74,6 @@ class Ensemble:
 
 
 def _joined(first: Sequence[Any], second: Sequence[Any]) -> Sequence[Any]:
-    joined = getattr(first, "joined", None)
-    return [*first, *second] if joined is None else joined(second)
+    if isinstance(first, LinearLearners) and isinstance(second, LinearLearners):
+        return first.joined(second)
+    return [*first, *second]

@@ -1,40 +1,115 @@
-"""Base learners: which classifiers can be boosted, and fitting one to weighted targets.
+"""Base learners: which classifiers can be boosted, and what they can do besides.
 
-Any classifier can be a base learner. Two things that it may have make it a fast one:
-
-    prepare(X)      returns something that stands for the rows of X, has a ``shape``, is indexed by
-                    rows, and is taken by ``fit`` and the predictions in the place of X; called once
-                    before the first round, and once for all learners whose ``prepare`` is equal
-    max_rows        the number of rows beyond which more are of no use to it; None sets no limit
+Any classifier can be a base learner. What more it may have is declared here, and looked for in one
+place, :func:`check_learner`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.dummy import DummyClassifier
+from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from rboost._typing import Floats
 from rboost._validation import check_classifier
-from rboost.boosting.sampling import SAMPLINGS, Randomness
-from rboost.tables import Table
 
-Vote = Callable[[Any, Any], Floats]
+
+@runtime_checkable
+class PreparesRows(Protocol):
+    """``prepare(X)`` returns what stands for the rows of X, once before the first round.
+
+    It has a ``shape``, is indexed by rows, and is taken by ``fit`` and the predictions in the place
+    of X. Learners whose ``prepare`` is equal share it.
+    """
+
+    prepare: Callable[[Any], Any]
+
+
+@runtime_checkable
+class LimitsRows(Protocol):
+    """``max_rows`` is the number of rows beyond which more are of no use; None sets no limit."""
+
+    max_rows: int | None
+
+
+@runtime_checkable
+class FittedNatively(Protocol):
+    """A linear classifier of two classes that the native core can fit, as its options say."""
+
+    max_rows: int | None
+
+    def native_options(self) -> dict[str, Any] | None:
+        """How the native core is to fit it; None when it cannot."""
+
+    def starts(self, n_features: int, random_states: list[Any]) -> Floats:
+        """Where the fits with these random states start: (n_fits, n_starts, n_parameters)."""
+
+    def set_fitted(
+        self, coef: Floats, intercept: float, rates: Floats, loss: float, n_iter: int
+    ) -> None:
+        """Become what the native core has found."""
+
+
+@runtime_checkable
+class HasImportances(Protocol):
+    """A fitted learner that says how much each column told it."""
+
+    feature_importances_: Floats
 
 
 @dataclass(frozen=True)
-class Learned:
-    """A fitted base learner, the rows it has seen, and all training rows as it takes them."""
+class BaseLearner:
+    """A classifier to be boosted, and what it can do."""
 
-    learner: Any
-    seen: NDArray[np.bool_]
-    X: Any
+    estimator: Any
+    prepare: Callable[[Any], Any] | None
+    max_rows: int | None
+    seeded: list[str]
+    native: FittedNatively | None
+    multi_class: bool
+
+    def new(self, next_seed: Callable[[], int]) -> Any:
+        """An unfitted copy with seeds of its own."""
+        learner = clone(self.estimator)
+        return learner.set_params(**{name: next_seed() for name in self.seeded})
+
+
+def check_learner(estimator: Any, sampling: str, votes: str) -> BaseLearner:
+    """Say what an estimator can do; fail with one sentence when it cannot be boosted this way."""
+    check_classifier(estimator, "DecisionTreeClassifier(max_depth=1)")
+    if sampling != "weights" and not has_fit_parameter(estimator, "sample_weight"):
+        raise ValueError(
+            f"{type(estimator).__name__} takes no sample_weight, which sampling={sampling!r} needs;"
+            " use sampling='weights', which draws rows instead, or another estimator."
+        )
+    if votes == "probability" and not hasattr(estimator, "predict_proba"):
+        raise ValueError(
+            f"{type(estimator).__name__} has no predict_proba, which votes='probability' needs; "
+            "use votes='class' or another estimator."
+        )
+    return BaseLearner(
+        estimator,
+        estimator.prepare if isinstance(estimator, PreparesRows) else None,
+        estimator.max_rows if isinstance(estimator, LimitsRows) else None,
+        seeded_parameters(estimator),
+        estimator if isinstance(estimator, FittedNatively) else None,
+        get_tags(estimator).classifier_tags.multi_class,
+    )
+
+
+def check_classes(pool: Sequence[BaseLearner], n_classes: int) -> None:
+    """Fail with one sentence when a base learner knows two classes only, but there are more."""
+    for learner in pool:
+        if n_classes > 2 and not learner.multi_class:
+            raise ValueError(
+                f"Only binary classification is supported by {type(learner.estimator).__name__}, "
+                f"but y holds {n_classes} classes; boost another estimator."
+            )
 
 
 def check_sampling(
@@ -61,64 +136,14 @@ def check_sampling(
         )
 
 
-def check_learner(estimator: Any, sampling: str, votes: str) -> None:
-    """Fail with one sentence when the estimator cannot be boosted this way."""
-    check_classifier(estimator, "DecisionTreeClassifier(max_depth=1)")
-    if sampling != "weights" and not has_fit_parameter(estimator, "sample_weight"):
-        raise ValueError(
-            f"{type(estimator).__name__} takes no sample_weight, which sampling={sampling!r} needs;"
-            " use sampling='weights', which draws rows instead, or another estimator."
-        )
-    if votes == "probability" and not hasattr(estimator, "predict_proba"):
-        raise ValueError(
-            f"{type(estimator).__name__} has no predict_proba, which votes='probability' needs; "
-            "use votes='class' or another estimator."
-        )
+def prepare_rows(pool: Sequence[BaseLearner], X: Any) -> list[Any]:
+    """The rows as each base learner takes them; equal preparations are made once."""
+    ways = {learner.prepare for learner in pool}
+    prepared = {way: X if way is None else way(X) for way in ways}
+    return [prepared[learner.prepare] for learner in pool]
 
 
-def prepare_pool(pool: Sequence[Any], X: Any) -> list[tuple[Any, Any]]:
-    """Pair each base learner with the rows as it takes them."""
-    ways = [getattr(learner, "prepare", None) for learner in pool]
-    prepared = {way: X if way is None else way(X) for way in set(ways)}
-    return [(learner, prepared[way]) for learner, way in zip(pool, ways, strict=True)]
-
-
-def fit_learner(
-    pool: Sequence[tuple[Any, Any]],
-    train: Table,
-    targets: Floats,
-    weights: Floats,
-    number: int,
-    *,
-    sampling: str,
-    max_samples: float,
-    random: Randomness,
-) -> Learned:
-    """Fit a fresh copy of an estimator of the pool, in turn, to rows drawn by ``sampling``.
-
-    ``pool`` comes from :func:`prepare_pool`. Targets become classes 0 and 1. Weights are scaled to
-    the total that the rows had before boosting, so that a penalty such as ``C`` means the same as
-    in a fit of the estimator alone.
-    """
-    estimator, X = pool[number % len(pool)]
-    max_rows = getattr(estimator, "max_rows", None)
-    rows, row_weights = SAMPLINGS[sampling](weights, max_samples, random, max_rows)
-    classes = (targets[rows] > 0).astype(np.intp)
-    learner = clone(estimator)
-    seeds = {name: random.seed() for name in seeded_parameters(estimator)}
-    if seeds:
-        learner.set_params(**seeds)
-    seen = np.zeros(len(targets), dtype=bool)
-    seen[rows] = True
-    X_seen = X if isinstance(rows, slice) else X[rows]  # a slice would copy a sparse X
-    if row_weights is None:
-        return Learned(_choice(learner, classes).fit(X_seen, classes), seen, X)
-    row_weights = scaled_weights(row_weights, train.sample_weight[rows])
-    learner = _choice(learner, classes[row_weights > 0])
-    return Learned(learner.fit(X_seen, classes, sample_weight=row_weights), seen, X)
-
-
-def scaled_weights(weights: Floats, sample_weight: Floats) -> Floats:
+def scaled_weights(weights: Floats, sample_weight: Floats, total: float | None = None) -> Floats:
     """Scale boosting weights to the total of the sample weights, on a grid of steps of 2⁻³².
 
     Multiples of a power of two are summed exactly, in any order. So a tree that finds two splits
@@ -130,13 +155,8 @@ def scaled_weights(weights: Floats, sample_weight: Floats) -> Floats:
     if largest <= 0:  # a sample of rows so well fitted that their weights vanished: all alike
         return sample_weight
     weights = weights / largest  # they may all be close to the smallest number there is
-    scale = sample_weight.sum() / weights.sum()
+    scale = (sample_weight.sum() if total is None else total) / weights.sum()
     return sample_weight * np.ldexp(np.round(np.ldexp(weights / sample_weight * scale, 32)), -32)
-
-
-def _choice(learner: Any, classes: NDArray[np.intp]) -> Any:
-    """The learner, or the constant vote where a single class leaves nothing else to learn."""
-    return learner if np.ptp(classes) > 0 else DummyClassifier(strategy="prior")
 
 
 def seeded_parameters(estimator: Any) -> list[str]:

@@ -52,10 +52,8 @@ class LinearLearners(Sequence[Any]):
     def __iter__(self) -> Iterator[Any]:
         return (self[number] for number in range(len(self)))
 
-    def joined(self, later: Sequence[Any]) -> Sequence[Any]:
+    def joined(self, later: LinearLearners) -> LinearLearners:
         """These learners and later ones."""
-        if not isinstance(later, LinearLearners):
-            return [*self, *later]
         arrays = ("coefs", "intercepts", "rates", "losses", "iterations")
         return replace(
             self,

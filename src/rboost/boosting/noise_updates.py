@@ -1,88 +1,132 @@
-"""Steps 5 and 6 of Algorithm 1: how the noise matrix changes from round to round.
-
-Each function takes the state after a round and returns the next noise matrix.
-"""
+"""Steps 5 and 6 of Algorithm 1: how the noise matrix changes from round to round."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
-from sklearn.utils import gen_batches
+from scipy.optimize import minimize_scalar
+from scipy.special import softmax
 
 from rboost._typing import Floats
-from rboost.boosting.rounds import State
-from rboost.calibration import CALIBRATIONS, Calibration
-from rboost.noise import multiplicative_update
+from rboost.boosting.engine import Engine
+from rboost.boosting.rounds import NoiseUpdate
+from rboost.boosting.rows import Rows
+from rboost.boosting.votes import RowVotes
+from rboost.calibration import CALIBRATIONS, SLOPE_PENALTY, Calibration
+from rboost.losses import Loss
+from rboost.noise import NoisePosterior, infer_noise, multiplicative_update
+from rboost.noise.likelihood import NoisySoftmaxLoss
 from rboost.noise.matrix import keep_informative
-from rboost.noise.platt.posterior import NoiseAwarePlatt
-from rboost.noise.platt.scaling import fit_noise_aware_platt
-from rboost.noise.scores import smoothed_log_odds
-from rboost.tables import Table
+from rboost.noise.scores import smoothed_log_odds, smoothed_scores
 
 # The first round after which the noise is inferred; then again each time the rounds have doubled.
 FIRST_UPDATE = 25
+# No calibration of more than two classes is steeper, for scores of unit variance.
+LARGEST_SCALE = 100.0
 # Rows whose votes are read at a time.
 BLOCK_ROWS = 2**16
 
 
-def calibrate(
-    state: State,
-    train: Table,
-    trusted: Table | None,
-    calibration: str,
-    noise_matrix: Floats,
-    link_matrix: Floats,
-) -> Calibration:
-    """Fit a calibration on the trusted rows where there are any, else on the training rows.
+def infer(votes: RowVotes, rows: Rows, noise_matrix: Floats | None = None) -> NoisePosterior:
+    """What the noise may be, from votes of learners not fitted to the row; or it may be known.
 
-    ``noise_matrix`` describes the labels of the training rows; those of trusted rows have none.
-    ``link_matrix`` is the noise that the score itself has in it (see :mod:`rboost.calibration`).
+    Such votes hardly explain a row's wrong label, which leaves it to the noise matrix.
     """
-    if trusted is None or state.trusted_scores is None:
-        table, scores = train, state.scores
-    else:
-        table, scores, noise_matrix = trusted, state.trusted_scores, np.eye(2)
-    fit = CALIBRATIONS[calibration]
-    return fit(scores, table.classes, table.sample_weight, noise_matrix, link_matrix)
-
-
-def infer_noise(state: State, train: Table, noise_matrix: Floats | None = None) -> NoiseAwarePlatt:
-    """Noise-aware Platt scaling of the mean out-of-bag votes; their noise may be known."""
-    assert state.out_of_bag is not None
-    judged, weight = state.out_of_bag.steps > 0, train.sample_weight
-    if judged.any() and not judged.all():
-        weight = weight * judged
-    return fit_noise_aware_platt(
-        vote_log_odds(state.out_of_bag.mean_votes, train.prevalence),
-        train.labels > 0,
-        weight,
-        trusted=train.trusted,
-        flip_counts=train.flip_counts,
+    weight = rows.sample_weight
+    if votes.steps is not None:
+        judged = votes.steps > 0
+        if judged.any() and not judged.all():
+            weight = weight * judged
+    return infer_noise(
+        vote_scores(votes.means, rows.prevalence),
+        rows.observed,
+        sample_weight=weight,
+        trusted=rows.trusted,
+        flip_counts=rows.flip_counts,
         noise_matrix=noise_matrix,
     )
 
 
-def vote_log_odds(mean_votes: Floats, prevalence: float) -> Floats:
-    """The log-odds of a mean vote read as a probability, (1 + vote) / 2."""
-    log_odds = np.empty_like(mean_votes)
-    for block in gen_batches(len(mean_votes), BLOCK_ROWS):  # copies of all rows add up
-        log_odds[block] = smoothed_log_odds((1 + mean_votes[block]) / 2, prevalence)
-    return log_odds
+def vote_scores(mean_votes: Floats, prevalence: Floats) -> Floats:
+    """Mean votes read as probabilities: their log-odds, for more than two classes their logs.
 
-
-def keep_noise(state: State, train: Table, trusted: Table | None, calibration: str) -> Floats:
-    """The noise matrix is known."""
-    return state.noise_matrix
-
-
-def noise_aware_update(
-    state: State, train: Table, trusted: Table | None, calibration: str
-) -> Floats:
-    """Infer the noise and the calibration together, from votes of learners not fitted to the row.
-
-    Out-of-bag votes hardly explain a row's wrong label, which leaves it to the noise matrix.
+    ``prevalence`` is the share of each label.
     """
-    is_due = rounds_to_update(state.n_rounds) == 0
-    return infer_noise(state, train).noise_matrix if is_due else state.noise_matrix
+    n_classes, scores = len(prevalence), np.empty_like(mean_votes)
+    for begin in range(0, len(scores), BLOCK_ROWS):  # copies of all rows add up
+        votes = mean_votes[begin : begin + BLOCK_ROWS]
+        probability = (1 + (n_classes - 1) * votes) / n_classes
+        scores[begin : begin + BLOCK_ROWS] = (
+            smoothed_log_odds(probability, prevalence[1])
+            if n_classes == 2
+            else smoothed_scores(probability, prevalence)
+        )
+    return scores
+
+
+@dataclass(frozen=True)
+class SoftmaxCalibration:
+    """The softmax of the scores of more than two classes, times a scale."""
+
+    scale: float
+
+    def __call__(self, scores: Floats) -> Floats:
+        """Return p(y = j) for each score, (n_rows, K)."""
+        return softmax(self.scale * scores, axis=1)
+
+
+def calibrate(
+    loss: Loss,
+    name: str,
+    scores: Floats,
+    rows: Rows,
+    noise_matrix: Floats,
+    boosted_with: Floats,
+) -> Calibration | SoftmaxCalibration:
+    """Fit the calibration of this name to rows with their scores.
+
+    ``noise_matrix`` is that of the labels, but for rows that are all trusted; ``boosted_with`` is
+    the one that the loss had.
+    """
+    known = np.eye(rows.n_classes) if rows.trusted.all() else noise_matrix
+    if rows.n_classes == 2:
+        link = loss.link_matrix(noise_matrix, boosted_with)
+        labels = rows.observed.astype(np.float64)
+        return CALIBRATIONS[name](scores, labels, rows.sample_weight, known, link)
+    scale = loss.score_scale(rows.n_classes)
+    return SoftmaxCalibration(scale if name == "logistic" else _likeliest(scores, rows, known))
+
+
+def _likeliest(scores: Floats, rows: Rows, noise_matrix: Floats) -> float:
+    """The scale of scores with which the labels are likeliest: Platt's method with one number."""
+    spread = float(scores.std()) or 1.0
+
+    def cost(scale: float) -> float:
+        losses = NoisySoftmaxLoss(scale / spread * scores, rows.observed, noise_matrix).loss()
+        return float(rows.sample_weight @ losses) + SLOPE_PENALTY / 2 * scale**2
+
+    found = minimize_scalar(cost, bounds=(0.0, LARGEST_SCALE), method="bounded")
+    return float(found.x) / spread
+
+
+def updated_by_paper(
+    noise_matrix: Floats,
+    calibration: Calibration | SoftmaxCalibration,
+    scores: Floats,
+    rows: Rows,
+) -> Floats:
+    """One multiplicative update, eq. (19)–(22), after a calibration as if labels were clean.
+
+    Without a trusted set the calibration explains the wrong labels too, which leaves nothing for
+    the noise matrix: the rates shrink towards 0. That is the paper's way, and its open problem.
+    """
+    probability = calibration(scores)
+    if rows.n_classes == 2:
+        probability = np.column_stack([1 - probability, probability])
+    return keep_informative(
+        multiplicative_update(noise_matrix, probability, rows.observed, rows.sample_weight)
+    )
 
 
 def rounds_to_update(n_rounds: int) -> int:
@@ -93,22 +137,17 @@ def rounds_to_update(n_rounds: int) -> int:
     return next_update - n_rounds
 
 
-def paper_update(state: State, train: Table, trusted: Table | None, calibration: str) -> Floats:
-    """Calibrate as if the labels were clean, then one multiplicative update, eq. (19)–(22).
+def noise_update(name: str, rows: Rows) -> NoiseUpdate:
+    """Steps (5) and (6) as named: "none" where the noise is known, "noise-aware" or "paper"."""
 
-    Without a trusted set the calibration explains the wrong labels too, which leaves nothing for
-    the noise matrix: the rates shrink towards 0. That is the paper's way, and its open problem.
-    """
-    clean = np.eye(2)
-    to_probability = calibrate(state, train, trusted, calibration, clean, clean)  # (5)
-    positive = to_probability(state.scores)
-    updated = multiplicative_update(  # (6)
-        state.noise_matrix,
-        np.column_stack([1 - positive, positive]),
-        train.classes.astype(np.intp),
-        train.sample_weight,
-    )
-    return keep_informative(updated)
+    def keep(engine: Engine, noise_matrix: Floats, n_rounds: int) -> Floats:
+        return noise_matrix
 
+    def infer_when_due(engine: Engine, noise_matrix: Floats, n_rounds: int) -> Floats:
+        is_due = rounds_to_update(n_rounds) == 0
+        return infer(engine.votes, rows).noise_matrix if is_due else noise_matrix
 
-NOISE_UPDATES = {"none": keep_noise, "noise-aware": noise_aware_update, "paper": paper_update}
+    def by_the_paper(engine: Engine, noise_matrix: Floats, n_rounds: int) -> Floats:
+        return engine.paper_noise(noise_matrix)
+
+    return {"none": keep, "noise-aware": infer_when_due, "paper": by_the_paper}[name]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rboost.io.packages import package
-from rboost.losses import loss_terms, mixing_coefficients
+from rboost.losses import ExponentialLoss
 from rboost.noise import asymmetric, symmetric
 from rboost.paper.protocol import make_trial
 from rboost.paper.run import (
@@ -59,13 +59,14 @@ def loss_shapes() -> Any:
     ]
     for axis, label in zip(axes[0], (1.0, -1.0), strict=True):
         for (name, noise), style in zip(noises, LOSS_STYLES, strict=True):
-            terms = loss_terms(
-                np.full_like(scores, label), scores, mixing_coefficients(noise, "paper")
+            observed = np.full(len(scores), int(label > 0))
+            terms = ExponentialLoss("paper").terms(
+                observed, np.column_stack([-scores, scores]), noise
             )
-            loss = (terms.right + terms.wrong) * np.exp(terms.log_scale)
+            loss = terms.class_weights.sum(axis=1) * np.exp(terms.log_scale)
             axis.plot(scores, loss, label=name, **style)
-        observed = "positive" if label > 0 else "negative"
-        axis.set(title=f"observed {observed}", xlabel="score H", ylim=(0, 7.5))
+        sign = "positive" if label > 0 else "negative"
+        axis.set(title=f"observed {sign}", xlabel="score H", ylim=(0, 7.5))
     axes[0, 0].set_ylabel("loss, eq. (10)")
     axes[0, 0].legend(frameon=False)
     return figure

@@ -1,0 +1,138 @@
+"""The parameters of RBoostClassifier: what they may be, and what follows from them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils import Tags, get_tags
+
+from rboost._validation import Number, OneOf, Requirements, Switch, check_parameters
+from rboost.boosting.additive import AdditiveClassifier
+from rboost.boosting.learners import BaseLearner, check_classes, check_learner, check_sampling
+from rboost.boosting.sampling import NEGATIVE_WEIGHTS, SAMPLINGS
+from rboost.boosting.votes import VOTES
+from rboost.calibration import CALIBRATIONS
+from rboost.learners.pool import default_pool
+from rboost.losses import LOSSES, MIXINGS, Loss, loss_named
+
+# Algorithm 1 as the paper has it: every row judges every learner, which votes for one class.
+ALGORITHM_1: dict[str, Any] = {
+    "n_estimators": 150,
+    "learning_rate": 1.0,
+    "loss": "exponential",
+    "sampling": "none",
+    "max_samples": 1.0,
+    "out_of_bag": False,
+    "votes": "class",
+    "noise_estimator": "paper",
+}
+
+
+class BoostingParameters(AdditiveClassifier):
+    """What :class:`rboost.RBoostClassifier` is told; its documentation says what each means."""
+
+    _requirements: ClassVar[Requirements] = {
+        "n_estimators": Number(1, integer=True, closed=True),
+        "learning_rate": Number(0, optional=True),
+        "loss": OneOf(LOSSES),
+        "sampling": OneOf(SAMPLINGS),
+        "max_samples": Number(0),
+        "out_of_bag": Switch(),
+        "votes": OneOf(tuple(VOTES)),
+        "noise_estimator": OneOf(("noise-aware", "paper")),
+        "mixing": OneOf(tuple(MIXINGS)),
+        "negative_weights": OneOf(tuple(NEGATIVE_WEIGHTS)),
+        "calibration": OneOf(tuple(CALIBRATIONS)),
+        "n_jobs": Number(-math.inf, integer=True, optional=True),
+        "warm_start": Switch(),
+        "verbose": Switch(),
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_estimators: int = 300,
+        learning_rate: float | None = None,
+        loss: str = "auto",
+        sampling: str = "uniform",
+        max_samples: float = 0.5,
+        out_of_bag: bool = True,
+        votes: str = "probability",
+        noise_matrix: Any = "estimate",
+        noise_estimator: str = "noise-aware",
+        mixing: str = "posterior",
+        negative_weights: str = "flip",
+        calibration: str = "platt",
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.loss = loss
+        self.sampling = sampling
+        self.max_samples = max_samples
+        self.out_of_bag = out_of_bag
+        self.votes = votes
+        self.noise_matrix = noise_matrix
+        self.noise_estimator = noise_estimator
+        self.mixing = mixing
+        self.negative_weights = negative_weights
+        self.calibration = calibration
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        if self.estimator is None:  # learners of the default pool take both
+            tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        tags.classifier_tags.multi_class = np.shape(self.noise_matrix) != (2, 2) and all(
+            get_tags(base).classifier_tags.multi_class for base in self._classifiers()
+        )
+        return tags
+
+    def _base_learners(self) -> list[Any]:
+        if self.estimator is None:
+            return []
+        return list(self.estimator) if isinstance(self.estimator, list) else [self.estimator]
+
+    def _check_parameters(self) -> list[BaseLearner]:
+        """Fail with one sentence when a parameter is wrong; return the base learners given."""
+        check_parameters(self, self._requirements)
+        check_sampling(
+            self.sampling, self.max_samples, bool(self.out_of_bag), noise_update_name(self)
+        )
+        if self.estimator is not None and not self._base_learners():
+            raise ValueError("estimator must hold at least one classifier, not an empty list.")
+        return self._described(self._base_learners())
+
+    def _described(self, learners: list[Any]) -> list[BaseLearner]:
+        return [check_learner(learner, self.sampling, self.votes) for learner in learners]
+
+    def _default_pool(self, X: Any, n_classes: int) -> list[BaseLearner]:
+        """The base learners for these rows where none are given."""
+        return self._described(default_pool(X, n_classes))
+
+    def _check_classes(self, pool: list[BaseLearner], n_classes: int) -> None:
+        """Fail with one sentence when parameters are for two classes, but there are more."""
+        check_classes(pool, n_classes)
+        if n_classes > 2 and self.calibration not in ("platt", "logistic")[: 2 - self.out_of_bag]:
+            raise ValueError(
+                f"calibration={self.calibration!r} is for two classes, but y holds {n_classes}; "
+                "use calibration='platt'."
+            )
+
+    def _loss(self, n_classes: int) -> Loss:
+        return loss_named(self.loss, self.mixing, n_classes)
+
+
+def noise_update_name(parameters: BoostingParameters) -> str:
+    """The name of what finds the noise matrix, "none" when it is given."""
+    return parameters.noise_estimator if isinstance(parameters.noise_matrix, str) else "none"
