@@ -32,7 +32,8 @@ def test_the_share_of_wrong_labels_lies_in_its_interval_as_often_as_promised(rat
         scores, observed, _ = draw(400, rates, seed)
         fitted = fit_noise_aware_platt(scores, observed)
         _, low, high = fitted.wrong_share_interval(scores, observed)
-        joint = np.stack([expit(-3 * scores), expit(3 * scores)]) * with_rates(*rates)[:, observed]
+        margin = 3 * scores + 0.3  # as drawn
+        joint = np.stack([expit(-margin), expit(margin)]) * with_rates(*rates)[:, observed]
         wrong = joint[1 - observed, np.arange(400)] / joint.sum(axis=0)
         inside.append(low <= wrong.mean() <= high)
     assert np.mean(inside) >= 0.75
