@@ -41,7 +41,7 @@ sanitize: $(READY)
 	  UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
 	  LD_PRELOAD="$(call CXX_LIBRARY,libasan.so) $(call CXX_LIBRARY,libubsan.so)"; \
 	$(BIN)/python -c 'from rboost.native import _native; assert "$(SANITIZE)" in _native.__file__' && \
-	$(BIN)/python -m pytest --capture=sys -m "not slow" tests/core
+	$(BIN)/python -m pytest --capture=sys -m "not slow" tests/native
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

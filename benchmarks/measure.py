@@ -6,10 +6,8 @@ in parallel, killed and resumed.
 
 from __future__ import annotations
 
-import ast
 import time
 import warnings
-import zlib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -27,11 +25,13 @@ from benchmarks.suites import draw_trial
 from rboost._typing import Floats
 from rboost.noise import threshold
 from rboost.noise.counting import anchor_points, confident_learning, trusted_counting
+from rboost.noise.inference import infer_noise
 from rboost.noise.matrix import rates_of
-from rboost.noise.platt.scaling import fit_noise_aware_platt
+from rboost.noise.scores import prevalence_of
+from rboost.paper.fingerprint import fingerprint_of
 from rboost.paper.protocol import Trial
 from rboost.paper.store import Record
-from rboost.wrappers.out_of_fold import model_outputs, out_of_fold_outputs, platt_scores
+from rboost.wrappers.out_of_fold import model_outputs, out_of_fold_outputs, outputs_as_scores
 
 # The job that compares ways to estimate noise and to rank labels, on one forest's scores.
 ESTIMATORS = "estimators of noise"
@@ -63,7 +63,7 @@ def code_fingerprint() -> str:
     root = PACKAGE
     sources = [p for p in root.rglob("*.py") if p.relative_to(root).parts[0] not in UNMEASURED]
     versions = [package_version(name) for name in ("numpy", "scikit-learn", "cleanlab")]
-    return _fingerprint([*sources, root / "paper" / "methods.py"], versions)
+    return fingerprint_of([*sources, root / "paper" / "methods.py"], versions)
 
 
 @cache
@@ -72,22 +72,7 @@ def protocol_fingerprint() -> str:
     here = Path(__file__).parent
     protocol = PACKAGE / "paper" / "protocol.py"
     names = ("methods.py", "literature.py", "suites.py")
-    return _fingerprint([*(here / name for name in names), protocol], [])
-
-
-def _fingerprint(sources: list[Path], versions: list[str]) -> str:
-    text = "".join([*(_without_docs(path) for path in sorted(sources)), *versions])
-    return f"{zlib.crc32(text.encode()):08x}"
-
-
-def _without_docs(path: Path) -> str:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        body = getattr(node, "body", [])
-        first = body[0] if isinstance(body, list) and body else None
-        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-            del body[0]
-    return ast.dump(tree)
+    return fingerprint_of([*(here / name for name in names), protocol])
 
 
 def run_job(job: Job, seed: int) -> Record:
@@ -190,13 +175,13 @@ def compare_estimators(trial: Trial) -> Record:
     labels = trial.observed
     model = forest(trial.seed)
     observed = out_of_fold_outputs(model, trial.X, labels, random_state=trial.seed)
-    scores = platt_scores(model, observed, float(labels.mean()))
+    scores = outputs_as_scores(model, observed, prevalence_of(labels, 2))
     of_labels = np.column_stack([1 - observed, observed])
     both = np.clip(of_labels, 1e-6, 1 - 1e-6)
-    platt = fit_noise_aware_platt(scores, labels)
+    platt = infer_noise(scores, labels)
     trusted = trusted_rows(trial, N_TRUSTED)
     rest = np.setdiff1d(np.arange(len(labels)), trusted)
-    on_trusted = model_outputs(model.fit(trial.X[rest], labels[rest]), trial.X[trusted])
+    on_trusted = model_outputs(model.fit(trial.X[rest], labels[rest]), trial.X[trusted], 2)
     on_trusted = np.column_stack([1 - on_trusted, on_trusted])
     cleanlab_joint = _cleanlab_noise(labels, both)
     rates = {

@@ -5,7 +5,7 @@ from sklearn.base import BaseEstimator
 from sklearn.tree import DecisionTreeClassifier
 
 from rboost import RBoostClassifier, RobustLogisticRegression
-from rboost._validation import all_or_nothing
+from rboost._validation import all_or_nothing, check_class_labels
 from rboost.learners import HistogramTreeClassifier, RandomKernelClassifier
 from tests.models import algorithm_1
 
@@ -103,6 +103,14 @@ def test_a_number_is_a_weight_for_every_row():
     one = RobustLogisticRegression(random_state=0, C=None).fit(X, Y, sample_weight=2.0)
     other = RobustLogisticRegression(random_state=0, C=None).fit(X, Y)
     np.testing.assert_allclose(one.coef_, other.coef_)
+
+
+def test_labels_of_several_classes_are_numbered_in_their_order():
+    classes, numbers = check_class_labels(["c", "a", "b", "a"])
+    assert classes.tolist() == ["a", "b", "c"]
+    assert numbers.tolist() == [2, 0, 1, 0]
+    with pytest.raises(ValueError, match="y holds only one class, 'a'"):
+        check_class_labels(["a", "a"])
 
 
 @pytest.mark.parametrize(

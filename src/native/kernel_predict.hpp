@@ -13,45 +13,56 @@ INLINE Floats vote_of(Floats margin, bool probability) {
     return margin > floats(0.0f) ? floats(1.0f) : floats(-1.0f);
 }
 
+constexpr int PREDICT_VECTORS = 4, PREDICT_ROWS = PREDICT_VECTORS * LANES;
+
+// Some rows as columns, centred; rows that are missing are 0.
+template <class T>
+INLINE void to_columns(const LinearEnsemble<T>& ensemble, const T* rows, size_t n, float* columns) {
+    const size_t m = ensemble.n_features;
+    for (size_t r = 0; r < n; ++r)
+        for (size_t f = 0; f < m; ++f)
+            columns[f * PREDICT_ROWS + r] = float(rows[r * m + f] - ensemble.center[f]);
+    for (size_t r = n; r < size_t(PREDICT_ROWS); ++r)
+        for (size_t f = 0; f < m; ++f) columns[f * PREDICT_ROWS + r] = 0;
+}
+
+// Add the votes of learner k, times its step.
+template <class T>
+INLINE void add_votes(const LinearEnsemble<T>& ensemble, size_t k, const float* columns, Floats* votes) {
+    const float* coef = ensemble.coefs + k * ensemble.n_features;
+    Floats margin[PREDICT_VECTORS];
+    for (int v = 0; v < PREDICT_VECTORS; ++v) margin[v] = floats(ensemble.intercepts[k]);
+    for (size_t f = 0; f < ensemble.n_features; ++f) {
+        const float factor = coef[f];
+        for (int v = 0; v < PREDICT_VECTORS; ++v)
+            margin[v] += factor * load<Floats>(columns + f * PREDICT_ROWS + v * LANES);
+    }
+    for (int v = 0; v < PREDICT_VECTORS; ++v)
+        votes[v] += ensemble.steps[k] * vote_of(margin[v], ensemble.probability);
+}
+
 template <class T>
 INLINE void predict(const LinearEnsemble<T>& ensemble, const T* rows, size_t n_rows,
                     double* scores) {
-    constexpr int VECTORS = 4, BLOCK = VECTORS * LANES;
-    const size_t m = ensemble.n_features;
-    float* columns = new float[m * BLOCK];
-    for (size_t begin = 0; begin < n_rows; begin += BLOCK) {
-        const size_t n = n_rows - begin < size_t(BLOCK) ? n_rows - begin : BLOCK;
-        for (size_t r = 0; r < n; ++r)
-            for (size_t f = 0; f < m; ++f)
-                columns[f * BLOCK + r] = float(rows[(begin + r) * m + f] - ensemble.center[f]);
-        for (size_t r = n; r < size_t(BLOCK); ++r)
-            for (size_t f = 0; f < m; ++f) columns[f * BLOCK + r] = 0;
-        // Steps and votes are added up in float32 for a few learners at a time only.
-        Doubles low[VECTORS] = {}, high[VECTORS] = {};
-        constexpr size_t FEW = 16;
-        for (size_t first = 0; first < ensemble.n_learners; first += FEW) {
-            const size_t last =
-                first + FEW < ensemble.n_learners ? first + FEW : ensemble.n_learners;
-            Floats few[VECTORS] = {};
-            for (size_t k = first; k < last; ++k) {
-                const float* coef = ensemble.coefs + k * m;
-                Floats margin[VECTORS];
-                for (int v = 0; v < VECTORS; ++v) margin[v] = floats(ensemble.intercepts[k]);
-                for (size_t f = 0; f < m; ++f) {
-                    const float factor = coef[f];
-                    for (int v = 0; v < VECTORS; ++v)
-                        margin[v] += factor * load<Floats>(columns + f * BLOCK + v * LANES);
-                }
-                for (int v = 0; v < VECTORS; ++v)
-                    few[v] += ensemble.steps[k] * vote_of(margin[v], ensemble.probability);
-            }
-            for (int v = 0; v < VECTORS; ++v) {
+    // Steps and votes are added up in float32 for a few learners at a time only.
+    constexpr size_t FEW_LEARNERS = 16;
+    const size_t m = ensemble.n_features, n_learners = ensemble.n_learners;
+    float* columns = new float[m * PREDICT_ROWS];
+    for (size_t begin = 0; begin < n_rows; begin += PREDICT_ROWS) {
+        const size_t n = n_rows - begin < size_t(PREDICT_ROWS) ? n_rows - begin : PREDICT_ROWS;
+        to_columns(ensemble, rows + begin * m, n, columns);
+        Doubles low[PREDICT_VECTORS] = {}, high[PREDICT_VECTORS] = {};
+        for (size_t first = 0; first < n_learners; first += FEW_LEARNERS) {
+            const size_t last = first + FEW_LEARNERS < n_learners ? first + FEW_LEARNERS : n_learners;
+            Floats few[PREDICT_VECTORS] = {};
+            for (size_t k = first; k < last; ++k) add_votes(ensemble, k, columns, few);
+            for (int v = 0; v < PREDICT_VECTORS; ++v) {
                 low[v] += low_doubles(few[v]);
                 high[v] += high_doubles(few[v]);
             }
         }
-        double tile[BLOCK];
-        for (int v = 0; v < VECTORS; ++v) {
+        double tile[PREDICT_ROWS];
+        for (int v = 0; v < PREDICT_VECTORS; ++v) {
             store(tile + v * LANES, low[v]);
             store(tile + v * LANES + HALF, high[v]);
         }

@@ -1,4 +1,4 @@
-// A grid of noise matrices, finer and finer where they are likely: rboost/noise/structures.py.
+// A grid of noise matrices, finer and finer where they are likely: rboost/noise/platt/kinds.py.
 #pragma once
 #include <vector>
 
@@ -6,13 +6,13 @@
 
 namespace rboost {
 
-// The order is that of KINDS in structures.py.
-enum class Kind { hardly_any, alike, into_1, into_0, any };
+// The order is that of KINDS in kinds.py.
+enum class KindName { hardly_any, alike, into_1, into_0, any };
 
-struct Structure {
-    Kind kind;
+struct NoiseKind {
+    KindName name;
     double mass;
-    int n_points[2];  // the second is 1 where a structure has only one number to choose
+    int n_points[2];  // the second is 1 where a kind has only one number to choose
 };
 
 struct NoisePrior {
@@ -24,15 +24,15 @@ struct NoisePrior {
 struct Rates {
     double into_1, into_0;
 };
-Rates rates_of(Kind kind, double first, double second, const NoisePrior& prior);
+Rates rates_of(KindName kind, double first, double second, const NoisePrior& prior);
 
 struct GridPoint {
     Rates rates, lowest, highest;
     double slope, offset, log_weight;
 };
 
-// The points of all structures, as far as they are not negligible beside the best of all.
-std::vector<GridPoint> explore(const LabelCounts& counts, const std::vector<Structure>& structures,
+// The points of all kinds, as far as they are not negligible beside the best of all.
+std::vector<GridPoint> explore(const LabelCounts& counts, const std::vector<NoiseKind>& kinds,
                                const NoisePrior& prior);
 
 }  // namespace rboost

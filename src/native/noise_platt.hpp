@@ -1,4 +1,4 @@
-// Noise-aware Platt scaling: what rboost/noise/{sigmoid,structures,platt}.py specify, but fast.
+// Noise-aware Platt scaling: what rboost/noise/platt specifies, but fast.
 #pragma once
 #include <cstddef>
 
@@ -19,6 +19,7 @@ struct LinePrior {
     double offset_scale;
     double smallest_slope;
     int max_steps;
+    double enough;  // a line is fitted when the next step would gain fewer nats; it is still taken
 };
 
 // p(y = 1 | score) = sum of weights * sigmoid(slope * score + offset).

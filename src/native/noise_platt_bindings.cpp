@@ -22,6 +22,8 @@ namespace {
 
 using Anything = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;
 using Array = nb::ndarray<nb::numpy, double>;
+using Numbers = Vector<double>;
+using Table = Matrix<double>;
 
 Array array_of(double*& data, std::initializer_list<size_t> shape) {
     size_t size = 1;
@@ -30,9 +32,9 @@ Array array_of(double*& data, std::initializer_list<size_t> shape) {
     return Array(data, shape, nb::capsule(data, [](void* p) noexcept { delete[] static_cast<double*>(p); }));
 }
 
-LabelCounts counts_of(const Vector<double>& scores, const Matrix<double>& observed, const Matrix<double>& trusted) {
+LabelCounts counts_of(const Numbers& scores, const Table& observed, const Table& trusted) {
     const size_t n = scores.shape(0);
-    for (const Matrix<double>* counts : {&observed, &trusted})
+    for (const Table* counts : {&observed, &trusted})
         require(counts->shape(0) == 2 && counts->shape(1) == n, "There must be two counts for each score.");
     const double *o = observed.data(), *t = trusted.data();
     const bool any_trusted = std::any_of(t, t + 2 * n, [](double count) { return count != 0; });
@@ -41,10 +43,10 @@ LabelCounts counts_of(const Vector<double>& scores, const Matrix<double>& observ
 
 LinePrior line_prior(const nb::tuple& prior) {
     return {nb::cast<double>(prior[0]), nb::cast<double>(prior[1]), nb::cast<double>(prior[2]),
-            nb::cast<int>(prior[3])};
+            nb::cast<int>(prior[3]), nb::cast<double>(prior[4])};
 }
 
-nb::tuple fit_lines(Vector<double> scores, Matrix<double> observed, Matrix<double> trusted, Matrix<double> rates, Matrix<double> start,
+nb::tuple fit_lines(Numbers scores, Table observed, Table trusted, Table rates, Table start,
                     nb::tuple prior) {
     const LabelCounts counts = counts_of(scores, observed, trusted);
     const size_t n = rates.shape(0);
@@ -61,23 +63,29 @@ nb::tuple fit_lines(Vector<double> scores, Matrix<double> observed, Matrix<doubl
     return nb::make_tuple(found, likely);
 }
 
-nb::tuple explore_noise(Vector<double> scores, Matrix<double> observed, Matrix<double> trusted, Vector<double> masses, Matrix<int64_t> kinds,
-                        double largest_sum, double rare, double negligible, nb::tuple prior) {
-    const LabelCounts counts = counts_of(scores, observed, trusted);
+std::vector<NoiseKind> kinds_of(const Numbers& masses, const Matrix<int64_t>& kinds) {
     require(kinds.shape(0) == masses.shape(0) && kinds.shape(1) == 3,
-            "Each structure has a kind and two numbers of points.");
-    std::vector<Structure> structures;
+            "Each kind of noise has a name and two numbers of points.");
+    std::vector<NoiseKind> result;
     for (size_t i = 0; i < masses.shape(0); ++i) {
-        const int64_t *row = kinds.data() + 3 * i, kind = row[0];
-        require(kind >= 0 && kind <= int64_t(Kind::any), "No such kind of noise.");
+        const int64_t *row = kinds.data() + 3 * i, name = row[0];
+        require(name >= 0 && name <= int64_t(KindName::any), "No such kind of noise.");
         for (int k : {1, 2}) require(row[k] >= 1 && row[k] <= 4096, "Between 1 and 4096 points.");
-        structures.push_back({Kind(kind), masses.data()[i], {int(row[1]), int(row[2])}});
+        result.push_back({KindName(name), masses.data()[i], {int(row[1]), int(row[2])}});
     }
-    const NoisePrior all = {largest_sum, rare, negligible, line_prior(prior)};
+    return result;
+}
+
+nb::tuple explore_noise(Numbers scores, Table observed, Table trusted, Numbers masses,
+                        Matrix<int64_t> kinds, double largest_sum, double rare, double negligible,
+                        nb::tuple prior) {
+    const LabelCounts counts = counts_of(scores, observed, trusted);
+    const std::vector<NoiseKind> all_kinds = kinds_of(masses, kinds);
+    const NoisePrior noise_prior = {largest_sum, rare, negligible, line_prior(prior)};
     std::vector<GridPoint> points;
     {
         nb::gil_scoped_release unlocked;
-        points = explore(counts, structures, all);
+        points = explore(counts, all_kinds, noise_prior);
     }
     const size_t n = points.size();
     double *rates, *lowest, *highest, *lines, *log_weights;
@@ -110,14 +118,14 @@ Column column_of(const Anything& values) {
     return column;
 }
 
-nb::tuple count_rows_of(Anything scores, Anything labels, std::optional<Anything> weights,
-                        std::optional<Anything> trusted, Vector<double> edges, double middle, double half_range,
+nb::tuple count_labels_of(Anything scores, Anything labels, std::optional<Anything> weights,
+                        std::optional<Anything> trusted, Numbers edges, double middle, double half_range,
                         double far) {
     const size_t n = scores.shape(0), n_edges = edges.shape(0);
     require(labels.shape(0) == n && (!weights || weights->shape(0) == n) &&
                 (!trusted || trusted->shape(0) == n),
             "There must be one entry a row.");
-    require(n_edges < 4096 && half_range > 0, "At most 4095 edges, and a range above 0.");
+    require(n_edges <= MAX_EDGES && half_range > 0, "At most 4095 edges, and a range above 0.");
     Column weight, trust;
     weight.constant = 1;
     if (weights) weight = column_of(*weights);
@@ -130,19 +138,20 @@ nb::tuple count_rows_of(Anything scores, Anything labels, std::optional<Anything
         nb::gil_scoped_release unlocked;
         std::fill(totals, totals + 5 * (n_edges + 1), 0.0);
         std::fill(moments, moments + 3, 0.0);
-        refusal = count_rows(score, label, weight, trust, n, {edges.data(), n_edges, middle, half_range, far},
-                             reinterpret_cast<double(*)[5]>(totals), moments);
+        refusal = count_labels({score, label, weight, trust, n},
+                               {edges.data(), n_edges, middle, half_range, far},
+                               reinterpret_cast<double(*)[5]>(totals), moments);
     }
     return nb::make_tuple(int(refusal), a, b);
 }
 
-Mixture mixture_of(const Vector<double>& slopes, const Vector<double>& offsets, const Vector<double>& weights) {
+Mixture mixture_of(const Numbers& slopes, const Numbers& offsets, const Numbers& weights) {
     const size_t n = weights.shape(0);
     require(slopes.shape(0) == n && offsets.shape(0) == n, "There must be one weight for each line.");
     return {n, slopes.data(), offsets.data(), weights.data()};
 }
 
-Array evaluate(Vector<double> scores, Vector<double> slopes, Vector<double> offsets, Vector<double> weights, Of what) {
+Array evaluate(Numbers scores, Numbers slopes, Numbers offsets, Numbers weights, Of what) {
     const Mixture mixture = mixture_of(slopes, offsets, weights);
     double* out;
     Array result = array_of(out, {scores.shape(0)});
@@ -153,8 +162,8 @@ Array evaluate(Vector<double> scores, Vector<double> slopes, Vector<double> offs
 
 // p(true class differs | score, label): for either label a mixture of sigmoids of its own, because
 // wrong / (wrong + right) = sigmoid(log wrong - log right), and that is linear in the score.
-Array issue_probability(Vector<double> scores, Vector<bool> labels, Matrix<double> rates, Vector<double> slopes, Vector<double> offsets,
-                        Vector<double> weights) {
+Array issue_probability(Numbers scores, Vector<bool> labels, Table rates, Numbers slopes, Numbers offsets,
+                        Numbers weights) {
     const Mixture mixture = mixture_of(slopes, offsets, weights);
     const size_t n_rows = scores.shape(0), n = mixture.n_points;
     require(labels.shape(0) == n_rows, "There must be one label a row.");
@@ -179,11 +188,11 @@ Array issue_probability(Vector<double> scores, Vector<bool> labels, Matrix<doubl
     return result;
 }
 
-double threshold(Vector<double> slopes, Vector<double> offsets, Vector<double> weights, double lowest, double highest) {
+double threshold(Numbers slopes, Numbers offsets, Numbers weights, double lowest, double highest) {
     return kernels().noise_platt->threshold(mixture_of(slopes, offsets, weights), lowest, highest);
 }
 
-nb::tuple shortest_interval(Vector<double> low, Vector<double> high, Vector<double> weights, double level) {
+nb::tuple shortest_interval(Numbers low, Numbers high, Numbers weights, double level) {
     const size_t n = weights.shape(0);
     require(n > 0 && low.shape(0) == n && high.shape(0) == n, "There must be one weight for each cell.");
     std::vector<double> ends(low.data(), low.data() + n);
@@ -210,15 +219,15 @@ void bind_noise_platt(nb::module_& m) {
     m.def("fit_lines", fit_lines, "scores"_a, "observed"_a, "trusted"_a, "rates"_a, "start"_a, "prior"_a);
     m.def("explore_noise", explore_noise, "scores"_a, "observed"_a, "trusted"_a, "masses"_a, "kinds"_a,
           "largest_sum"_a, "rare"_a, "negligible"_a, "prior"_a);
-    m.def("count_rows", count_rows_of, "scores"_a, "labels"_a, "weights"_a.none(), "trusted"_a.none(),
+    m.def("count_labels", count_labels_of, "scores"_a, "labels"_a, "weights"_a.none(), "trusted"_a.none(),
           "edges"_a, "middle"_a, "half_range"_a, "far"_a);
     m.def("mixture_probability",
-          [](Vector<double> scores, Vector<double> slopes, Vector<double> offsets, Vector<double> weights) {
+          [](Numbers scores, Numbers slopes, Numbers offsets, Numbers weights) {
               return evaluate(scores, slopes, offsets, weights, Of::probability);
           },
           "scores"_a, "slopes"_a, "offsets"_a, "weights"_a);
     m.def("mixture_log_odds",
-          [](Vector<double> scores, Vector<double> slopes, Vector<double> offsets, Vector<double> weights) {
+          [](Numbers scores, Numbers slopes, Numbers offsets, Numbers weights) {
               return evaluate(scores, slopes, offsets, weights, Of::log_odds);
           },
           "scores"_a, "slopes"_a, "offsets"_a, "weights"_a);

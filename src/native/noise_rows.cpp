@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace rboost {
 
@@ -25,7 +26,77 @@ void read_as(const char* from, ptrdiff_t stride, size_t n_rows, double* to) {
     }
 }
 
-constexpr size_t BLOCK = 512;
+// The edges, filled up to a power of two less one: the search then needs no condition.
+struct PaddedEdges {
+    size_t size = 1;
+    double values[MAX_EDGES + 1];
+
+    explicit PaddedEdges(const Binning& binning) {
+        while (size < binning.n_edges + 1) size *= 2;
+        for (size_t i = 0; i < size; ++i) values[i] = i < binning.n_edges ? binning.edges[i] : INFINITY;
+    }
+};
+
+constexpr double LARGEST = std::numeric_limits<double>::max();
+
+// Some rows at a time, as numbers.
+struct BlockOfRows {
+    static constexpr size_t SIZE = 512;
+    size_t n;
+    double score[SIZE], label[SIZE], weight[SIZE], trust[SIZE], scaled[SIZE];
+    uint32_t bin[SIZE];
+
+    void read(const RowColumns& rows, size_t begin) {
+        n = std::min(SIZE, rows.n_rows - begin);
+        rows.scores.read(begin, n, score);
+        rows.labels.read(begin, n, label);
+        rows.weights.read(begin, n, weight);
+        rows.trusted.read(begin, n, trust);
+    }
+
+    // Without a branch in the loop, so that several rows are checked at once.
+    Refusal check() const {
+        bool finite = true, zero_one = true, sure = true, positive = true;
+        for (size_t i = 0; i < n; ++i) {
+            finite &= std::fabs(score[i]) <= LARGEST;
+            zero_one &= (label[i] == 0) | (label[i] == 1);
+            sure &= (trust[i] == 0) | (trust[i] == 1);
+            positive &= weight[i] >= 0;
+        }
+        return !finite     ? Refusal::scores
+               : !zero_one ? Refusal::labels
+               : !sure     ? Refusal::trusted
+               : !positive ? Refusal::weights
+                           : Refusal::none;
+    }
+
+    void scale(const Binning& binning) {
+        const double half_middle = binning.middle / 2, half_range = binning.half_range, far = binning.far;
+        // Halves, because the difference of two huge numbers may be infinite.
+        for (size_t i = 0; i < n; ++i)
+            scaled[i] = std::min(std::max((score[i] / 2 - half_middle) / half_range, -far), far);
+    }
+
+    // How many edges are not above each score.
+    void find_bins(const PaddedEdges& edges) {
+        for (size_t i = 0; i < n; ++i) bin[i] = 0;
+        for (size_t step = edges.size / 2; step > 0; step /= 2)
+            for (size_t i = 0; i < n; ++i)
+                bin[i] += edges.values[bin[i] + step - 1] <= score[i] ? uint32_t(step) : 0;
+    }
+
+    void add_to(double (*totals)[5], double moments[3]) const {
+        for (size_t i = 0; i < n; ++i) {
+            double* total = totals[bin[i]];
+            const double w = weight[i], part = w * scaled[i];
+            total[int(label[i]) + 2 * int(trust[i])] += w;
+            total[4] += part;
+            moments[0] += w;
+            moments[1] += part;
+            moments[2] += part * scaled[i];
+        }
+    }
+};
 
 }  // namespace
 
@@ -45,55 +116,20 @@ void Column::read(size_t begin, size_t n_rows, double* to) const {
     }
 }
 
-Refusal count_rows(const Column& scores, const Column& labels, const Column& weights,
-                   const Column& trusted, size_t n_rows, const Binning& binning, double (*totals)[5],
-                   double moments[3]) {
-    // The edges, filled up to a power of two less one: the search then needs no condition.
-    size_t size = 1;
-    while (size < binning.n_edges + 1) size *= 2;
-    double edges[4096];
-    if (size > 4096) return Refusal::scores;
-    for (size_t i = 0; i < size; ++i) edges[i] = i < binning.n_edges ? binning.edges[i] : INFINITY;
-
-    double score[BLOCK], label[BLOCK], weight[BLOCK], trust[BLOCK], scaled[BLOCK];
-    uint32_t bin[BLOCK];
-    bool finite = true, zero_one = true, sure = true, positive = true;
-    const double half_middle = binning.middle / 2, half_range = binning.half_range, far = binning.far;
-    for (size_t begin = 0; begin < n_rows; begin += BLOCK) {
-        const size_t n = std::min(BLOCK, n_rows - begin);
-        scores.read(begin, n, score);
-        labels.read(begin, n, label);
-        weights.read(begin, n, weight);
-        trusted.read(begin, n, trust);
-        for (size_t i = 0; i < n; ++i) {
-            finite &= std::fabs(score[i]) <= 1.7976931348623157e308;
-            zero_one &= (label[i] == 0) | (label[i] == 1);
-            sure &= (trust[i] == 0) | (trust[i] == 1);
-            positive &= weight[i] >= 0;
-            // Halves, because the difference of two huge numbers may be infinite.
-            scaled[i] = std::min(std::max((score[i] / 2 - half_middle) / half_range, -far), far);
-        }
-        if (!(finite && zero_one && sure && positive)) break;
-        for (size_t i = 0; i < n; ++i) bin[i] = 0;
-        for (size_t step = size / 2; step > 0; step /= 2)
-            for (size_t i = 0; i < n; ++i)
-                bin[i] += edges[bin[i] + step - 1] <= score[i] ? uint32_t(step) : 0;
-        for (size_t i = 0; i < n; ++i) {
-            double* total = totals[bin[i]];
-            const double w = weight[i], part = w * scaled[i];
-            total[int(label[i]) + 2 * int(trust[i])] += w;
-            total[4] += part;
-            moments[0] += w;
-            moments[1] += part;
-            moments[2] += part * scaled[i];
-        }
+Refusal count_labels(const RowColumns& rows, const Binning& binning, double (*totals)[5],
+                     double moments[3]) {
+    if (binning.n_edges > MAX_EDGES) return Refusal::scores;
+    const PaddedEdges edges(binning);
+    BlockOfRows block;
+    for (size_t begin = 0; begin < rows.n_rows; begin += BlockOfRows::SIZE) {
+        block.read(rows, begin);
+        const Refusal refusal = block.check();
+        if (refusal != Refusal::none) return refusal;
+        block.scale(binning);
+        block.find_bins(edges);
+        block.add_to(totals, moments);
     }
-    if (!finite) return Refusal::scores;
-    if (!zero_one) return Refusal::labels;
-    if (!sure) return Refusal::trusted;
-    if (!positive || !(moments[0] > 0) || !(moments[0] <= 1.7976931348623157e308))
-        return Refusal::weights;
-    return Refusal::none;
+    return moments[0] > 0 && moments[0] <= LARGEST ? Refusal::none : Refusal::weights;
 }
 
 }  // namespace rboost

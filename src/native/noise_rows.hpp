@@ -18,18 +18,25 @@ struct Column {
 
 enum class Refusal { none, scores, labels, trusted, weights };
 
-// How much of each label there is between two edges. Scores count as (score - middle) / (2 * half_range), no
-// farther from 0 than `far`.
+constexpr size_t MAX_EDGES = 4095;
+
+// Where to tell scores apart. They are scaled to (score - middle) / (2 * half_range), no farther from 0
+// than `far`.
 struct Binning {
     const double* edges;
     size_t n_edges;
     double middle, half_range, far;
 };
 
+struct RowColumns {
+    Column scores, labels, weights, trusted;
+    size_t n_rows;
+};
+
 // totals: for each of n_edges + 1 bins the weight of observed 0 and 1, of trusted 0 and 1, and
 // weight times scaled score. moments: weight, and weight times scaled score to the first and second.
-Refusal count_rows(const Column& scores, const Column& labels, const Column& weights,
-                   const Column& trusted, size_t n_rows, const Binning& binning, double (*totals)[5],
-                   double moments[3]);
+// Both are 0 before.
+Refusal count_labels(const RowColumns& rows, const Binning& binning, double (*totals)[5],
+                     double moments[3]);
 
 }  // namespace rboost

@@ -35,91 +35,128 @@ Sums sum_chunks(size_t n_rows, Team& team, const Work& work) {
     return total;
 }
 
-}  // namespace
+double weight_of(const PlattRows& rows, size_t i) { return rows.weight == nullptr ? 1 : rows.weight[i]; }
 
-PlattSums fit_platt(const PlattRows& rows, Team& team, const double noise[2][2],
-                    PlattState& state) {
-    const auto weight_of = [&](size_t i) { return rows.weight == nullptr ? 1 : rows.weight[i]; };
-    const Moments moments =
-        sum_chunks<Moments>(rows.n_rows, team, [&](size_t begin, size_t end, Moments& sums) {
+double squares_around(double center, const PlattRows& rows, Team& team) {
+    return sum_chunks<Squares>(rows.n_rows, team, [&](size_t begin, size_t end, Squares& sums) {
+               for (size_t i = begin; i < end; ++i) {
+                   const double deviation = rows.scores[i] - center;
+                   sums.sum += weight_of(rows, i) * deviation * deviation;
+               }
+           }).sum;
+}
+
+// Newton's method for slope and offset of (score - center) / spread.
+class PlattFit {
+public:
+    PlattSums sums;
+    double slope, offset;
+
+    PlattFit(const PlattRows& rows, Team& team, const double noise[2][2])
+        : rows(rows), team(team), moments(moments_of(rows, team)) {
+        point.center = moments.score / moments.weight;
+        point.spread = std::sqrt(squares_around(point.center, rows, team) / moments.weight);
+        constant = !(point.spread > 1e-12 * std::max(1.0, std::abs(point.center)));
+        if (constant) point.spread = 1;  // only the offset means anything
+        point.target[1] = (moments.positive + 1) / (moments.positive + 2);
+        point.target[0] = 1 / (moments.weight - moments.positive + 2);
+        std::memcpy(point.noise, noise, sizeof point.noise);
+    }
+
+    // From the last slope and offset, or from the class frequency, where no score is so far out that
+    // the loss has lost its curvature.
+    void begin(const PlattState& state) {
+        slope = state.fitted && !constant ? state.slope * point.spread : 0;
+        offset = state.fitted ? state.offset + state.slope * point.center : frequency();
+        evaluate(slope, offset);
+    }
+
+    void minimise() {
+        for (int iteration = 0; iteration < 100; ++iteration) {
+            const double determinant = hessian[0] * hessian[2] - hessian[1] * hessian[1];
+            const double by_slope = (hessian[2] * gradient[0] - hessian[1] * gradient[1]) / determinant;
+            const double by_offset = (hessian[0] * gradient[1] - hessian[1] * gradient[0]) / determinant;
+            const double decrement = by_slope * gradient[0] + by_offset * gradient[1];
+            if (!(decrement > 1e-12 * moments.weight)) break;
+            const double largest = std::max(std::abs(by_slope), std::abs(by_offset));
+            // The loss is convex: a step is good when its slope has not grown on the other side.
+            double scale = std::min(1.0, 10 / largest);
+            for (;; scale /= 2) {
+                evaluate(slope - scale * by_slope, offset - scale * by_offset);
+                const double end = by_slope * gradient[0] + by_offset * gradient[1];
+                if (std::abs(end) <= decrement || scale < 1e-10) break;
+            }
+            slope -= scale * by_slope;
+            offset -= scale * by_offset;
+        }
+    }
+
+    // Where the scores contradict the labels, keep the class frequency.
+    void refuse_negative_slopes() {
+        if (!(slope < 0)) return;
+        slope = 0;
+        offset = frequency();
+        evaluate(slope, offset);
+    }
+
+    PlattState state() const {
+        return {slope / point.spread, offset - slope * point.center / point.spread, true};
+    }
+
+private:
+    static Moments moments_of(const PlattRows& rows, Team& team) {
+        return sum_chunks<Moments>(rows.n_rows, team, [&](size_t begin, size_t end, Moments& sums) {
             for (size_t i = begin; i < end; ++i) {
-                const double w = weight_of(i), s = rows.scores[i];
+                const double w = weight_of(rows, i), s = rows.scores[i];
                 sums.weight += w;
                 sums.score += w * s;
                 sums.positive += (rows.flags[i] & POSITIVE) ? w : 0;
             }
         });
-    const double center = moments.score / moments.weight;
-    const Squares squares =
-        sum_chunks<Squares>(rows.n_rows, team, [&](size_t begin, size_t end, Squares& sums) {
-            for (size_t i = begin; i < end; ++i) {
-                const double deviation = rows.scores[i] - center;
-                sums.sum += weight_of(i) * deviation * deviation;
-            }
-        });
-    double spread = std::sqrt(squares.sum / moments.weight);
-    const bool constant = !(spread > 1e-12 * std::max(1.0, std::abs(center)));
-    if (constant) spread = 1;
+    }
 
-    PlattPoint point;
-    point.center = center;
-    point.spread = spread;
-    point.target[1] = (moments.positive + 1) / (moments.positive + 2);
-    point.target[0] = 1 / (moments.weight - moments.positive + 2);
-    std::memcpy(point.noise, noise, sizeof point.noise);
+    // The log-odds of class 1 by its smoothed frequency.
+    double frequency() const {
+        const double share = (moments.positive * point.target[1] +
+                              (moments.weight - moments.positive) * point.target[0]) /
+                             moments.weight;
+        return std::log(share / (1 - share));
+    }
 
-    // Newton's method for slope and offset of (score - center) / spread, from the last ones or the
-    // class frequency, where no score is so far out that the loss has lost its curvature.
-    const double share = (moments.positive * point.target[1] +
-                          (moments.weight - moments.positive) * point.target[0]) /
-                         moments.weight;
-    const double frequency = std::log(share / (1 - share));
-    double slope = state.fitted ? state.slope * spread : 0;
-    double offset = state.fitted ? state.offset + state.slope * center : frequency;
-    if (constant) slope = 0;  // only the offset means anything
-    PlattSums sums;
-    const auto evaluate = [&](double a, double b, double gradient[2], double hessian[3]) {
-        point.slope = a;
-        point.offset = b;
+    void evaluate(double at_slope, double at_offset) {
+        point.slope = at_slope;
+        point.offset = at_offset;
         sums = sum_chunks<PlattSums>(
             rows.n_rows, team, [&](size_t begin, size_t end, PlattSums& chunk) {
                 kernels().platt_sums(rows, point, begin, end, chunk);
             });
         const double* c = sums.curvature;
-        gradient[0] = sums.by_slope + SLOPE_PENALTY * a;
-        gradient[1] = sums.by_offset + OFFSET_PENALTY * b;
+        gradient[0] = sums.by_slope + SLOPE_PENALTY * at_slope;
+        gradient[1] = sums.by_offset + OFFSET_PENALTY * at_offset;
         hessian[0] = c[2] + SLOPE_PENALTY;
         hessian[1] = c[1];
         hessian[2] = c[0] + OFFSET_PENALTY;
         if (constant) gradient[0] = hessian[1] = 0;
-    };
+    }
+
+    const PlattRows& rows;
+    Team& team;
+    const Moments moments;
+    PlattPoint point;
+    bool constant;
     double gradient[2], hessian[3];
-    evaluate(slope, offset, gradient, hessian);
-    for (int iteration = 0; iteration < 100; ++iteration) {
-        const double determinant = hessian[0] * hessian[2] - hessian[1] * hessian[1];
-        double by_slope = (hessian[2] * gradient[0] - hessian[1] * gradient[1]) / determinant;
-        double by_offset = (hessian[0] * gradient[1] - hessian[1] * gradient[0]) / determinant;
-        const double decrement = by_slope * gradient[0] + by_offset * gradient[1];
-        if (!(decrement > 1e-12 * moments.weight)) break;
-        const double largest = std::max(std::abs(by_slope), std::abs(by_offset));
-        double scale = std::min(1.0, 10 / largest), new_gradient[2];
-        // The loss is convex: a step is good when its slope has not grown on the other side.
-        for (;; scale /= 2) {
-            evaluate(slope - scale * by_slope, offset - scale * by_offset, new_gradient, hessian);
-            const double end = by_slope * new_gradient[0] + by_offset * new_gradient[1];
-            if (std::abs(end) <= decrement || scale < 1e-10) break;
-        }
-        slope -= scale * by_slope;
-        offset -= scale * by_offset;
-        std::memcpy(gradient, new_gradient, sizeof gradient);
-    }
-    if (slope < 0) {  // the scores contradict the labels: keep the class frequency
-        slope = 0;
-        offset = frequency;
-        evaluate(slope, offset, gradient, hessian);
-    }
-    state = {slope / spread, offset - slope * center / spread, true};
-    return sums;
+};
+
+}  // namespace
+
+PlattSums fit_platt(const PlattRows& rows, Team& team, const double noise[2][2],
+                    PlattState& state) {
+    PlattFit fit(rows, team, noise);
+    fit.begin(state);
+    fit.minimise();
+    fit.refuse_negative_slopes();
+    state = fit.state();
+    return fit.sums;
 }
 
 void update_noise(const PlattRows& rows, Team& team, PlattState& state, double noise[2][2]) {

@@ -39,10 +39,7 @@ class OneOf:
 
 @dataclass(frozen=True)
 class Number:
-    """The value is a finite number above ``low``, or at least ``low`` when ``closed``.
-
-    It may be ``high``, but not more.
-    """
+    """The value is a number above ``low`` (or ``low``, if ``closed``) and at most ``high``."""
 
     low: float
     integer: bool = False

@@ -1,7 +1,6 @@
-"""Scores become probabilities of the true class: the three ways of section 3.4, and ours.
+"""Scores become probabilities of the true class: the three ways of section 3.4.
 
-Ours, noise-aware Platt scaling, infers the noise as well (:mod:`rboost.noise.platt.scaling`). The
-paper's three are told it.
+They are told the noise; noise-aware Platt scaling (:mod:`rboost.noise.platt`) infers it as well.
 
 A calibration is fitted to scores H, observed labels (0 or 1), the noise matrix of those labels (the
 identity stands for labels that can be trusted) and the link matrix of the scores. It is then a
@@ -25,22 +24,6 @@ from sklearn.isotonic import IsotonicRegression
 from rboost._typing import Floats
 from rboost.noise import true_probability
 from rboost.noise.likelihood import NoisyLogisticLoss
-from rboost.noise.platt.scaling import (
-    NoiseAwarePlatt,
-    fit_noise_aware_platt,
-    probability_of,
-    smoothed_log_odds,
-)
-
-__all__ = [
-    "CALIBRATIONS",
-    "Calibration",
-    "NoiseAwarePlatt",
-    "agree_with_decision",
-    "fit_noise_aware_platt",
-    "probability_of",
-    "smoothed_log_odds",
-]
 
 Calibration = Callable[[Floats], Floats]
 
@@ -93,22 +76,14 @@ def _without_noise(observed: Floats, noise_matrix: Floats) -> Floats:
 
 
 def fit_logistic(
-    scores: Floats,
-    labels: Floats,
-    sample_weight: Floats,
-    noise_matrix: Floats,
-    link_matrix: Floats,
+    scores: Floats, labels: Floats, sample_weight: Floats, noise_matrix: Floats, link_matrix: Floats
 ) -> LogisticCalibration:
     """Return the logistic calibration, which looks at no row."""
     return LogisticCalibration(link_matrix)
 
 
 def fit_platt(
-    scores: Floats,
-    labels: Floats,
-    sample_weight: Floats,
-    noise_matrix: Floats,
-    link_matrix: Floats,
+    scores: Floats, labels: Floats, sample_weight: Floats, noise_matrix: Floats, link_matrix: Floats
 ) -> PlattCalibration:
     """Fit slope and offset by maximum likelihood of the observed labels, the noise being known.
 
@@ -169,11 +144,7 @@ def _fit_line(
 
 
 def fit_isotonic(
-    scores: Floats,
-    labels: Floats,
-    sample_weight: Floats,
-    noise_matrix: Floats,
-    link_matrix: Floats,
+    scores: Floats, labels: Floats, sample_weight: Floats, noise_matrix: Floats, link_matrix: Floats
 ) -> IsotonicCalibration:
     """Fit a non-decreasing curve to the observed labels by least squares."""
     curve = IsotonicRegression(y_min=0, y_max=1, increasing=True, out_of_bounds="clip")

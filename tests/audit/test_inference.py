@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.special import expit, logit
 
 from rboost.audit.inference import infer
-from rboost.audit.labels import MISSING, Labels
+from rboost.audit.labels import NO_LABEL, Labels
 from rboost.noise.platt.scaling import fit_noise_aware_platt
 
 NOISE_3 = np.array([[0.75, 0.2, 0.05], [0.05, 0.9, 0.05], [0.1, 0.1, 0.8]])
@@ -37,7 +37,7 @@ def several_classes(n_rows, noise, seed=0, sharp=4.0):
 
 def labels_of(given, n_classes):
     given = np.asarray(given, dtype=np.intp)
-    return Labels(np.arange(n_classes), given, np.full(len(given), MISSING))
+    return Labels(np.arange(n_classes), given, np.full(len(given), NO_LABEL))
 
 
 def assert_calibrated(probability, happened, atol):
@@ -111,10 +111,10 @@ def random_table(seed, n_classes, n_rows):
     given = random.randint(n_classes, size=n_rows)
     if random.uniform() < 0.5:  # else scores say nothing
         scores += 2 * scale * (given[:, np.newaxis] == (np.arange(n_columns) + (n_columns == 1)))
-    checked = np.where(random.uniform(size=n_rows) < 0.2, given, MISSING)
+    checked = np.where(random.uniform(size=n_rows) < 0.2, given, NO_LABEL)
     corrected = random.uniform(size=n_rows) < 0.1
     checked[corrected] = random.randint(n_classes, size=corrected.sum())
-    given[random.uniform(size=n_rows) < 0.2] = MISSING
+    given[random.uniform(size=n_rows) < 0.2] = NO_LABEL
     return scores, replace(labels_of(given, n_classes), checked=checked)
 
 
@@ -129,7 +129,7 @@ def test_posteriors_are_distributions_and_checked_rows_are_certain(seed, n_class
         assert_allclose(distribution.sum(axis=1), 1, rtol=1e-9)
     one_hot = np.eye(n_classes)[labels.checked[labels.is_checked]]
     np.testing.assert_array_equal(found.posterior[labels.is_checked], one_hot)
-    without = labels.current == MISSING
+    without = labels.current == NO_LABEL
     np.testing.assert_array_equal(found.posterior[without], found.probability[without])
     low, high = found.noise_interval
     assert low.shape == high.shape == (n_classes, n_classes)
@@ -152,9 +152,9 @@ def test_scores_without_doubt_give_distributions_too(far, n_classes):
 @given(st.integers(0, 999), st.permutations(range(3)))
 def test_permuting_the_classes_permutes_the_result(seed, order):
     scores, labels, _ = several_classes(400, NOISE_3, seed)
-    labels = labels.with_checked(np.where(np.arange(400) < 40, labels.given, MISSING))
+    labels = labels.with_checked(np.where(np.arange(400) < 40, labels.given, NO_LABEL))
     order = np.array(order)
-    place = np.append(np.argsort(order), MISSING)  # where a class has gone; −1 stays
+    place = np.append(np.argsort(order), NO_LABEL)  # where a class has gone; −1 stays
     moved = replace(labels, given=place[labels.given], checked=place[labels.checked])
     one, other = infer(scores, labels), infer(scores[:, order], moved)
     assert_allclose(other.posterior, one.posterior[:, order], atol=1e-9)
@@ -179,7 +179,7 @@ def test_rows_without_a_label_are_not_used(n_classes):
         scores, labels, _ = several_classes(600, NOISE_3)
     random = np.random.RandomState(1)
     extra = 50 * random.standard_normal((200, scores.shape[1]))
-    more = labels_of(np.append(labels.given, np.full(200, MISSING)), n_classes)
+    more = labels_of(np.append(labels.given, np.full(200, NO_LABEL)), n_classes)
     alone, both = infer(scores, labels), infer(np.vstack([scores, extra]), more)
     assert_allclose(both.noise_matrix, alone.noise_matrix, atol=1e-7)
     assert_allclose(both.noise_interval, alone.noise_interval, atol=1e-7)
@@ -194,7 +194,7 @@ def test_checked_rows_that_had_another_label_count_as_flips(n_classes):
     else:
         scores, labels, true = several_classes(1000, NOISE_3, sharp=1.0)
     noise = np.array([[0.75, 0.25], [0.0, 1.0]]) if n_classes == 2 else NOISE_3
-    checked = np.where(np.arange(1000) < 500, true, MISSING)
+    checked = np.where(np.arange(1000) < 500, true, NO_LABEL)
     before = infer(scores, labels)
     after = infer(scores, labels.with_checked(checked))
     assert np.abs(after.noise_matrix - noise).max() < np.abs(before.noise_matrix - noise).max()
@@ -206,7 +206,7 @@ def test_checked_flips_say_which_class_a_class_is_flipped_to():
     scores, labels, true = several_classes(2000, NOISE_3)
     before = infer(scores, labels).noise_matrix
     assert before[0, 1] > 2 * before[0, 2]
-    given, checked = labels.given.copy(), np.full(2000, MISSING)
+    given, checked = labels.given.copy(), np.full(2000, NO_LABEL)
     rows = np.flatnonzero(true == 0)[:400]
     given[rows], checked[rows] = np.where(np.arange(400) < 300, 0, 2), 0
     after = infer(scores, replace(labels, given=given, checked=checked)).noise_matrix
@@ -216,8 +216,8 @@ def test_checked_flips_say_which_class_a_class_is_flipped_to():
 def test_checked_rows_are_trusted_and_need_no_label_before():
     scores, labels, true = two_classes(1000, (0.3, 0.1), slope=1.0)
     is_checked = np.arange(1000) < 400
-    given = np.where(is_checked, MISSING, labels.given)
-    checked = np.where(is_checked, true, MISSING)
+    given = np.where(is_checked, NO_LABEL, labels.given)
+    checked = np.where(is_checked, true, NO_LABEL)
     found = infer(scores, replace(labels, given=given, checked=checked))
     expected = fit_noise_aware_platt(
         scores[:, 0], np.where(is_checked, true, labels.given), trusted=is_checked

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rboost.audit.labels import FEWEST_ROWS, MISSING, Labels, encode_labels, is_missing
+from rboost.audit.labels import FEWEST_ROWS, NO_LABEL, Labels, encode_labels, is_missing
 
 ROWS = st.lists(
     st.tuples(st.integers(-1, 3), st.integers(-1, 3)), min_size=1, max_size=60
@@ -19,7 +19,7 @@ def labels_of(rows, n_classes=4):
 
 
 def decoded(labels):
-    return [None if k == MISSING else labels.classes[k] for k in labels.given]
+    return [None if k == NO_LABEL else labels.classes[k] for k in labels.given]
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_number_and_the_same_number_as_text_are_two_classes():
 
 def decoded_plain(labels):
     classes = labels.classes.tolist()
-    return [None if k == MISSING else classes[k] for k in labels.given]
+    return [None if k == NO_LABEL else classes[k] for k in labels.given]
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_labels_checked_by_numpy_and_given_by_python_are_the_same_classes():
     nullable = pd.Series([1, None] * 10, dtype="Int64")
     assert encode_labels([0, 1] * 10, nullable).classes.tolist() == [0, 1]
     with_nan = encode_labels(np.array([0, 1] * 10), np.array([1.0, np.nan] * 10))
-    np.testing.assert_array_equal(with_nan.checked, [1, MISSING] * 10)
+    np.testing.assert_array_equal(with_nan.checked, [1, NO_LABEL] * 10)
 
 
 def test_other_objects_are_labels_by_their_text():
@@ -97,7 +97,7 @@ def test_rare_classes_are_warned_of_and_become_missing():
         labels = encode_labels(y, name="kind")
     assert len(caught) == 1
     assert labels.classes.tolist() == ["a", "b"]
-    np.testing.assert_array_equal(labels.given == MISSING, np.array(y) == "c")
+    np.testing.assert_array_equal(labels.given == NO_LABEL, np.array(y) == "c")
 
 
 def test_checked_labels_count_for_how_frequent_a_class_is():
@@ -172,11 +172,11 @@ def test_flips_of_one_class_against_the_others_are_counted_one_by_one(rows, posi
 @given(ROWS)
 def test_a_checked_label_goes_before_a_given_one(rows):
     labels = labels_of(rows)
-    current = [after if after != MISSING else before for before, after in rows]
+    current = [after if after != NO_LABEL else before for before, after in rows]
     np.testing.assert_array_equal(labels.current, current)
-    np.testing.assert_array_equal(labels.is_checked, [after != MISSING for _, after in rows])
+    np.testing.assert_array_equal(labels.is_checked, [after != NO_LABEL for _, after in rows])
     np.testing.assert_array_equal(
-        labels.is_observed, [before != MISSING and after == MISSING for before, after in rows]
+        labels.is_observed, [before != NO_LABEL and after == NO_LABEL for before, after in rows]
     )
 
 

@@ -99,5 +99,5 @@ def test_a_file_that_is_not_there(tmp_path):
 @pytest.mark.parametrize("name", ["pandas", "pyarrow"])
 def test_what_is_not_installed_is_named(tmp_path, monkeypatch, name):
     monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(ImportError, match=rf'needs {name}; .* pip install "rboost\[audit\]"'):
+    with pytest.raises(ImportError, match=rf"needs {name}, .* pip install 'rboost\[audit\]'"):
         table_of(tmp_path, TEXT)

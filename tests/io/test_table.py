@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rboost.io.reading import fingerprint, label_column, read_table
+from rboost.io.files import file_digest
+from rboost.io.reading import label_column, read_table
 
 
 def table_of(tmp_path, text, name="table.csv", **options):
@@ -186,9 +187,9 @@ def test_a_column_that_is_not_there(tmp_path):
         label_column(pd.DataFrame({"a": [1], "b": [2]}), "x")
 
 
-def test_fingerprint(tmp_path):
+def test_the_digest_of_a_file(tmp_path):
     (tmp_path / "a").write_bytes(b"abc")
-    assert fingerprint(tmp_path / "a").startswith("ba7816bf8f01cfea414140de5dae2223")
+    assert file_digest(tmp_path / "a").startswith("ba7816bf8f01cfea414140de5dae2223")
 
 
 def test_a_good_table_gives_no_warning(tmp_path):

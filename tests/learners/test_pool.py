@@ -99,6 +99,8 @@ def test_binning_once_is_binning_every_round(noisy_banana, monkeypatch):
     pool = default_pool(LARGE)[:2]
     sampling = {"sampling": "none", "out_of_bag": False, "noise_estimator": "paper"}
     once = RBoostClassifier(pool, n_estimators=10, random_state=0, **sampling).fit(X, noisy)
-    monkeypatch.setattr("rboost.boosting.engines.learners.prepare_rows", lambda pool, X: [X] * len(pool))
+    monkeypatch.setattr(
+        "rboost.boosting.engines.learners.prepare_rows", lambda pool, X: [X] * len(pool)
+    )
     each = RBoostClassifier(pool, n_estimators=10, random_state=0, **sampling).fit(X, noisy)
     np.testing.assert_array_equal(once.predict_proba(X), each.predict_proba(X))

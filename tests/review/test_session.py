@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rboost.audit.labels import MISSING
+from rboost.audit.labels import NO_LABEL
 from rboost.review import fingerprint, open_review
-from rboost.review.background import Job, Latest, in_one_line
+from rboost.review.background import Job, Refresher, in_one_line
 from rboost.review.store import ConflictError
 from rboost.review.web.rows import cell
 from tests.review.audits import make_audit, rerun, three_classes, two_classes
@@ -30,31 +30,31 @@ def settle(review):
 
 
 def test_the_estimate_follows_the_answers_and_undo_restores_it(review):
-    start = review.state.now
+    start = review.snapshot.estimate
     for _ in range(5):
         row = review.next_row("suspicious")
-        given = int(review.state.fitted.labels.given[row])
+        given = int(review.snapshot.fitted.labels.given[row])
         review.answer(key(), row, "change", 1 - given)
     settle(review)
-    now = review.state.now
+    now = review.snapshot.estimate
     assert now.expected_wrong != start.expected_wrong
     assert now.suspects <= start.suspects
     for _ in range(5):
         review.undo(key())
     settle(review)
-    assert review.state.now == start
+    assert review.snapshot.estimate == start
 
 
 def test_an_answered_row_is_not_offered_again(review):
     seen = []
     for answer in ("keep", "unsure", "change") * 3:
         row = review.next_row("informative")
-        given = int(review.state.fitted.labels.given[row])
+        given = int(review.snapshot.fitted.labels.given[row])
         review.answer(key(), row, answer, 1 - given)
         seen.append(row)
         settle(review)
     assert len(set(seen)) == len(seen)
-    assert review.next_row("informative", range(len(review.state.fitted))) is None
+    assert review.next_row("informative", range(len(review.snapshot.fitted))) is None
 
 
 def test_skipped_rows_are_left_out(review):
@@ -87,7 +87,7 @@ def test_answers_that_make_no_sense_are_refused(review, row, answer, label, sent
 
 
 def test_a_change_to_the_given_label_is_refused(review):
-    given = int(review.state.fitted.labels.given[0])
+    given = int(review.snapshot.fitted.labels.given[0])
     with pytest.raises(ValueError, match="keep it instead"):
         review.answer(key(), 0, "change", given)
 
@@ -103,11 +103,11 @@ def test_a_new_fit_learns_all_answers_and_says_what_changed(review):
     review._rerun = learn
     with pytest.raises(ValueError, match="nothing to learn"):
         review.refit()
-    given = review.state.fitted.labels.given
+    given = review.snapshot.fitted.labels.given
     for row in (1, 2, 3):
         review.answer(key(), row, "change", 1 - int(given[row]))
     review.answer(key(), 4, "unsure", None)
-    before = review.state.fitted
+    before = review.snapshot.fitted
     review.refit()
     review.refit_job.wait()
     settle(review)
@@ -115,23 +115,23 @@ def test_a_new_fit_learns_all_answers_and_says_what_changed(review):
     changes = review.refit_job.result
     assert changes.n_new_suspects == len(changes.new_suspects)
     assert changes.before.noise != changes.after.noise
-    assert review.state.fitted is not before
+    assert review.snapshot.fitted is not before
     assert sorted(review.store.log().current) == [1, 2, 3, 4, 20]
-    live = review.state.live.labels.checked
-    assert np.flatnonzero(live != MISSING).tolist() == [1, 2, 3, 20]
+    live = review.snapshot.live.labels.checked
+    assert np.flatnonzero(live != NO_LABEL).tolist() == [1, 2, 3, 20]
 
 
 def test_an_answer_that_was_learnt_can_be_taken_back(review, tmp_path):
     saved = review.answer(key(), 1, "keep", None)
     review.refit()
     review.refit_job.wait()
-    assert review.state.fitted.labels.is_checked[1]
+    assert review.snapshot.fitted.labels.is_checked[1]
     review.undo(key(), saved.number)
     settle(review)
-    assert not review.state.live.labels.is_checked[1]
+    assert not review.snapshot.live.labels.is_checked[1]
     review.store.close()
-    again = open_review(review.state.fitted, tmp_path, rerun)
-    assert not again.state.live.labels.is_checked[1]
+    again = open_review(review.snapshot.fitted, tmp_path, rerun)
+    assert not again.snapshot.live.labels.is_checked[1]
     assert again.start == review.start
 
 
@@ -142,11 +142,11 @@ def test_a_fit_that_fails_changes_nothing(review):
     review._rerun = fail
     review.answer(key(), 1, "keep", None)
     settle(review)
-    before = review.state
+    before = review.snapshot
     review.refit()
     review.refit_job.wait()
-    assert (review.refit_job.state, review.refit_job.error) == ("failed", "The disk is full.")
-    assert review.state is before
+    assert (review.refit_job.status, review.refit_job.error) == ("failed", "The disk is full.")
+    assert review.snapshot is before
 
 
 def test_a_fit_of_other_rows_is_refused(review):
@@ -166,7 +166,7 @@ def test_one_fit_at_a_time(review):
         review.refit()
     gate.set()
     review.refit_job.wait()
-    assert review.refit_job.state == "done"
+    assert review.refit_job.status == "done"
 
 
 def test_labels_that_were_checked_beforehand_are_kept(tmp_path):
@@ -177,7 +177,7 @@ def test_labels_that_were_checked_beforehand_are_kept(tmp_path):
         review.answer(key(), 5, "keep", None)
     review.answer(key(), 6, "keep", None)
     settle(review)
-    assert np.flatnonzero(review.state.live.labels.is_checked).tolist() == [5, 6]
+    assert np.flatnonzero(review.snapshot.live.labels.is_checked).tolist() == [5, 6]
     asked = []
     review._rerun = lambda found: (asked.append(set(found)), rerun(found))[1]
     review.refit()
@@ -186,15 +186,15 @@ def test_labels_that_were_checked_beforehand_are_kept(tmp_path):
 
 
 def test_the_fingerprint_knows_rows_labels_and_classes_but_not_checks(review):
-    audit = review.state.fitted
-    checked = np.full(len(audit), MISSING)
+    audit = review.snapshot.fitted
+    checked = np.full(len(audit), NO_LABEL)
     checked[0] = 1
     assert fingerprint(audit.with_checked(checked)) == fingerprint(audit)
     assert fingerprint(make_audit(without=(7,))) != fingerprint(audit)
 
 
 def test_the_export_holds_the_answers_and_no_formulas(review):
-    given = int(review.state.fitted.labels.given[4])
+    given = int(review.snapshot.fitted.labels.given[4])
     review.answer(key(), 4, "change", 1 - given)
     review.answer(key(), 7, "change", 1)
     review.answer(key(), 9, "unsure", None)
@@ -223,7 +223,7 @@ def test_missing_cells_are_none(value):
 
 def test_work_asked_for_meanwhile_is_done_once():
     gate, runs = threading.Semaphore(0), []
-    latest = Latest(lambda: (gate.acquire(), runs.append(1)))
+    latest = Refresher(lambda: (gate.acquire(), runs.append(1)))
     for _ in range(10):
         latest.ask()
     gate.release()
@@ -235,7 +235,7 @@ def test_work_asked_for_meanwhile_is_done_once():
 
 def test_work_that_fails_is_said_and_tried_again():
     errors = [ValueError("no")]
-    latest = Latest(lambda: errors and (_ for _ in ()).throw(errors.pop()))
+    latest = Refresher(lambda: errors and (_ for _ in ()).throw(errors.pop()))
     latest.ask()
     latest.wait()
     assert latest.error == "no"
@@ -246,7 +246,7 @@ def test_work_that_fails_is_said_and_tried_again():
 
 def test_waiting_has_an_end():
     gate = threading.Event()
-    latest, job = Latest(lambda: gate.wait(30) and None), Job()
+    latest, job = Refresher(lambda: gate.wait(30) and None), Job()
     latest.ask()
     job.start(lambda: gate.wait(30))
     for work in (latest, job):

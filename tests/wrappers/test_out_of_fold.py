@@ -10,13 +10,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from rboost.noise.platt.scaling import smoothed_log_odds
+from rboost.noise.scores import smoothed_log_odds
 from rboost.wrappers.out_of_fold import (
     check_scorer,
     folds,
     model_outputs,
     out_of_fold_outputs,
-    platt_scores,
+    outputs_as_scores,
 )
 
 X = np.random.RandomState(0).standard_normal((60, 3))
@@ -77,9 +77,11 @@ def test_probabilities_become_smoothed_log_odds():
     train, test = next(splitter.split(X, Y))
     probability = model.fit(X[train], Y[train]).predict_proba(X[test])[:, 1]
     assert_allclose(outputs[test], probability)
-    assert_allclose(model_outputs(model, X[test]), probability)
-    assert_allclose(platt_scores(model, outputs, 0.4), smoothed_log_odds(outputs, 0.4))
-    assert platt_scores(LinearSVC(), outputs, 0.4) is outputs
+    assert_allclose(model_outputs(model, X[test], 2), probability)
+    assert_allclose(
+        outputs_as_scores(model, outputs, np.array([0.6, 0.4])), smoothed_log_odds(outputs, 0.4)
+    )
+    assert outputs_as_scores(LinearSVC(), outputs, np.array([0.6, 0.4])) is outputs
 
 
 def test_every_row_is_tested_once():

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from rboost.audit.features import as_features, as_frame, cut_texts, import_pandas, make_vectorizer
+from rboost._typing import Floats
+from rboost.audit.features import as_features, as_frame, cut_texts, make_vectorizer
 from rboost.audit.inference import infer
-from rboost.audit.labels import encode_labels
+from rboost.audit.labels import Labels, encode_labels
 from rboost.audit.result import LabelAudit
 from rboost.audit.scorers import ClassByClass, TableModel, make_scorer
+from rboost.io.packages import package
 
 FEWEST_ROWS = 20
 
@@ -78,24 +80,60 @@ def audit_labels(
     """
     table = as_frame(X)
     n_rows = len(table)
-    given = list(np.asarray(y, dtype=object)) if not hasattr(y, "tolist") else y.tolist()
-    if len(given) != n_rows:
-        raise ValueError(f"X has {n_rows} rows but y has {len(given)}; pass one label a row.")
-    checked = [None] * n_rows if y_checked is None else list(y_checked)
+    given = y.tolist() if hasattr(y, "tolist") else list(np.asarray(y, dtype=object))
     names = list(range(1, n_rows + 1)) if ids is None else list(ids)
-    if len(names) != n_rows:
-        raise ValueError(f"X has {n_rows} rows but ids has {len(names)}; pass one name a row.")
-    if X_trusted is not None or y_trusted is not None:
-        extra, extra_labels = _trusted_rows(table, X_trusted, y_trusted)
-        table = import_pandas().concat([table, extra], ignore_index=True)
-        given, checked = given + [None] * len(extra), checked + extra_labels
-        names += extra_names(len(extra))
-    labels = encode_labels(given, checked, label_name)
-    if np.count_nonzero(labels.is_observed) < FEWEST_ROWS:
+    checked = [None] * n_rows if y_checked is None else list(y_checked)
+    _check_length("X", n_rows, "y", given)
+    _check_length("X", n_rows, "ids", names)
+    extra, extra_labels = _trusted_rows(table, X_trusted, y_trusted)
+    table, names = with_trusted(table, names, extra)
+    labels = encode_labels(given + [None] * len(extra_labels), checked + extra_labels, label_name)
+    n_observed = np.count_nonzero(labels.is_observed)
+    if n_observed < FEWEST_ROWS:
         raise ValueError(
-            f"Only {np.count_nonzero(labels.is_observed)} rows have a label that nobody checked; "
-            f"at least {FEWEST_ROWS} are needed."
+            f"Only {n_observed} rows have a label that nobody checked; at least {FEWEST_ROWS} are "
+            "needed."
         )
+    vectorizer, features = _vectorized(table)
+    classifier = ClassByClass(make_scorer(model, labels, random_state, n_jobs, verbose))
+    scores = classifier.fit_rows(features, labels).held_out_scores_
+    del classifier.held_out_scores_  # of training rows, which a model that is saved has no use for
+    inference = infer(scores, labels)
+    _warn_of_one_class(inference.probability, labels)
+    return LabelAudit(
+        table, labels, np.array(names, dtype=object), id_name, features, scores,
+        inference, TableModel(vectorizer, classifier), len(table) - n_rows,
+    )  # fmt: skip
+
+
+def with_trusted(table: Any, names: list[Any], extra: Any) -> tuple[Any, list[Any]]:
+    """The table and the names of its rows, then trusted rows that are not of the table, if any."""
+    if extra is None:
+        return table, names
+    joined = package("pandas").concat([table, extra], ignore_index=True)
+    return joined, [*names, *(f"trusted {k}" for k in range(1, len(extra) + 1))]
+
+
+def _trusted_rows(table: Any, X_trusted: Any, y_trusted: Any) -> tuple[Any, list[Any]]:
+    """Extra rows with the columns of the table, and their labels; None where there are none."""
+    if X_trusted is None and y_trusted is None:
+        return None, []
+    if X_trusted is None or y_trusted is None:
+        raise ValueError("X_trusted and y_trusted belong together; pass both or neither.")
+    extra, labels = as_frame(X_trusted), list(y_trusted)
+    absent = [column for column in table.columns if column not in extra.columns]
+    if absent:
+        raise ValueError(f"X_trusted lacks the columns {absent}; pass all columns of X.")
+    _check_length("X_trusted", len(extra), "y_trusted", labels)
+    return extra[table.columns], labels
+
+
+def _check_length(table: str, n_rows: int, name: str, values: list[Any]) -> None:
+    if len(values) != n_rows:
+        raise ValueError(f"{table} has {n_rows} rows but {name} has {len(values)}; pass one a row.")
+
+
+def _vectorized(table: Any) -> tuple[Any, Floats]:
     vectorizer = make_vectorizer(table)
     features = as_features(vectorizer.fit_transform(cut_texts(table)))
     if not features.shape[1]:
@@ -103,39 +141,14 @@ def audit_labels(
             "No column says anything: all are empty, constant or different in every row; add "
             "columns that describe the rows."
         )
-    classifier = ClassByClass(make_scorer(model, labels, random_state, n_jobs, verbose))
-    classifier.fit_rows(features, labels)
-    scores = classifier.held_out_scores_
-    del classifier.held_out_scores_  # of training rows, which a model that is saved has no use for
-    inference = infer(scores, labels)
-    predicted = np.unique(inference.probability.argmax(axis=1))
+    return vectorizer, features
+
+
+def _warn_of_one_class(probability: Floats, labels: Labels) -> None:
+    predicted = np.unique(probability.argmax(axis=1))
     if len(predicted) == 1:
         warnings.warn(
             f"Every row is predicted as {labels.names(predicted)[0]!r}: the columns say too little "
-            f"about {label_name!r}, so that rates and suspects mean little; add columns.",
-            stacklevel=2,
+            f"about {labels.name!r}, so that rates and suspects mean little; add columns.",
+            stacklevel=3,
         )
-    return LabelAudit(
-        table, labels, np.array(names, dtype=object), id_name, features, scores,
-        inference, TableModel(vectorizer, classifier), len(table) - n_rows,
-    )  # fmt: skip
-
-
-def extra_names(n_rows: int) -> list[str]:
-    """What trusted rows are called that are not of the table."""
-    return [f"trusted {k}" for k in range(1, n_rows + 1)]
-
-
-def _trusted_rows(table: Any, X_trusted: Any, y_trusted: Any) -> tuple[Any, list[Any]]:
-    """Extra rows with the columns of the table, and their labels."""
-    if X_trusted is None or y_trusted is None:
-        raise ValueError("X_trusted and y_trusted belong together; pass both or neither.")
-    extra, labels = as_frame(X_trusted), list(y_trusted)
-    absent = [column for column in table.columns if column not in extra.columns]
-    if absent:
-        raise ValueError(f"X_trusted lacks the columns {absent}; pass all columns of X.")
-    if len(extra) != len(labels):
-        raise ValueError(
-            f"X_trusted has {len(extra)} rows but y_trusted has {len(labels)}; pass one a row."
-        )
-    return extra[table.columns], labels

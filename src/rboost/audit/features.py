@@ -8,18 +8,19 @@ import numpy as np
 from sklearn.impute import SimpleImputer
 
 from rboost._typing import Floats, Integers
+from rboost.io.packages import package
 
 # How many numbers stand for a text.
 TEXT_COMPONENTS = 8
-# So many different words, one a row, are no categories.
+# A column with more words than this, another one in every row, holds names, not categories.
 MANY_NAMES = 40
-# What stands farther behind in a text is not read.
+# Characters of a text that are read.
 LONGEST_TEXT = 2000
 
 
 def as_frame(X: Any) -> Any:
     """A pandas frame of X: a frame of pandas or polars, or an array whose columns are numbered."""
-    pandas = import_pandas()
+    pandas = package("pandas")
     if isinstance(X, pandas.DataFrame):
         frame = X.reset_index(drop=True)
     elif hasattr(X, "to_pandas"):
@@ -41,29 +42,15 @@ def as_frame(X: Any) -> Any:
     return frame
 
 
-def import_pandas() -> Any:
-    """Pandas, or one sentence that says how to get it."""
-    try:
-        import pandas
-    except ImportError as error:
-        raise ImportError(
-            "Audits read tables with pandas and skrub, which are not installed; run: "
-            "pip install 'rboost[audit]'"
-        ) from error
-    return pandas
-
-
 def make_vectorizer(table: Any) -> Any:
     """What turns a frame into numbers: categories one-hot, dates in parts, texts in a few numbers.
 
     Columns that are empty or constant say nothing, and neither do names of rows.
     """
-    import_pandas()
-    from skrub import StringEncoder, TableVectorizer
-
+    skrub = package("skrub")
     names = names_of_rows(table)
-    return TableVectorizer(
-        high_cardinality=StringEncoder(n_components=TEXT_COMPONENTS, random_state=0),
+    return skrub.TableVectorizer(
+        high_cardinality=skrub.StringEncoder(n_components=TEXT_COMPONENTS, random_state=0),
         drop_if_constant=True,
         specific_transformers=[("drop", names)] if names else (),
     )
@@ -86,7 +73,7 @@ def names_of_rows(table: Any) -> list[str]:
 
 def _are_dates(words: Any) -> bool:
     """Whether the first words of a column are dates, most of them."""
-    dates = import_pandas().to_datetime(words.head(100), errors="coerce", format="mixed")
+    dates = package("pandas").to_datetime(words.head(100), errors="coerce", format="mixed")
     return bool(dates.notna().mean() > 0.5)
 
 
@@ -105,7 +92,7 @@ def _beginning(value: Any) -> Any:
 
 def as_features(vectorized: Any) -> Floats:
     """The numbers that a vectorizer gave as one matrix; infinite values count as missing."""
-    with np.errstate(over="ignore"):  # what is no float32 becomes infinite
+    with np.errstate(over="ignore"):  # numbers too large for float32 become infinite
         features = np.array(vectorized.to_numpy(dtype=np.float32), order="C")
     np.nan_to_num(features, copy=False, nan=np.nan, posinf=np.nan, neginf=np.nan)
     return features
@@ -123,7 +110,7 @@ def column_of_feature(vectorizer: Any, table: Any) -> Integers:
 
 def standardized(features: Floats) -> Floats:
     """Columns of mean 0 and variance 1, in which missing values are 0 and nothing is far away."""
-    # The square of a large float32 is no float32.
+    # In float64, as the square of a large float32 overflows.
     filled = SimpleImputer(keep_empty_features=True).fit_transform(features.astype(np.float64))
     filled -= filled.mean(axis=0)
     deviation = filled.std(axis=0)

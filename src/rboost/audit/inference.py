@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from rboost._typing import Floats, Integers
-from rboost.audit.labels import MISSING, Labels
-from rboost.noise.platt.scaling import NoiseAwarePlatt, fit_noise_aware_platt
+from rboost.audit.labels import NO_LABEL, Labels
+from rboost.noise.platt.posterior import NoiseAwarePlatt
+from rboost.noise.platt.scaling import fit_noise_aware_platt
 
 # Steps of the fixed point that shares out the flips of a class among the others.
 SHARING_STEPS = 50
@@ -57,7 +58,7 @@ def _infer_two(scores: Floats, labels: Labels) -> Inference:
 
 def _fit(scores: Floats, labels: Labels, positive: int) -> NoiseAwarePlatt:
     """Noise-aware Platt scaling of one class against the others."""
-    is_labelled = labels.current != MISSING
+    is_labelled = labels.current != NO_LABEL
     return fit_noise_aware_platt(
         scores[is_labelled],
         labels.current[is_labelled] == positive,

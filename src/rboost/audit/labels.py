@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -12,13 +13,14 @@ from numpy.typing import NDArray
 
 from rboost._typing import Integers
 from rboost._validation import is_missing
+from rboost.io.text import listed
 
 # A class with fewer rows cannot be learnt; its rows are treated as if they had no label.
 FEWEST_ROWS = 5
-# More classes than this, or than this share of the rows, are no classes.
+# More labels than this, or than this share of the rows, look like ids or measurements.
 MOST_CLASSES, LARGEST_SHARE = 50, 0.2
-
-MISSING = -1
+# The position of a label that is not there.
+NO_LABEL = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,17 +46,17 @@ class Labels:
     @property
     def is_checked(self) -> NDArray[np.bool_]:
         """Rows that a person confirmed or corrected."""
-        return self.checked != MISSING
+        return self.checked != NO_LABEL
 
     @property
     def is_observed(self) -> NDArray[np.bool_]:
         """Rows with a label that nobody has checked."""
-        return (self.given != MISSING) & ~self.is_checked
+        return (self.given != NO_LABEL) & ~self.is_checked
 
     @property
     def flip_counts(self) -> NDArray[np.float64]:
         """How many labels k were checked and turned out as j, at [j, k]."""
-        both = self.is_checked & (self.given != MISSING)
+        both = self.is_checked & (self.given != NO_LABEL)
         n_classes = len(self.classes)
         places = self.checked[both] * n_classes + self.given[both]
         return np.bincount(places, minlength=n_classes**2).reshape(n_classes, -1).astype(np.float64)
@@ -73,9 +75,14 @@ class Labels:
         """The same labels after other checks."""
         return replace(self, checked=checked)
 
-    def names(self, positions: Integers) -> list[str]:
+    @property
+    def class_names(self) -> list[str]:
+        """The classes as text."""
+        return [str(name) for name in self.classes]
+
+    def names(self, positions: Iterable[int]) -> list[str]:
         """The labels at these positions as text; empty where there is none."""
-        return ["" if k == MISSING else str(self.classes[k]) for k in positions]
+        return ["" if k == NO_LABEL else str(self.classes[k]) for k in positions]
 
 
 def encode_labels(y: Any, y_checked: Any = None, name: str = "label") -> Labels:
@@ -90,7 +97,7 @@ def encode_labels(y: Any, y_checked: Any = None, name: str = "label") -> Labels:
             f"y_checked has {len(checked)} entries but y has {len(given)}; pass one a row, missing "
             "where nobody looked."
         )
-    # A label counts where it is given or checked, so that no check makes a class come or go.
+    # Rows where it is given or checked, so that checking rows adds and removes no class.
     counted = Counter(value for both in zip(given, checked, strict=True) for value in set(both))
     del counted[None]
     _check_classes(counted, len(given), name)
@@ -98,13 +105,13 @@ def encode_labels(y: Any, y_checked: Any = None, name: str = "label") -> Labels:
     rare = _sorted([value for value in counted if value not in frequent])
     if len(frequent) < 2:
         raise ValueError(
-            f"Of {name!r} only {_listed(frequent)} has at least {FEWEST_ROWS} rows, but two "
-            "classes are needed; label more rows."
+            f"Of {name!r} only {listed(frequent) or 'none'} has at least {FEWEST_ROWS} rows, but "
+            "two classes are needed; label more rows."
         )
     if rare:
         warnings.warn(
-            f"{_listed(rare)} of {name!r} has fewer than {FEWEST_ROWS} rows, too few to learn it; "
-            "these rows are treated as if they had no label.",
+            f"{listed(rare, 5)} of {name!r} has fewer than {FEWEST_ROWS} rows, too few to learn "
+            "it; these rows are treated as if they had no label.",
             stacklevel=3,
         )
     _warn_of_spellings(frequent, name)
@@ -112,11 +119,11 @@ def encode_labels(y: Any, y_checked: Any = None, name: str = "label") -> Labels:
     classes = np.array(frequent, dtype=object)
     if len({isinstance(value, str) for value in frequent}) == 1:  # "1" beside 1 stays another class
         classes = np.array(frequent)
-    of_checked = np.array([place.get(value, MISSING) for value in checked], dtype=np.intp)
-    of_given = np.array([place.get(value, MISSING) for value in given], dtype=np.intp)
-    # A label that a person replaced by one too rare to learn is refuted all the same.
+    of_checked = np.array([place.get(value, NO_LABEL) for value in checked], dtype=np.intp)
+    of_given = np.array([place.get(value, NO_LABEL) for value in given], dtype=np.intp)
+    # Where a person replaced the label by one too rare to learn, the replaced one is gone as well.
     refuted = [value is not None and value not in place for value in checked]
-    of_given[np.array(refuted, dtype=bool)] = MISSING
+    of_given[np.array(refuted, dtype=bool)] = NO_LABEL
     return Labels(classes, of_given, of_checked, name)
 
 
@@ -129,8 +136,8 @@ def _warn_of_spellings(classes: list[Any], name: str) -> None:
     for spellings in alike.values():
         if len(spellings) > 1:
             warnings.warn(
-                f"{_listed(spellings)} of {name!r} differ only by case or spaces and are taken for "
-                "different classes; write them alike if they are one.",
+                f"{listed(spellings, 5)} of {name!r} differ only by case or spaces and are taken "
+                "for different classes; write them alike if they are one.",
                 stacklevel=4,
             )
 
@@ -158,7 +165,7 @@ def _plain(values: Any) -> list[Any]:
         values = values.tolist()
     plain = []
     for value in values:
-        if isinstance(value, np.generic):  # 1 is the same label, whatever holds it
+        if isinstance(value, np.generic):  # NumPy's 1 and Python's 1 are the same label
             value = value.item()
         if not is_missing(value) and not isinstance(value, (str, bool, int, float)):
             value = str(value)
@@ -171,8 +178,3 @@ def _sorted(values: list[Any]) -> list[Any]:
         return sorted(values)
     except TypeError:  # words beside numbers
         return sorted(values, key=str)
-
-
-def _listed(values: list[Any], most: int = 5) -> str:
-    shown = ", ".join(repr(value) for value in values[:most])
-    return shown + (f" and {len(values) - most} more" if len(values) > most else "") or "none"

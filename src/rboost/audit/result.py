@@ -13,11 +13,21 @@ from numpy.typing import NDArray
 from rboost._typing import Floats, Integers
 from rboost.audit.features import column_of_feature, standardized
 from rboost.audit.inference import Inference, infer
+from rboost.audit.insight.doubts import issue_probability, suggested_classes
 from rboost.audit.insight.explanation import Explainer, Explanation
 from rboost.audit.insight.quality import Quality, estimate_quality
 from rboost.audit.insight.segments import Segment, find_segments
+from rboost.audit.insight.summary import AuditSummary, summarize
 from rboost.audit.insight.suspects import Suspects, choose_suspects
-from rboost.audit.labels import MISSING, Labels
+from rboost.audit.labels import NO_LABEL, Labels
+from rboost.audit.render.listing import list_rows
+from rboost.audit.render.pictures import Displays
+from rboost.audit.render.report import MOST_SHOWN, ReportContents, render_report
+from rboost.audit.render.terminal import describe
+from rboost.io.spreadsheets import write_csv
+
+# Reasons take time; beyond this many suspects, and rows without a label, the list goes on without.
+MOST_EXPLAINED = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,21 +88,12 @@ class LabelAudit:
     @cached_property
     def issue_probability(self) -> Floats:
         """How likely each label is to be wrong: 0 if checked, NaN for rows without a label."""
-        wrong = np.full(len(self), np.nan)
-        observed = np.flatnonzero(self.labels.is_observed)
-        given = self.labels.given[observed]
-        wrong[observed] = 1 - self.inference.posterior[observed, given]
-        wrong[self.labels.is_checked] = 0.0
-        return np.clip(wrong, 0.0, 1.0)
+        return issue_probability(self.inference.posterior, self.labels)
 
     @cached_property
     def suggested(self) -> Integers:
         """Position of the likeliest class other than the given one."""
-        # Of a confirmed row all other classes have the posterior 0; the features then decide.
-        chances = self.inference.posterior + 1e-9 * self.inference.probability
-        labelled = np.flatnonzero(self.labels.given != MISSING)
-        chances[labelled, self.labels.given[labelled]] = -1.0
-        return chances.argmax(axis=1)
+        return suggested_classes(self.inference.posterior, self.inference.probability, self.labels)
 
     @cached_property
     def unused_columns(self) -> tuple[str, ...]:
@@ -108,7 +109,7 @@ class LabelAudit:
     @cached_property
     def quality(self) -> Quality:
         """How good the model is, estimated without clean labels."""
-        return estimate_quality(self.inference, self.labels)
+        return estimate_quality(self.inference.posterior, self.inference.probability, self.labels)
 
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
@@ -146,9 +147,19 @@ class LabelAudit:
         unchecked = np.where(self.labels.is_checked, np.nan, self.issue_probability)
         return choose_suspects(unchecked, n, threshold, expected_precision)
 
+    def summary(self, suspects: Suspects | None = None) -> AuditSummary:
+        """The numbers of the audit and of the suspects that were chosen from it."""
+        return summarize(
+            self.labels, self.inference.posterior, self.noise_matrix, self.noise_interval,
+            self.suspects() if suspects is None else suspects, self.unused_columns,
+        )  # fmt: skip
+
     @cached_property
     def _explainer(self) -> Explainer:
-        return Explainer(self)
+        return Explainer(
+            self.table, self.labels, self.inference.posterior, self.inference.probability,
+            self.features, self.standardized, self.model,
+        )  # fmt: skip
 
     def explain(self, row: int) -> Explanation:
         """Say why the label of a row is doubted: columns that speak against it, rows like it.
@@ -172,22 +183,37 @@ class LabelAudit:
 
     def missing(self) -> Integers:
         """Positions of rows without a label, for which there is only a suggestion."""
-        return np.flatnonzero(self.labels.current == MISSING)
+        return np.flatnonzero(self.labels.current == NO_LABEL)
 
     def to_frame(self, suspects: Suspects | None = None, verbose: bool = False) -> Any:
-        """Suspects with reasons, then rows without a label, as a pandas frame."""
-        from rboost.audit.render.listing import list_suspects
-
-        return list_suspects(self, self.suspects() if suspects is None else suspects, verbose)
+        """Suspects, then rows without a label, as a pandas frame; 500 of each with reasons."""
+        chosen = self.suspects() if suspects is None else suspects
+        listed = []
+        for rows in (chosen.rows, self.missing()):
+            listed += self.explain_all(rows[:MOST_EXPLAINED], verbose)
+            listed += self._explainer.without_reasons(rows[MOST_EXPLAINED:])
+        return list_rows(listed, self.ids, self.id_name)
 
     def to_csv(self, path: str | Path, suspects: Suspects | None = None) -> None:
         """Write the suspects to a file that a spreadsheet may open."""
-        from rboost.io.spreadsheets import write_csv
-
         write_csv(self.to_frame(suspects), Path(path))
+
+    def to_text(self, suspects: Suspects | None = None) -> str:
+        """What was found, and the ten most suspicious rows, for the terminal."""
+        chosen = self.suspects() if suspects is None else suspects
+        most_suspicious = self.explain_all(chosen.rows[:10])
+        return describe(self.summary(chosen), most_suspicious, self.ids, self.id_name)
 
     def to_html(self, suspects: Suspects | None = None, title: str = "Label audit") -> str:
         """The report, a page that needs nothing but itself."""
-        from rboost.audit.render.report import render_report
-
-        return render_report(self, self.suspects() if suspects is None else suspects, title)
+        chosen = self.suspects() if suspects is None else suspects
+        missing = self.missing()
+        surest = np.argsort(-self.inference.posterior[missing].max(axis=1), kind="stable")
+        contents = ReportContents(
+            self.summary(chosen), self.quality, self.segments,
+            Displays.from_audit(self, chosen),
+            suspects=self.explain_all(chosen.rows[: MOST_SHOWN["suspects"]]),
+            unlabelled=self.explain_all(missing[surest[: MOST_SHOWN["unlabelled"]]]),
+            table=self.table, ids=self.ids, id_name=self.id_name,
+        )  # fmt: skip
+        return render_report(contents, title)

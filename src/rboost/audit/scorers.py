@@ -22,7 +22,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from rboost._typing import Floats
 from rboost.audit.features import as_features, cut_texts
-from rboost.audit.labels import MISSING, Labels
+from rboost.audit.labels import NO_LABEL, Labels
 from rboost.boosting import RBoostClassifier
 from rboost.wrappers import NoiseCalibratedClassifier
 
@@ -119,7 +119,7 @@ class ClassByClass(ClassifierMixin, BaseEstimator):
             warnings.filterwarnings("ignore", message="Every training row is predicted")
             scorer.fit(given, y.astype(np.intp), **known)
         scores[np.concatenate([observed, checked])] = scorer.held_out_scores_
-        others = np.flatnonzero(labels.current == MISSING)
+        others = np.flatnonzero(labels.current == NO_LABEL)
         if len(others):
             scores[others] = scorer.score_rows(features[others])
         return scorer, scores

@@ -18,7 +18,7 @@ from rboost.losses import Loss
 from rboost.noise import NoisePosterior, infer_noise, multiplicative_update
 from rboost.noise.likelihood import NoisySoftmaxLoss
 from rboost.noise.matrix import keep_informative
-from rboost.noise.platt.scaling import SMOOTHING, smoothed_log_odds
+from rboost.noise.scores import smoothed_log_odds, smoothed_scores
 
 # The first round after which the noise is inferred; then again each time the rounds have doubled.
 FIRST_UPDATE = 25
@@ -60,7 +60,7 @@ def vote_scores(mean_votes: Floats, prevalence: Floats) -> Floats:
         scores[begin : begin + BLOCK_ROWS] = (
             smoothed_log_odds(probability, prevalence[1])
             if n_classes == 2
-            else np.log(probability + SMOOTHING * prevalence)
+            else smoothed_scores(probability, prevalence)
         )
     return scores
 

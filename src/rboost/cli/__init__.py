@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MemoryError:
         return _failed("the table does not fit into memory; audit a sample of its rows")
     except OSError as error:
-        is_raw = error.strerror and error.filename  # ours are sentences already
+        is_raw = error.strerror and error.filename  # errors of this package are sentences already
         return _failed(f"{error.filename}: {error.strerror}." if is_raw else str(error))
     except (ValueError, ImportError) as error:
         return _failed(str(error))

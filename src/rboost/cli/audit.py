@@ -39,7 +39,6 @@ def _audit(options: argparse.Namespace) -> int:
     # Imported here, so that other commands do without the packages an audit needs.
     from rboost.audit.disk.folder import REPORT, SUSPECTS, audit_into
     from rboost.audit.disk.request import Request
-    from rboost.audit.render.terminal import describe
 
     if options.budget is not None and options.budget < 1:
         raise ValueError(f"--budget must be at least 1, not {options.budget}.")
@@ -58,7 +57,7 @@ def _audit(options: argparse.Namespace) -> int:
     if folder == Path():
         raise ValueError("--out must name a folder.")
     audit, suspects = audit_into(folder, request, options.budget, verbose=not options.quiet)
-    print(describe(audit, suspects))
+    print(audit.to_text(suspects))
     print(f"Suspects: {folder / SUSPECTS}")
     print(f"Report:   {folder / REPORT}")
     print(f"Check them in a browser with: rboost review {shlex.quote(str(folder))}")

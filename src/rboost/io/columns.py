@@ -12,7 +12,7 @@ from typing import Any
 from rboost.io.packages import package
 
 # Cells that stand for a missing value, in small letters.
-MISSING = ("", "na", "n/a", "#n/a", "<na>", "#na", "nan", "-nan", "null", "none")
+MISSING_WORDS = ("", "na", "n/a", "#n/a", "<na>", "#na", "nan", "-nan", "null", "none")
 WHOLE = r"^(0|-?[1-9][0-9]{0,17})$"
 NUMBER = r"(?i)^[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf|infinity)$"
 DECIMAL_COMMA = r"^[+-]?[0-9]+(,[0-9]+)?$"
@@ -64,9 +64,9 @@ def without_missing(text: Any) -> Any:
     compute, arrow = package("pyarrow.compute"), package("pyarrow")
     cells = compute.utf8_trim_whitespace(text)
     # Only short cells can be one of the words; lowering the case of long text takes long.
-    is_short = compute.less_equal(compute.binary_length(cells), max(map(len, MISSING)))
+    is_short = compute.less_equal(compute.binary_length(cells), max(map(len, MISSING_WORDS)))
     words = compute.utf8_lower(compute.if_else(is_short, cells, "-"))
-    is_missing = compute.is_in(words, value_set=arrow.array(MISSING))
+    is_missing = compute.is_in(words, value_set=arrow.array(MISSING_WORDS))
     return compute.if_else(is_missing, None, cells)
 
 
@@ -95,7 +95,7 @@ def _all(cells: Any, pattern: str) -> bool:
     compute = package("pyarrow.compute")
     few = compute.drop_null(cells.slice(0, 100))
     if not compute.all(compute.match_substring_regex(few, pattern), min_count=0).as_py():
-        return False  # most columns of text are known by their first cells
+        return False  # without a look at the other cells
     return compute.all(compute.match_substring_regex(cells, pattern)).as_py() is True
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import errno
+import hashlib
 import os
 import shutil
 import tempfile
@@ -43,7 +44,7 @@ def atomic_path(path: Path) -> Iterator[Path]:
     """
     with _said_plainly(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        # The end of the name stays, as writers go by it; a long name would become too long.
+        # Writers go by the ending of the name, so it stays; the rest is cut, as names have a limit.
         descriptor, name = tempfile.mkstemp(
             dir=path.parent, prefix=f".{path.name[:40]}.", suffix=path.suffix[:20]
         )
@@ -92,7 +93,7 @@ def _is_running(process: str) -> bool:
     except (ValueError, ProcessLookupError):
         return False
     except OSError:
-        return True  # of another user
+        return True  # it is there, but another user's
     return True
 
 
@@ -169,6 +170,12 @@ def open_to_read(path: Path) -> BufferedReader:
         raise OSError(
             f"{path} cannot be read ({error.strerror}); check the path and the disk."
         ) from error
+
+
+def file_digest(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal digits."""
+    with open_to_read(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _missing(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""pandas and pyarrow, imported when a file is read, as the rest of the package needs neither."""
+"""Packages that only a part of this one needs, imported when that part is used."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import importlib
 from typing import Any
 
 
-def package(name: str) -> Any:
-    """Import a module, or say in one sentence how to install it."""
+def package(name: str, extra: str = "audit") -> Any:
+    """Import a module, or say in one sentence which extra of rboost installs it."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
         raise ImportError(
-            f"Reading tables needs {name.partition('.')[0]}; install it with: "
-            'pip install "rboost[audit]".'
+            f"This needs {name.partition('.')[0]}, which is not installed; run: "
+            f"pip install 'rboost[{extra}]'"
         ) from error

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rboost.io.columns import (
-    MISSING,
+    MISSING_WORDS,
     WHOLE,
     as_text,
     numbers_with_exceptions,
@@ -21,10 +21,8 @@ from rboost.io.columns import (
 )
 from rboost.io.packages import package
 from rboost.io.parquet import read_parquet
-from rboost.io.sources import PARQUET, fingerprint, read_content
-from rboost.io.text import read_text, shortened, usable_names
-
-__all__ = ["check_column", "fingerprint", "label_column", "read_table"]
+from rboost.io.sources import PARQUET, read_content
+from rboost.io.text import listed, read_text, usable_names
 
 
 def read_table(
@@ -98,7 +96,7 @@ def _without_infinities(table: Any, path: Path) -> Any:
     if infinite:
         table[infinite] = table[infinite].replace([np.inf, -np.inf], np.nan)
         warnings.warn(
-            f"{path} has infinite numbers in {shortened(infinite)}; they count as missing.",
+            f"{path} has infinite numbers in {listed(infinite)}; they count as missing.",
             stacklevel=3,
         )
     return table
@@ -124,7 +122,7 @@ def label_column(table: Any, name: str) -> Any:
             return column.astype("Int64")
     text = column.astype(object).where(column.notna(), None)
     text = text.map(str, na_action="ignore").astype("string").str.strip()
-    text = text.mask(text.str.lower().isin(MISSING), pandas.NA)
+    text = text.mask(text.str.lower().isin(MISSING_WORDS), pandas.NA)
     there = text.dropna()
     if len(there) and there.str.fullmatch(WHOLE).all():
         return text.astype("Int64")
@@ -140,5 +138,5 @@ def check_column(names: Sequence[str], name: str | None, path: Path | None = Non
     where = "" if path is None else f" in {path}"
     meant = "" if guess is None else f" (did you mean {guess!r}?)"
     raise ValueError(
-        f"There is no column {name!r}{where}{meant}; the columns are {shortened(list(names), 20)}."
+        f"There is no column {name!r}{where}{meant}; the columns are {listed(list(names), 20)}."
     )

@@ -9,7 +9,6 @@ from __future__ import annotations
 import bz2
 import codecs
 import gzip
-import hashlib
 import io
 import lzma
 import warnings
@@ -52,12 +51,6 @@ BYTE_ORDER_MARKS = {
 }
 # Bytes checked at a time, so that no second copy of a large file is made.
 CHUNK = 2**24
-
-
-def fingerprint(path: Path) -> str:
-    """The SHA-256 of a file, in hexadecimal digits."""
-    with open_to_read(path) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read_content(path: Path) -> bytes:

@@ -16,7 +16,7 @@ it; pandas and :func:`rboost.io.reading.read_table` skip it. Lines end as on Uni
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +45,7 @@ def guarded(cell: str) -> str:
     """
     parts = CUT.split(cell)
     parts[::2] = [f"'{part}" if _is_risky(part) else part for part in parts[::2]]
-    # White space in front of everything else is taken away by some, with what it is to hide.
+    # Some programs drop leading white space, so that what follows it would begin the cell.
     if len(parts) > 1 and not parts[0].strip():
         parts[0] = f"'{parts[0]}"
     return "".join(parts)
@@ -64,24 +64,14 @@ def unguarded(cell: str) -> str:
     return "".join(parts)
 
 
-def write_csv(table: Any, path: Path) -> None:
-    """Write a table whole or not at all.
+def write_csv(frame: Any, path: Path) -> None:
+    """Write a pandas frame whole or not at all, without its index.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame or sequence of dict
-        The rows; of dictionaries, the first says which columns there are. The index of a frame is
-        left out. Missing values become empty cells, text of more than 32 000 characters is cut.
-    path : Path
-        Where to write.
+    Missing values become empty cells, text of more than 32 000 characters is cut.
     """
-    columns, rows = _columns_and_rows(table)
-    if not columns:
-        raise ValueError("There are no columns to write; name at least one.")
-    header = _line(map(str, columns))
-    is_ascii = header.isascii() and all(
+    is_ascii = _line(map(str, frame.columns)).isascii() and all(
         cell.isascii() and len(cell) <= LONGEST_CELL
-        for row in rows()
+        for row in _rows(frame)
         for cell in row
         if isinstance(cell, str)
     )
@@ -90,29 +80,17 @@ def write_csv(table: Any, path: Path) -> None:
         atomic_path(path) as temporary,
         temporary.open("w", encoding=encoding, errors="replace", newline="") as file,
     ):
-        file.writelines(csv_lines(table))
+        file.writelines(csv_lines(frame))
 
 
-def csv_lines(table: Any) -> Iterator[str]:
-    """The lines of a table as CSV, the header first."""
-    columns, rows = _columns_and_rows(table)
-    yield _line(map(str, columns))
-    for row in rows():
+def csv_lines(frame: Any) -> Iterator[str]:
+    """The lines of a pandas frame as CSV, the header first."""
+    yield _line(map(str, frame.columns))
+    for row in _rows(frame):
         yield _line(map(_text, row))
 
 
-def _columns_and_rows(table: Any) -> tuple[list[Any], Any]:
-    """The names of the columns, and a function that starts a pass over the rows."""
-    if hasattr(table, "columns"):
-        return list(table.columns), lambda: _rows_of_frame(table)
-    dictionaries: Sequence[Mapping[Any, Any]] = table
-    if not dictionaries:
-        raise ValueError("There are no rows to write; a table without rows must be a data frame.")
-    columns = list(dictionaries[0])
-    return columns, lambda: ([row.get(name) for name in columns] for row in dictionaries)
-
-
-def _rows_of_frame(frame: Any) -> Iterator[Iterable[Any]]:
+def _rows(frame: Any) -> Iterator[Iterable[Any]]:
     """The rows with the values of Python, a few at a time, as they take more memory."""
     for start in range(0, len(frame), ROWS_AT_A_TIME):
         part = frame.iloc[start : start + ROWS_AT_A_TIME]
@@ -129,7 +107,7 @@ def _line(cells: Iterable[str]) -> str:
     first, *others = map(_kept, cells)
     safe = guarded(first)
     if safe == first and FORMULA.match(first):
-        safe = f"'{first}"  # a number, which would make a formula of the line
+        safe = f"'{first}"  # if the whole line is one cell, its sign makes that a formula
     return ",".join(map(_quoted, [safe, *map(guarded, others)])) + "\n"
 
 

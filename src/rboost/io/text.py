@@ -6,7 +6,7 @@ import csv
 import io
 import re
 import warnings
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
 # As much of the file as is looked at to find the delimiter, and so many of its records.
 SAMPLE_CHARACTERS = 2**16
 SAMPLE_RECORDS = 20
-# Cells up to this size are sure to be read.
+# Rows up to this size can be read.
 BLOCK_BYTES = 2**26
 NEWLINE = re.compile(rb"\r\n|\n|\r")
 # Excel's own way to say which delimiter follows.
@@ -75,7 +75,7 @@ def _width(sample: tuple[str, bool], delimiter: str) -> tuple[int, float]:
                 records.append(len(record))
             if len(records) > SAMPLE_RECORDS:
                 break
-    except csv.Error:  # one cell is larger than the sample should be
+    except csv.Error:  # a cell is larger than the csv module takes
         pass
     else:
         if is_cut and 1 < len(records) <= SAMPLE_RECORDS:
@@ -110,7 +110,7 @@ def _read(content: bytes, delimiter: str, width: int, note: Any) -> Any:
     names = [str(number) for number in range(width)]
     return arrow_csv.read_csv(
         arrow.BufferReader(content),
-        # Threads would meet a wrong row before the first one.
+        # One thread, so that the wrong row that is reported is the first one.
         arrow_csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES, column_names=names),
         arrow_csv.ParseOptions(
             delimiter=delimiter, newlines_in_values=True, invalid_row_handler=note
@@ -166,12 +166,12 @@ def usable_names(header: list[str], path: Path) -> list[str]:
     if empty:
         warnings.warn(
             f"{path} has columns without a name; they are called by their position: "
-            f"{shortened(empty)}.",
+            f"{listed(empty)}.",
             stacklevel=4,
         )
     if repeated:
         warnings.warn(
-            f"{path} has several columns called {shortened(repeated)}; later ones are numbered, "
+            f"{path} has several columns called {listed(repeated)}; later ones are numbered, "
             f"as in '{repeated[0]} (2)'.",
             stacklevel=4,
         )
@@ -188,7 +188,10 @@ def _unlike(name: str, names: Container[str], written_names: Container[str]) -> 
     return f"{name} ({number})"
 
 
-def shortened(names: list[str], most: int = 10) -> str:
-    """Names set apart by commas, the first few of many."""
-    listed = ", ".join(repr(name if len(name) < 60 else name[:57] + "…") for name in names[:most])
-    return listed if len(names) <= most else f"{listed} and {len(names) - most} more"
+def listed(names: Sequence[Any], most: int = 10) -> str:
+    """Names set apart by commas, long ones cut, the first few of many."""
+    first = ", ".join(
+        repr(f"{name[:57]}…" if isinstance(name, str) and len(name) >= 60 else name)
+        for name in names[:most]
+    )
+    return first if len(names) <= most else f"{first} and {len(names) - most} more"

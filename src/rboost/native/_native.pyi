@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from rboost._typing import Floats
 
-_LinePrior = tuple[float, float, float, int]
+_LinePrior = tuple[float, float, float, int, float]
 
 def instruction_set() -> str: ...
 def choose_instruction_set(name: str) -> None: ...
@@ -85,7 +85,7 @@ def linear_scores(
     n_threads: int,
 ) -> Floats: ...
 
-# Noise-aware Platt scaling: the compiled twins of rboost.noise.{sigmoid,structures,platt}.
+# Noise-aware Platt scaling: the compiled twins of rboost.noise.platt.
 def fit_lines(
     scores: Floats,
     observed: Floats,
@@ -105,7 +105,7 @@ def explore_noise(
     negligible: float,
     prior: _LinePrior,
 ) -> tuple[Floats, Floats, Floats, Floats, Floats]: ...
-def count_rows(
+def count_labels(
     scores: NDArray[Any],
     labels: NDArray[Any],
     weights: NDArray[Any] | None,

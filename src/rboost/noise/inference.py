@@ -47,6 +47,9 @@ class NoisePosterior(Protocol):
     def posterior(self, scores: Floats, observed: Integers) -> Floats:
         """p(y = j | score, ỹ) of each row; a label of −1 is none."""
 
+    def log_odds(self, scores: Floats) -> Floats:
+        """Log-odds of class 1, shape (n_rows,); of more classes log p(y = j), (n_rows, K)."""
+
     def issue_probability(self, scores: Floats, observed: Integers) -> Floats:
         """p(y ≠ ỹ | score, ỹ): how likely each label is to be wrong."""
 
@@ -101,15 +104,13 @@ def infer_noise(
     array([[0.7, 0.3],
            [0. , 1. ]])
     """
-    scores = np.asarray(scores)
-    if scores.ndim == 2 and scores.shape[1] == 2:
-        scores = scores[:, 1] - scores[:, 0]
-    if scores.ndim == 1:
+    array = np.asarray(scores)
+    if array.ndim == 1:
         return fit_noise_aware_platt(
-            scores, observed, sample_weight, trusted=trusted, flip_counts=flip_counts,
+            array, observed, sample_weight, trusted=trusted, flip_counts=flip_counts,
             noise_matrix=noise_matrix,
         )  # fmt: skip
-    rows, spread = _standardised(scores, observed, sample_weight, trusted, flip_counts)
+    rows, spread = _standardised(array, observed, sample_weight, trusted, flip_counts)
     if noise_matrix is None:
         found = compare_kinds(rows)
     else:
@@ -128,8 +129,10 @@ def _standardised(
     flip_counts: ArrayLike | None,
 ) -> tuple[Rows, float]:
     """Checked rows with scores relative to the largest of their row, in units of their spread."""
-    if scores.ndim != 2 or scores.shape[1] < 2 or not len(scores):
-        raise ValueError("scores must have one column for each of at least two classes, and rows.")
+    if scores.ndim != 2 or scores.shape[1] < 3 or not len(scores):
+        raise ValueError(
+            "scores must have rows and one column for each class; of two classes, one score a row."
+        )
     n_rows, n_classes = scores.shape
     label = np.asarray(observed)
     weight = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, dtype=float)

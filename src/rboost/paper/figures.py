@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rboost.io.packages import package
 from rboost.losses import ExponentialLoss
 from rboost.noise import asymmetric, symmetric
 from rboost.paper.protocol import make_trial
@@ -34,13 +35,8 @@ LOSS_STYLES = [*STYLES[:3], {"color": "#cfcfcf", "linestyle": "-", "linewidth": 
 
 
 def _subplots(rows: int, columns: int, **options: Any) -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError(
-            "Figures need matplotlib, which is not installed; run: pip install 'rboost[plots]'"
-        ) from error
-    figure = Figure(layout="constrained", **options.pop("figure"))
+    drawing = package("matplotlib.figure", extra="plots")
+    figure = drawing.Figure(layout="constrained", **options.pop("figure"))
     return figure, figure.subplots(rows, columns, squeeze=False, **options)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from rboost.datasets import characteristics
 from rboost.io.files import write_atomically
+from rboost.io.packages import package
 from rboost.paper import figures
 from rboost.paper.claims import Verdict, verdicts
 from rboost.paper.methods import METHODS
@@ -145,14 +146,9 @@ def _html(
     claims: list[Verdict],
     pictures: dict[Figure, bytes],
 ) -> str:
-    try:
-        from jinja2 import Environment
-    except ImportError as error:
-        raise ImportError(
-            "The report needs jinja2, which is not installed; run: pip install 'rboost[paper]'"
-        ) from error
+    jinja = package("jinja2", extra="paper")
     source = files("rboost.paper").joinpath("report.html.jinja").read_text(encoding="utf-8")
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment = jinja.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     encoded = [(figure, base64.b64encode(png).decode()) for figure, png in pictures.items()]
     return environment.from_string(source).render(
         summary=summary,

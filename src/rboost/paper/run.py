@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import warnings
-import zlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -21,10 +20,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-import rboost
 from rboost._typing import Floats
 from rboost.datasets import BENCHMARKS
 from rboost.io.files import write_atomically
+from rboost.paper.fingerprint import fingerprint_of
 from rboost.paper.methods import METHODS
 from rboost.paper.protocol import SETTINGS, Trial, make_trial
 from rboost.paper.store import Record, ResultStore
@@ -219,11 +218,9 @@ def _run_keyed(job: Job, options: Options) -> tuple[str, Record]:
 
 def code_fingerprint() -> str:
     """A number that changes with the source that measures and with what it computes with."""
-    sources = sorted(Path(rboost.__file__).parent.rglob("*.py"))
     here = Path(__file__).parent
-    text = [p.read_bytes() for p in sources if p.parent != here or p.stem not in RENDERERS]
-    versions = f"{np.__version__} {scipy.__version__} {sklearn.__version__}"
-    return f"{zlib.crc32(b''.join([*text, versions.encode()])):08x}"
+    sources = (p for p in here.parent.rglob("*.py") if p.parent != here or p.stem not in RENDERERS)
+    return fingerprint_of(sources, [np.__version__, scipy.__version__, sklearn.__version__])
 
 
 def _check_same_code(out: Path) -> None:

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 
-class Latest:
-    """Repeats a piece of work when it is asked for: one at a time, and never twice for nothing.
+class Refresher:
+    """Repeats the same work in the background whenever it is asked to.
 
-    Whatever is asked while the work runs is answered by a single run after it.
+    However often it is asked while the work runs, the work is done once more after that.
     """
 
     def __init__(self, work: Callable[[], None]) -> None:
@@ -49,9 +49,7 @@ class Latest:
 
     def wait(self, seconds: float | None = 60.0) -> None:
         """Return when all that was asked for is done."""
-        with self._turn:
-            if not self._turn.wait_for(lambda: not self._is_running, seconds):
-                raise TimeoutError(f"The work was not done within {seconds:g} seconds.")
+        _wait(self._turn, lambda: not self._is_running, seconds)
 
 
 class Job:
@@ -59,35 +57,39 @@ class Job:
 
     def __init__(self) -> None:
         self._turn = threading.Condition()
-        self.state = "idle"
+        self.status = "idle"
         self.result: Any = None
         self.error: str | None = None
 
     def start(self, work: Callable[[], Any]) -> bool:
         """Start it, unless one runs already; return whether it was started."""
         with self._turn:
-            if self.state == "running":
+            if self.status == "running":
                 return False
-            self.state, self.result, self.error = "running", None, None
+            self.status, self.result, self.error = "running", None, None
         threading.Thread(target=self._run, args=(work,), daemon=True).start()
         return True
 
     def _run(self, work: Callable[[], Any]) -> None:
-        state, result, sentence = "failed", None, None
+        status, result, sentence = "failed", None, None
         try:
             result = work()
-            state = "done"
+            status = "done"
         except Exception as error:
             sentence = in_one_line(error)
         with self._turn:
-            self.state, self.result, self.error = state, result, sentence
+            self.status, self.result, self.error = status, result, sentence
             self._turn.notify_all()
 
     def wait(self, seconds: float | None = 60.0) -> None:
         """Return when no work runs."""
-        with self._turn:
-            if not self._turn.wait_for(lambda: self.state != "running", seconds):
-                raise TimeoutError(f"The work was not done within {seconds:g} seconds.")
+        _wait(self._turn, lambda: self.status != "running", seconds)
+
+
+def _wait(turn: threading.Condition, is_done: Callable[[], bool], seconds: float | None) -> None:
+    with turn:
+        if not turn.wait_for(is_done, seconds):
+            raise TimeoutError(f"The work was not done within {seconds:g} seconds.")
 
 
 def in_one_line(error: Exception, longest: int = 300) -> str:

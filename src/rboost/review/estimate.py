@@ -37,18 +37,13 @@ class Estimate:
 
 def estimate(audit: LabelAudit) -> Estimate:
     """The few numbers of an audit."""
-    kept = np.diag(audit.noise_matrix)
-    low, high = 1 - np.diagonal(audit.noise_interval, axis1=1, axis2=2)[::-1]
-    rates = tuple(
-        Rate(str(name), float(1 - k), float(a), float(b))
-        for name, k, a, b in zip(audit.classes, kept, low, high, strict=True)
-    )
+    summary, quality = audit.summary(), audit.quality
     return Estimate(
-        noise=rates,
-        expected_wrong=audit.expected_wrong_labels,
-        suspects=len(audit.suspects()),
-        accuracy=audit.quality.accuracy,
-        label_accuracy=audit.quality.label_accuracy,
+        noise=tuple(Rate(k.true, 1 - k.rate, 1 - k.high, 1 - k.low) for k in summary.kept),
+        expected_wrong=summary.expected_wrong,
+        suspects=summary.n_suspects,
+        accuracy=quality.accuracy,
+        label_accuracy=quality.label_accuracy,
     )
 
 

@@ -1,17 +1,15 @@
-"""checked.csv: the answers as a table that a spreadsheet may open."""
+"""The answers as a table."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rboost._typing import Integers
 from rboost.audit import LabelAudit
-from rboost.audit.features import import_pandas
-from rboost.audit.labels import MISSING
-from rboost.io.spreadsheets import write_csv
+from rboost.audit.labels import NO_LABEL
+from rboost.io.packages import package
 from rboost.review.store import Answer
 
 
@@ -22,11 +20,11 @@ def checked_frame(audit: LabelAudit, answers: list[Answer], checked: Integers) -
     id by which the table could be found to hold them, and are left out.
     """
     answered = [answer.row for answer in answers]
-    before = np.setdiff1d(np.flatnonzero(checked != MISSING), answered)
+    before = np.setdiff1d(np.flatnonzero(checked != NO_LABEL), answered)
     before = before[before < len(audit) - audit.n_extra]
     rows = np.concatenate([np.array(answered, dtype=np.intp), before])
-    labels = [MISSING if answer.label is None else answer.label for answer in answers]
-    return import_pandas().DataFrame(
+    labels = [NO_LABEL if answer.label is None else answer.label for answer in answers]
+    return package("pandas").DataFrame(
         {
             audit.id_name: audit.ids[rows],
             "given_label": audit.labels.names(audit.labels.given[rows]),
@@ -35,8 +33,3 @@ def checked_frame(audit: LabelAudit, answers: list[Answer], checked: Integers) -
             "time": [answer.time for answer in answers] + [""] * len(before),
         }
     )
-
-
-def write_checked(audit: LabelAudit, answers: list[Answer], checked: Integers, path: Path) -> None:
-    """Write the answers to a file, which is replaced as a whole."""
-    write_csv(checked_frame(audit, answers, checked), path)

@@ -30,19 +30,11 @@ def entropy(probability: Floats) -> Floats:
     return np.abs((p * logarithm).sum(axis=1))  # the sum is ≤ 0; this leaves no −0
 
 
-def _informative(audit: LabelAudit) -> Floats:
-    return entropy(audit.inference.posterior)
-
-
-def _suspicious(audit: LabelAudit) -> Floats:
-    # Rows without a label have nothing that could be wrong, and come last.
-    return np.nan_to_num(audit.issue_probability, nan=-1.0)
-
-
 # What is worth most comes first.
 ORDERS: dict[str, Callable[[LabelAudit], Floats]] = {
-    "informative": _informative,
-    "suspicious": _suspicious,
+    "informative": lambda audit: entropy(audit.inference.posterior),
+    # Rows without a label have nothing that could be wrong, and come last.
+    "suspicious": lambda audit: np.nan_to_num(audit.issue_probability, nan=-1.0),
 }
 
 

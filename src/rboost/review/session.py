@@ -18,26 +18,27 @@ import numpy as np
 
 from rboost._typing import Integers
 from rboost.audit import Explanation, LabelAudit
-from rboost.audit.labels import MISSING
-from rboost.review.background import Job, Latest
+from rboost.audit.labels import NO_LABEL
+from rboost.io.spreadsheets import write_csv
+from rboost.review.background import Job, Refresher
 from rboost.review.estimate import Changes, Estimate, compare, estimate
-from rboost.review.export import write_checked
+from rboost.review.export import checked_frame
 from rboost.review.queue import ORDERS, first_open, rank
 from rboost.review.store import CHANGE, KEEP, UNSURE, Answer, AnswerStore, ConflictError, Log
 
-# From the class of every row that a person has checked, by their positions, to an audit that
-# learnt from them. These are all checks there are: what is not among them is not checked.
+# Audits the same rows again. It is given the class of every row that a person has checked, by its
+# position; rows that are not among them count as unchecked.
 Rerun = Callable[[dict[int, int]], LabelAudit]
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class Snapshot:
     """What is known at a moment; replaced as a whole."""
 
     fitted: LabelAudit
     live: LabelAudit
     version: int
-    now: Estimate
+    estimate: Estimate
     rankings: dict[str, Integers]
 
 
@@ -52,35 +53,35 @@ class Review:
         self._swapping = threading.Lock()
         log = store.log()
         self.fingerprint = fingerprint(audit)
-        self.state = _state(audit, log)
+        self.snapshot = _snapshot(audit, log)
         untouched = audit.with_checked(_checked(audit, Log(0, {}, log.touched)))
         start = json.dumps(asdict(estimate(untouched)))
         self.start: dict[str, Any] = json.loads(store.remember("start", start))
         self.refit_job = Job()
-        self.updating = Latest(self._update)
+        self.updating = Refresher(self._update)
 
     def _update(self) -> None:
         """Infer again from the answers; leave it if a fit has replaced the audit meanwhile."""
         while True:
-            fitted, log = self.state.fitted, self.store.log()
-            if log.version == self.state.version:
+            fitted, log = self.snapshot.fitted, self.store.log()
+            if log.version == self.snapshot.version:
                 return
-            state = _state(fitted, log)
+            snapshot = _snapshot(fitted, log)
             with self._swapping:
-                if self.state.fitted is fitted:
-                    self.state = state
+                if self.snapshot.fitted is fitted:
+                    self.snapshot = snapshot
                     return
 
     def next_row(self, order: str, skipped: Container[int] = ()) -> int | None:
         """The row to look at next; None when all were answered."""
         if order not in ORDERS:
             raise ValueError(f"There is no order {order!r}; choose one of {', '.join(ORDERS)}.")
-        return first_open(self.state.rankings[order], self.store.log().current, skipped)
+        return first_open(self.snapshot.rankings[order], self.store.log().current, skipped)
 
     def explain(self, row: int) -> Explanation:
         """Why the model doubts a row."""
         with self._explaining:
-            return self.state.fitted.explain(row)
+            return self.snapshot.fitted.explain(row)
 
     def answer(
         self, key: str, row: int, answer: str, label: int | None, expects: int | None = None
@@ -93,7 +94,7 @@ class Review:
 
     def _check_answer(self, row: int, answer: str, label: int | None) -> int | None:
         """The label that an answer stands for."""
-        audit = self.state.fitted
+        audit = self.snapshot.fitted
         self.check_row(row)
         if audit.labels.is_checked[row] and row not in self.store.log().touched:
             raise ConflictError("This row came with a checked label; there is nothing to answer.")
@@ -101,7 +102,7 @@ class Review:
         if answer == UNSURE:
             return None
         if answer == KEEP:
-            if given == MISSING:
+            if given == NO_LABEL:
                 raise ValueError("This row has no label to keep; choose one.")
             return given
         if answer != CHANGE:
@@ -114,8 +115,10 @@ class Review:
 
     def check_row(self, row: int) -> None:
         """Fail with one sentence if there is no such row."""
-        if not 0 <= row < len(self.state.fitted):
-            raise LookupError(f"There is no row {row}; rows are 0 to {len(self.state.fitted) - 1}.")
+        if not 0 <= row < len(self.snapshot.fitted):
+            raise LookupError(
+                f"There is no row {row}; rows are 0 to {len(self.snapshot.fitted) - 1}."
+            )
 
     def undo(self, key: str, number: int | None = None) -> Answer:
         """Take back an answer, by default the last one."""
@@ -125,30 +128,30 @@ class Review:
 
     def export(self) -> Path:
         """Write all answers, and what was checked before, to checked.csv."""
-        log = self.store.log()
-        checked = _checked(self.state.fitted, log)
-        write_checked(self.state.fitted, list(log.current.values()), checked, self.checked_csv)
+        fitted, log = self.snapshot.fitted, self.store.log()
+        frame = checked_frame(fitted, list(log.current.values()), _checked(fitted, log))
+        write_csv(frame, self.checked_csv)
         return self.checked_csv
 
     def refit(self) -> None:
         """Begin to fit the model again, in the background, with all answers so far."""
-        fitted = self.state.fitted
+        fitted = self.snapshot.fitted
         if np.array_equal(_checked(fitted, self.store.log()), fitted.labels.checked):
             raise ValueError("There is nothing to learn from yet; keep or change a label first.")
         if not self.refit_job.start(self._refit):
             raise ConflictError("The model is being fitted already.")
 
     def _refit(self) -> Changes:
-        fitted, log = self.state.fitted, self.store.log()
+        fitted, log = self.snapshot.fitted, self.store.log()
         checked = _checked(fitted, log)
-        rows = np.flatnonzero(checked != MISSING)
+        rows = np.flatnonzero(checked != NO_LABEL)
         found = self._rerun(dict(zip(rows.tolist(), checked[rows].tolist(), strict=True)))
         if fingerprint(found) != self.fingerprint:
             raise ValueError("The new audit is of other rows, labels or classes; nothing changed.")
         changes = compare(fitted.with_checked(checked), found)
-        state = _state(found, log)
+        snapshot = _snapshot(found, log)
         with self._swapping:
-            self.state = state
+            self.snapshot = snapshot
         self.updating.ask()  # for the answers that were given meanwhile
         return changes
 
@@ -185,13 +188,13 @@ def _checked(audit: LabelAudit, log: Log) -> Integers:
     so only rows that never had an answer count as checked beforehand.
     """
     checked = audit.labels.checked.copy()
-    checked[list(log.touched)] = MISSING
+    checked[list(log.touched)] = NO_LABEL
     for row, answer in log.current.items():
-        checked[row] = MISSING if answer.label is None else answer.label
+        checked[row] = NO_LABEL if answer.label is None else answer.label
     return checked
 
 
-def _state(fitted: LabelAudit, log: Log) -> State:
+def _snapshot(fitted: LabelAudit, log: Log) -> Snapshot:
     live = fitted.with_checked(_checked(fitted, log))
     rankings = {order: rank(live, order) for order in ORDERS}
-    return State(fitted, live, log.version, estimate(live), rankings)
+    return Snapshot(fitted, live, log.version, estimate(live), rankings)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.utils import Tags, _safe_indexing, check_random_state, get_tags, indexable
+from sklearn.utils import _safe_indexing, check_random_state, indexable
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
@@ -225,12 +225,6 @@ class NoiseAwareClassifier(ClassifierAround):
         """Predict the true class."""
         probability = self.predict_proba(X)
         return self.classes_[probability.argmax(axis=1)]
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator).classifier_tags
-        tags.classifier_tags.multi_class = inner is not None and inner.multi_class
-        return tags
 
 
 def _fold_probability(

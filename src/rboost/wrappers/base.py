@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 
 
 class ClassifierAround(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
-    """A classifier of two classes around ``estimator``, whose fitted copy is ``estimator_``."""
+    """A classifier around ``estimator``, whose fitted copy is ``estimator_``."""
 
     estimator: Any
 
@@ -29,7 +29,9 @@ class ClassifierAround(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        inner = get_tags(self.estimator).input_tags
-        tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
+        inner = get_tags(self.estimator)
+        several = inner.classifier_tags is not None and inner.classifier_tags.multi_class
+        tags.classifier_tags.multi_class = several
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
         return tags

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,16 +10,17 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from rboost._typing import Floats
+from rboost._typing import Floats, Integers
 from rboost._validation import (
     all_or_nothing,
-    check_binary_labels,
+    check_class_labels,
     check_sample_weight,
     warn_of_one_class,
 )
-from rboost.log_odds import LogOddsClassifier
+from rboost.log_odds import ScoreClassifier
+from rboost.noise.inference import infer_noise
 from rboost.noise.matrix import check_noise_parameter
-from rboost.noise.platt.scaling import fit_noise_aware_platt
+from rboost.noise.scores import prevalence_of
 from rboost.tables import (
     as_counts,
     check_counted_rows,
@@ -32,25 +33,25 @@ from rboost.wrappers.out_of_fold import (
     check_scorer,
     model_outputs,
     out_of_fold_outputs,
-    platt_scores,
+    outputs_as_scores,
 )
 
 
-class NoiseCalibratedClassifier(ClassifierAround, LogOddsClassifier):
+class NoiseCalibratedClassifier(ClassifierAround, ScoreClassifier):
     """A classifier whose probabilities are of the true class, not of the observed label.
 
     The estimator is fitted as it is, to the labels as they are. Scores of rows it was not fitted to
     then tell how often labels are flipped, and how a score must be read to predict the true class
-    (noise-aware Platt scaling).
+    (:func:`rboost.noise.infer_noise`).
 
     Parameters
     ----------
     estimator : classifier
         Any classifier or pipeline with ``predict_proba`` or ``decision_function``; it is given X as
-        it is, and classes 0 and 1.
+        it is, and positions of classes, 0 to n_classes − 1.
     cv : int or splitter, default=5
         Number of folds for the out-of-fold scores, or anything that scikit-learn splits by.
-    noise_matrix : "estimate" or array-like of shape (2, 2), default="estimate"
+    noise_matrix : "estimate" or array-like of shape (n_classes, n_classes), default="estimate"
         ``noise_matrix[j, k] = p(observed k | true j)``, classes in sorted order. An array fixes it.
     random_state : int, RandomState instance or None, default=None
         Seed of the folds.
@@ -61,18 +62,20 @@ class NoiseCalibratedClassifier(ClassifierAround, LogOddsClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The two class labels.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels, sorted.
     estimator_ : classifier
-        The estimator fitted to all rows, on classes 0 and 1.
-    noise_matrix_ : ndarray of shape (2, 2)
+        The estimator fitted to all rows, on positions of classes.
+    noise_matrix_ : ndarray of shape (n_classes, n_classes)
         The fixed or inferred noise matrix.
-    noise_interval_ : ndarray of shape (2, 2, 2)
+    noise_interval_ : ndarray of shape (2, n_classes, n_classes)
         Lower and upper ends of intervals that hold its entries with probability .9, where it was
         inferred.
     label_issue_probability_ : ndarray of shape (n_samples,)
         How likely the label of each training row is to be wrong.
-    held_out_scores_ : ndarray of shape (n_samples + n_trusted,)
+    true_class_ : ndarray of shape (n_samples,)
+        The most probable true class of each training row.
+    held_out_scores_ : ndarray of shape (n_samples + n_trusted,), of more classes (…, n_classes)
         Scores by copies of the estimator that were not fitted to the row, from which the noise is
         inferred; those of trusted rows come last.
     n_features_in_ : int
@@ -98,10 +101,13 @@ class NoiseCalibratedClassifier(ClassifierAround, LogOddsClassifier):
     noise_matrix_: Floats
     noise_interval_: Floats
     label_issue_probability_: Floats
+    true_class_: NDArray[Any]
     held_out_scores_: Floats
 
     # One number per training row, which prediction does not need; a model file leaves it out.
-    _training_only: ClassVar[tuple[str, ...]] = ("label_issue_probability_", "held_out_scores_")
+    _training_only: ClassVar[tuple[str, ...]] = (
+        "label_issue_probability_", "true_class_", "held_out_scores_"
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -136,7 +142,7 @@ class NoiseCalibratedClassifier(ClassifierAround, LogOddsClassifier):
         X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
             Features, as the estimator takes them.
         y : array-like of shape (n_samples,)
-            Observed labels of two classes.
+            Observed labels of two or more classes.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights, for the estimator and for the calibration.
         X_trusted : array-like of shape (n_trusted, n_features), default=None
@@ -144,7 +150,7 @@ class NoiseCalibratedClassifier(ClassifierAround, LogOddsClassifier):
             overlap of the classes.
         y_trusted : array-like of shape (n_trusted,), default=None
             Their labels.
-        flip_counts : array-like of shape (2, 2), default=None
+        flip_counts : array-like of shape (n_classes, n_classes), default=None
             Where trusted rows had a label in the table before it was checked: ``flip_counts[j, k]``
             of them had the label k and are of class j. Pass it when they were chosen for the check
             because of these labels, as a review of suspects does.
@@ -155,59 +161,74 @@ class NoiseCalibratedClassifier(ClassifierAround, LogOddsClassifier):
             The fitted estimator.
         """
         with all_or_nothing(self):
-            fixed_noise = check_noise_parameter(self.noise_matrix)
-            check_scorer(self.estimator, sample_weight)
-            self._check_X(X, reset=True)
-            self.classes_, labels = check_binary_labels(y)
-            check_consistent_length(X, labels)
-            weight = None
-            if sample_weight is not None:
-                weight = as_counts(check_sample_weight(sample_weight, labels))
-            warn_of_copies(X, labels)
-            n_observed = len(labels)
-            trusted = check_trusted_labels(X_trusted, y_trusted, self.classes_)
-            check_counted_rows(flip_counts, trusted)
-            if trusted is not None:
-                X, labels = stack_rows(X, X_trusted), np.concatenate([labels, trusted])
-                if weight is not None:
-                    weight = np.concatenate([weight, np.full(len(trusted), weight.mean())])
-
+            X, rows = self._training_rows(X, y, sample_weight, X_trusted, y_trusted, flip_counts)
+            noise = check_noise_parameter(self.noise_matrix, len(self.classes_))
             outputs = out_of_fold_outputs(
-                self.estimator, X, labels, cv=self.cv, sample_weight=weight,
+                self.estimator, X, rows.labels, cv=self.cv, sample_weight=rows.weight,
                 random_state=check_random_state(self.random_state), n_jobs=self.n_jobs,
                 verbose=bool(self.verbose),
             )  # fmt: skip
-            self._prevalence = float(np.average(labels, weights=weight))
-            scores = platt_scores(self.estimator, outputs, self._prevalence)
-            self._platt = fit_noise_aware_platt(
-                scores, labels, weight,
-                trusted=np.arange(len(labels)) >= n_observed,
-                flip_counts=flip_counts,
-                noise_matrix=fixed_noise,
+            self._prevalence = prevalence_of(rows.labels, len(self.classes_), rows.weight)
+            scores = outputs_as_scores(self.estimator, outputs, self._prevalence)
+            self._noise = infer_noise(
+                scores, rows.labels, sample_weight=rows.weight,
+                trusted=np.arange(len(rows.labels)) >= rows.n_observed,
+                flip_counts=flip_counts, noise_matrix=noise,
             )  # fmt: skip
-            self.noise_matrix_ = self._platt.noise_matrix
-            if hasattr(self, "noise_interval_"):
-                del self.noise_interval_  # of an earlier fit
-            if fixed_noise is None:
-                self.noise_interval_ = self._platt.interval()
-            self.held_out_scores_ = scores
-            self.label_issue_probability_ = self._platt.issue_probability(
-                scores[:n_observed], labels[:n_observed]
-            )
-            weighted = {} if weight is None else {"sample_weight": weight}
-            self.estimator_ = clone(self.estimator).fit(X, labels, **weighted)
-        predicted = self.classes_[(self._platt.log_odds(scores) > 0).astype(np.intp)]
+            self._describe_rows(scores, rows, is_inferred=noise is None)
+            weighted = {} if rows.weight is None else {"sample_weight": rows.weight}
+            self.estimator_ = clone(self.estimator).fit(X, rows.labels, **weighted)
+        predicted = self.classes_[self._noise.probability(scores).argmax(axis=1)]
         warn_of_one_class(predicted, "try another estimator or other features.", stacklevel=3)
         return self
 
+    def _training_rows(
+        self, X: Any, y: Any, sample_weight: Any, X_trusted: Any, y_trusted: Any, flip_counts: Any
+    ) -> tuple[Any, _Rows]:
+        """All rows that are fitted to, trusted ones last, checked."""
+        check_scorer(self.estimator, sample_weight)
+        self._check_X(X, reset=True)
+        self.classes_, labels = check_class_labels(y)
+        check_consistent_length(X, labels)
+        weight = None
+        if sample_weight is not None:
+            weight = as_counts(check_sample_weight(sample_weight, labels))
+        warn_of_copies(X, labels)
+        n_observed = len(labels)
+        trusted = check_trusted_labels(X_trusted, y_trusted, self.classes_)
+        check_counted_rows(flip_counts, trusted)
+        if trusted is not None:
+            X, labels = stack_rows(X, X_trusted), np.concatenate([labels, trusted])
+            if weight is not None:
+                weight = np.concatenate([weight, np.full(len(trusted), weight.mean())])
+        return X, _Rows(labels, weight, n_observed)
+
+    def _describe_rows(self, scores: Floats, rows: _Rows, is_inferred: bool) -> None:
+        """What is known of the noise and of the training rows."""
+        self.noise_matrix_ = self._noise.noise_matrix
+        self.__dict__.pop("noise_interval_", None)  # of an earlier fit
+        if is_inferred:
+            self.noise_interval_ = self._noise.interval()
+        self.held_out_scores_ = scores
+        scores, labels = scores[: rows.n_observed], rows.labels[: rows.n_observed]
+        self.label_issue_probability_ = self._noise.issue_probability(scores, labels)
+        self.true_class_ = self.classes_[self._noise.posterior(scores, labels).argmax(axis=1)]
+
     def decision_function(self, X: Any) -> Floats:
-        """Log-odds that the true class is ``classes_[1]``."""
-        scores = self.score_rows(X)
-        return self._platt.log_odds(scores)
+        """Log-odds of ``classes_[1]``; of more classes, the logarithm of each one's probability."""
+        return self._noise.log_odds(self.score_rows(X))
 
     def score_rows(self, X: Any) -> Floats:
         """Scores on the scale of ``held_out_scores_``, before the noise is taken into account."""
         check_is_fitted(self)
         self._check_X(X)
-        outputs = model_outputs(self.estimator_, X)
-        return platt_scores(self.estimator_, outputs, self._prevalence)
+        outputs = model_outputs(self.estimator_, X, len(self.classes_))
+        return outputs_as_scores(self.estimator_, outputs, self._prevalence)
+
+
+class _Rows(NamedTuple):
+    """Positions of labels among the classes, weights, and how many rows are not trusted."""
+
+    labels: Integers
+    weight: Floats | None
+    n_observed: int

@@ -19,24 +19,27 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length
 
 from rboost._typing import Floats, Integers
-from rboost._validation import check_binary_labels
+from rboost._validation import check_class_labels
 from rboost.noise.counting import (
     anchor_points,
     bootstrap,
     confident_learning,
     trusted_counting,
 )
-from rboost.noise.platt.scaling import fit_noise_aware_platt
+from rboost.noise.inference import infer_noise
+from rboost.noise.scores import prevalence_of
 from rboost.tables import check_trusted_labels, stack_rows, warn_of_copies
 from rboost.wrappers.out_of_fold import (
     check_scorer,
     model_outputs,
     out_of_fold_outputs,
-    platt_scores,
+    outputs_as_scores,
 )
 
 COUNTING = {"confident learning": confident_learning, "anchor points": anchor_points}
 METHODS = ("noise-aware", *COUNTING, "trusted counting")
+# Of more than two classes, flips that may reach this rate are named.
+WORTH_NAMING = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,15 +48,15 @@ class NoiseEstimate:
 
     Attributes
     ----------
-    noise_matrix : ndarray of shape (2, 2)
+    noise_matrix : ndarray of shape (n_classes, n_classes)
         ``noise_matrix[j, k] = p(observed k | true j)``, classes in the order of ``classes``.
-    standard_error : ndarray of shape (2, 2)
+    standard_error : ndarray of shape (n_classes, n_classes)
         The standard error of each entry.
-    interval : ndarray of shape (2, 2, 2)
+    interval : ndarray of shape (2, n_classes, n_classes)
         Lower and upper ends: the truth is between them with probability .9, if the method's
         assumptions hold.
-    classes : ndarray of shape (2,)
-        The two class labels, sorted.
+    classes : ndarray of shape (n_classes,)
+        The class labels, sorted.
     method : str
         How it was estimated.
     """
@@ -65,14 +68,16 @@ class NoiseEstimate:
     method: str
 
     def __str__(self) -> str:
-        lines = []
-        for true, observed in ((0, 1), (1, 0)):
+        names, lines = self.classes.tolist(), []
+        for true, observed in np.ndindex(self.noise_matrix.shape):
             low, high = self.interval[:, true, observed]
-            lines.append(
-                f"{self.classes.tolist()[true]!r} observed as {self.classes.tolist()[observed]!r}: "
-                f"{self.noise_matrix[true, observed]:.1%} (90 % interval {low:.1%} to {high:.1%})"
-            )
-        return "\n".join(lines)
+            if true != observed and (len(names) == 2 or high >= WORTH_NAMING):
+                lines.append(
+                    f"{names[true]!r} observed as {names[observed]!r}: "
+                    f"{self.noise_matrix[true, observed]:.1%} "
+                    f"(90 % interval {low:.1%} to {high:.1%})"
+                )
+        return "\n".join(lines) or f"no flip of more than {WORTH_NAMING:.0%}"
 
 
 def default_scorer(random_state: Any, is_sparse: bool) -> VotingClassifier:
@@ -111,15 +116,15 @@ def estimate_noise_matrix(
     X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
         Features, as the estimator takes them.
     y : array-like of shape (n_samples,)
-        Observed labels of two classes.
+        Observed labels of two or more classes.
     estimator : classifier, default=None
         Any classifier with ``predict_proba`` or ``decision_function``. The better it tells the
         classes apart, the narrower the interval. None means forests and a kernel machine.
     method : str, default="noise-aware"
-        "noise-aware": noise-aware Platt scaling of out-of-fold scores, averaged over what the noise
-        may be. For comparison: "confident learning", "anchor points", which read the noise off the
-        out-of-fold probabilities, and "trusted counting", which averages them over trusted rows
-        and so takes overlap of the classes for noise.
+        "noise-aware": :func:`rboost.noise.infer_noise` on out-of-fold scores. For comparison:
+        "confident learning", "anchor points", which read the noise off the out-of-fold
+        probabilities, and "trusted counting", which averages them over trusted rows and so takes
+        overlap of the classes for noise.
     cv : int or splitter, default=5
         Number of folds, or anything that scikit-learn splits by.
     X_trusted : array-like of shape (n_trusted, n_features), default=None
@@ -155,21 +160,23 @@ def estimate_noise_matrix(
     random = check_random_state(random_state)
     estimator = default_scorer(random, sparse.issparse(X)) if estimator is None else estimator
     check_scorer(estimator, None)
-    classes, labels = check_binary_labels(y)
+    classes, labels = check_class_labels(y)
     check_consistent_length(X, labels)
     warn_of_copies(X, labels)
     trusted = check_trusted_labels(X_trusted, y_trusted, classes)
     options = {"cv": cv, "random_state": random, "n_jobs": n_jobs}
     if method == "noise-aware":
-        return _by_platt(estimator, X, labels, X_trusted, trusted, classes, options)
-    _check_counting(method, estimator, trusted)
+        return _by_inference(estimator, X, labels, X_trusted, trusted, classes, options)
+    _check_counting(method, estimator, trusted, len(classes))
     if trusted is not None:
         model = clone(estimator).fit(X, labels)
-        observed, of_rows, count = model_outputs(model, X_trusted), trusted, trusted_counting
+        observed = model_outputs(model, X_trusted, len(classes))
+        of_rows, count = trusted, trusted_counting
     else:
         observed = out_of_fold_outputs(estimator, X, labels, **options)
         of_rows, count = labels, COUNTING[method]
-    observed = np.column_stack([1 - observed, observed])
+    if observed.ndim == 1:
+        observed = np.column_stack([1 - observed, observed])
     draws = bootstrap(count, observed, of_rows, random)
     return NoiseEstimate(
         count(observed, of_rows), draws.std(axis=0), np.quantile(draws, [0.05, 0.95], axis=0),
@@ -177,7 +184,7 @@ def estimate_noise_matrix(
     )  # fmt: skip
 
 
-def _check_counting(method: str, estimator: Any, trusted: Integers | None) -> None:
+def _check_counting(method: str, estimator: Any, trusted: Integers | None, n_classes: int) -> None:
     """Fail with one sentence when a counting method lacks what it counts, or has too much."""
     if not hasattr(estimator, "predict_proba"):
         raise ValueError(
@@ -186,11 +193,13 @@ def _check_counting(method: str, estimator: Any, trusted: Integers | None) -> No
         )
     if method in COUNTING and trusted is not None:
         raise ValueError(f"method={method!r} makes no use of X_trusted; leave it out.")
-    if method not in COUNTING and (trusted is None or len(np.unique(trusted)) < 2):
-        raise ValueError(f"method={method!r} needs X_trusted and y_trusted with both classes.")
+    if method not in COUNTING and (trusted is None or len(np.unique(trusted)) < n_classes):
+        raise ValueError(
+            f"method={method!r} needs X_trusted and y_trusted with rows of each class."
+        )
 
 
-def _by_platt(
+def _by_inference(
     estimator: Any,
     X: Any,
     labels: Integers,
@@ -199,14 +208,14 @@ def _by_platt(
     classes: NDArray[Any],
     options: dict[str, Any],
 ) -> NoiseEstimate:
-    """Noise-aware Platt scaling of out-of-fold scores, trusted rows among them."""
+    """Inference from out-of-fold scores, trusted rows among them."""
     is_trusted = np.zeros(len(labels), dtype=bool)
     if trusted is not None:
         X, labels = stack_rows(X, X_trusted), np.concatenate([labels, trusted])
         is_trusted = np.concatenate([is_trusted, np.ones(len(trusted), dtype=bool)])
     outputs = out_of_fold_outputs(estimator, X, labels, **options)
-    scores = platt_scores(estimator, outputs, float(labels.mean()))
-    platt = fit_noise_aware_platt(scores, labels, trusted=is_trusted)
+    scores = outputs_as_scores(estimator, outputs, prevalence_of(labels, len(classes)))
+    found = infer_noise(scores, labels, trusted=is_trusted)
     return NoiseEstimate(
-        platt.noise_matrix, platt.standard_error, platt.interval(), classes, "noise-aware"
+        found.noise_matrix, found.standard_error, found.interval(), classes, "noise-aware"
     )

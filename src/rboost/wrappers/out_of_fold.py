@@ -1,4 +1,10 @@
-"""What models say of rows that they were not fitted to."""
+"""What models say of rows that they were not fitted to.
+
+A scorer is a classifier that says how likely each class is, in one of three ways, asked in this
+order: ``score_rows`` (a model that takes noise into account itself; its scores before it does so),
+``predict_proba`` or ``decision_function``. Outputs have shape (n_rows,) for two classes, that of
+class 1, and (n_rows, n_classes) for more.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +19,16 @@ from sklearn.utils.validation import has_fit_parameter
 
 from rboost._typing import Floats, Integers
 from rboost._validation import check_classifier
-from rboost.noise.platt.scaling import smoothed_log_odds
+from rboost.noise.scores import smoothed_scores
 from rboost.progress import track
+
+WAYS = ("score_rows", "predict_proba", "decision_function")
 
 
 def check_scorer(estimator: Any, sample_weight: Any) -> None:
     """Fail with one sentence when the estimator cannot give scores."""
     check_classifier(estimator, "RandomForestClassifier()")
-    if not any(hasattr(estimator, name) for name in ("predict_proba", "decision_function")):
+    if not any(hasattr(estimator, way) for way in WAYS):
         raise ValueError(
             f"{type(estimator).__name__} has neither predict_proba nor decision_function; "
             "use a classifier that has one of them."
@@ -30,6 +38,11 @@ def check_scorer(estimator: Any, sample_weight: Any) -> None:
             f"{type(estimator).__name__} takes no sample_weight; leave it out, or use another "
             "estimator."
         )
+
+
+def way_to_score(estimator: Any) -> str:
+    """By which of its methods an estimator says how likely each class is."""
+    return next(way for way in WAYS if hasattr(estimator, way))
 
 
 def folds(cv: Any, classes: Integers, random_state: Any) -> Any:
@@ -67,23 +80,40 @@ def row_splits(
     return splits
 
 
-def model_outputs(model: Any, X: Any) -> Floats:
-    """p(class 1) of a model fitted on classes 0 and 1, or else its decision function.
+def model_outputs(model: Any, X: Any, n_classes: int) -> Floats:
+    """Outputs of a model fitted on classes 0 to n_classes − 1, some of which it may have missed."""
+    way = way_to_score(model)
+    found = np.asarray(getattr(model, way)(X), dtype=np.float64)
+    if way == "predict_proba":
+        found = aligned(found, model.classes_, n_classes, absent=0.0)
+        return found[:, 1] if n_classes == 2 else found
+    if n_classes == 2:
+        return found
+    if found.ndim == 2 and found.shape[1] == len(model.classes_):
+        return aligned(found, model.classes_, n_classes, absent=found.min() - 1)
+    raise ValueError(
+        f"{type(model).__name__} gives scores of the shape {found.shape}, not one for each of "
+        f"{n_classes} classes; use decision_function_shape='ovr', or an estimator with "
+        "predict_proba."
+    )
 
-    A model that takes noise into account itself has ``score_rows``, its scores before it does so.
-    """
-    if hasattr(model, "score_rows"):
-        return np.asarray(model.score_rows(X), dtype=np.float64)
-    if hasattr(model, "predict_proba"):
-        return np.asarray(model.predict_proba(X), dtype=np.float64)[:, 1]
-    return np.asarray(model.decision_function(X), dtype=np.float64)
 
-
-def platt_scores(estimator: Any, outputs: Floats, prevalence: float) -> Floats:
-    """Outputs as scores that a sigmoid may be linear in: log-odds of probabilities."""
-    if hasattr(estimator, "predict_proba") and not hasattr(estimator, "score_rows"):
-        return smoothed_log_odds(outputs, prevalence)
+def aligned(found: Floats, classes: Integers, n_classes: int, absent: float) -> Floats:
+    """One column for each class; those that a model has not seen get the same number."""
+    if len(classes) == n_classes:
+        return found
+    outputs = np.full((len(found), n_classes), absent)
+    outputs[:, classes] = found
     return outputs
+
+
+def outputs_as_scores(estimator: Any, outputs: Floats, prevalence: Floats) -> Floats:
+    """Outputs as scores that a calibration may be linear in: logarithms of probabilities."""
+    if way_to_score(estimator) != "predict_proba":
+        return outputs
+    if outputs.ndim == 1:
+        outputs = np.column_stack([1 - outputs, outputs])
+    return smoothed_scores(outputs, prevalence)
 
 
 def out_of_fold_outputs(
@@ -99,22 +129,24 @@ def out_of_fold_outputs(
 ) -> Floats:
     """Outputs for every row of a copy of the estimator that was fitted to the other folds.
 
-    ``classes`` are 0 or 1.
+    ``classes`` are 0 to n_classes − 1.
     """
     (X,) = indexable(X)
     splits = row_splits(cv, X, classes, random_state, sample_weight)
+    n_classes = int(classes.max()) + 1
 
     def outputs_of(train: Integers, test: Integers) -> Floats:
         weighted = {} if sample_weight is None else {"sample_weight": sample_weight[train]}
         model = clone(estimator).fit(_safe_indexing(X, train), classes[train], **weighted)
-        return model_outputs(model, _safe_indexing(X, test))
+        return model_outputs(model, _safe_indexing(X, test), n_classes)
 
     found = Parallel(n_jobs=n_jobs, return_as="generator")(
         delayed(outputs_of)(train, test) for train, test in splits
     )
-    outputs = np.empty(len(classes))
     tested = np.concatenate([test for _, test in splits])
-    outputs[tested] = np.concatenate(list(track(found, len(splits), "Folds", enabled=verbose)))
+    held_out = np.concatenate(list(track(found, len(splits), "Folds", enabled=verbose)))
+    outputs = np.empty_like(held_out)
+    outputs[tested] = held_out
     if not np.isfinite(outputs).all():
         raise ValueError(
             f"{type(estimator).__name__} gave scores that are not finite; scale the features, or "

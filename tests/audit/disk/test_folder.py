@@ -1,5 +1,6 @@
 """Audits on disk: read back as they were, repeated with answers, safe from each other."""
 
+import json
 import os
 from dataclasses import replace
 
@@ -8,7 +9,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from rboost.audit.disk.folder import audit_into, read_audit, read_record, rerun
+from rboost.audit.disk.folder import FORMAT, audit_into, read_audit, read_record, rerun
 from rboost.audit.disk.request import Request, read_inputs
 from rboost.io.files import staged
 from rboost.review.session import open_review
@@ -42,6 +43,24 @@ def test_what_is_read_back_is_what_was_found(request_, tmp_path):
     assert_allclose(again.inference.posterior, audit.inference.posterior)
     assert_allclose(again.features, audit.features)
     assert_allclose(again.noise_matrix, audit.noise_matrix)
+
+
+def test_folders_go_by_their_format_not_by_the_version_of_the_package(request_, tmp_path):
+    folder = tmp_path / "out"
+    audit_into(folder, request_)
+    record = json.loads((folder / "audit.json").read_text())
+    for change, problem in (
+        ({"rboost": "99.0.1"}, None),
+        ({"format": FORMAT + 1}, "made by a newer rboost .* pip install --upgrade rboost"),
+        ({"format": FORMAT - 1}, "made by an older rboost .* run rboost audit again"),
+        ({"format": None}, "is damaged; run rboost audit again"),
+    ):
+        (folder / "audit.json").write_text(json.dumps(record | change))
+        if problem is None:
+            assert len(read_audit(folder)) == 90
+        else:
+            with pytest.raises(ValueError, match=problem):
+                read_audit(folder)
 
 
 def test_a_class_of_which_all_rows_were_checked_can_be_learnt(request_, tmp_path):

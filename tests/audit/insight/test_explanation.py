@@ -4,7 +4,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from rboost.audit import audit_labels
-from rboost.audit import explanation as module
+from rboost.audit.insight import explanation as module
 from rboost.audit.insight.explanation import MOST_COLUMNS, N_NEIGHBOURS
 
 N_ROWS = 300

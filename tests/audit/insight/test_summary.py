@@ -5,12 +5,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 from rboost.audit.insight.gain import review_gain
-from rboost.audit.insight.summary import summarize
 
 
 @pytest.fixture(scope="module")
 def summary(small_audit):
-    return summarize(small_audit, small_audit.suspects())
+    return small_audit.summary()
 
 
 def test_rows_are_counted_once(small_audit, summary):
@@ -61,7 +60,7 @@ def test_is_uncertain_exactly_where_an_interval_is_wide(small_audit, summary):
 
 
 def test_plain_types_survive_json_and_unknown_numbers_are_null(small_audit):
-    none = summarize(small_audit, small_audit.suspects(n=0))
+    none = small_audit.summary(small_audit.suspects(n=0))
     plain = none.as_dict()
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
     assert plain["expected_precision"] is None

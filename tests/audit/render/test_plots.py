@@ -12,7 +12,6 @@ from rboost.audit import (
 )
 from rboost.audit.insight.gain import review_gain
 from rboost.audit.insight.projection import MOST_ROWS, project
-from rboost.audit.insight.suspects import choose_suspects
 
 mpl.use("Agg")
 
@@ -96,7 +95,8 @@ def test_gain_of_a_large_table_shows_what_can_be_checked(n_suspects):
 
 def test_projection_is_always_the_same_and_has_all_suspects(small_audit):
     suspects = small_audit.suspects()
-    first, second = project(small_audit, suspects), project(small_audit, suspects)
+    rows = small_audit.standardized, small_audit.labels, suspects
+    first, second = project(*rows), project(*rows)
     np.testing.assert_array_equal(first.points, second.points)
     assert set(first.rows[first.is_suspect]) == set(suspects.rows)
     assert len(first.rows) == 145
@@ -107,7 +107,7 @@ def test_projection_samples_rows_of_a_large_table_with_one_column(small_model):
     random = np.random.RandomState(0)
     y = random.randint(0, 2, 5000)
     audit = audit_labels((y + 0.5 * random.randn(5000))[:, np.newaxis], y, model="linear")
-    found = project(audit, choose_suspects(audit.issue_probability, n=10))
+    found = project(audit.standardized, audit.labels, audit.suspects(n=10))
     assert len(found.rows) == MOST_ROWS + 10
     assert found.explained == pytest.approx(1)
     assert not found.points[:, 1].any()

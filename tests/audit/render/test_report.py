@@ -10,7 +10,6 @@ import pytest
 
 from rboost.audit import audit_labels
 from rboost.audit.insight.quality import ASSUMPTIONS
-from rboost.audit.render.report import render_report
 
 
 class Outline(HTMLParser):
@@ -42,7 +41,7 @@ def html(small_audit):
 
 @pytest.fixture(scope="module")
 def hostile_html(hostile_audit):
-    return render_report(hostile_audit, hostile_audit.suspects(n=40), "</title><script>")
+    return hostile_audit.to_html(hostile_audit.suspects(n=40), "</title><script>")
 
 
 def test_sections_stand_in_their_order(html):
@@ -133,7 +132,7 @@ def test_long_texts_and_many_columns_leave_the_page_small(hostile_html, small_mo
     X = pd.DataFrame(random.randn(600, 200) + y[:, np.newaxis]).rename(columns="<{}>".format)
     X["long"] = ["<" * 10_000] * 600
     audit = audit_labels(X, np.where(random.rand(600) < 0.1, 1 - y, y), model="linear")
-    html = render_report(audit, audit.suspects(n=550))
+    html = audit.to_html(audit.suspects(n=550))
     assert len(html.encode()) < 3_000_000
     text = Outline(html).text
     assert "500 suspects are shown; 50 more are not." in text
@@ -144,6 +143,6 @@ def test_no_suspects_and_no_missing_labels(small_model):
     random = np.random.RandomState(0)
     y = random.randint(0, 2, 60)
     audit = audit_labels(random.randn(60, 2) + 6 * y[:, np.newaxis], y, model=small_model)
-    text = Outline(render_report(audit, audit.suspects(n=0))).text
+    text = Outline(audit.to_html(audit.suspects(n=0))).text
     assert "No label is suspicious enough to be listed." in text
     assert "Every row has a label." in text

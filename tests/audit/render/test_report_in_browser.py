@@ -4,7 +4,6 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from rboost.audit.render.report import render_report
 from tests.browser import complaints, open_browser, requested, resize
 
 
@@ -18,7 +17,7 @@ def browser():
 def pages(tmp_path_factory, small_audit, hostile_audit):
     folder = tmp_path_factory.mktemp("reports")
     for name, audit in [("small", small_audit), ("hostile", hostile_audit)]:
-        html = render_report(audit, audit.suspects(n=40), f"The {name} report")
+        html = audit.to_html(audit.suspects(n=40), f"The {name} report")
         (folder / f"{name}.html").write_text(html, encoding="utf-8")
     return folder
 

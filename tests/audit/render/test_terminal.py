@@ -2,13 +2,13 @@ import unicodedata
 
 import pytest
 
-from rboost.audit.render.terminal import describe, fitted, width, wrapped
-from rboost.audit.render.wording import count, percent, quoted, shortened, visible
+from rboost.audit.render.terminal import fitted, width, wrapped
+from rboost.audit.render.wording import format_count, percent, quoted, shortened, visible
 
 
 def test_says_rows_classes_rates_and_the_ten_most_suspicious(small_audit):
     suspects = small_audit.suspects(n=15)
-    text = describe(small_audit, suspects)
+    text = small_audit.to_text(suspects)
     assert "150 rows and 3 classes" in text
     assert "Of rows that are truly “ash”" in text
     assert "90 % interval" in text
@@ -23,11 +23,11 @@ def test_says_rows_classes_rates_and_the_ten_most_suspicious(small_audit):
 @pytest.mark.parametrize("audit_name", ["small_audit", "hostile_audit"])
 def test_fits_a_hundred_columns(audit_name, request):
     audit = request.getfixturevalue(audit_name)
-    assert max(map(width, describe(audit, audit.suspects()).splitlines())) <= 100
+    assert max(map(width, audit.to_text(audit.suspects()).splitlines())) <= 100
 
 
 def test_no_cell_can_write_control_characters(hostile_audit):
-    text = describe(hostile_audit, hostile_audit.suspects(n=10))
+    text = hostile_audit.to_text(hostile_audit.suspects(n=10))
     controls = [c for c in text if unicodedata.category(c) in ("Cc", "Cs", "Zl") and c != "\n"]
     assert not controls
     assert not set("\u202e\u2066\u2067\u2068\u2069") & set(text)
@@ -35,7 +35,7 @@ def test_no_cell_can_write_control_characters(hostile_audit):
 
 
 def test_without_suspects_there_is_no_table(small_audit):
-    text = describe(small_audit, small_audit.suspects(n=0))
+    text = small_audit.to_text(small_audit.suspects(n=0))
     assert "No label is suspicious enough" in text
     assert "strongest reason" not in text
 
@@ -63,5 +63,5 @@ def test_wording():
     assert [percent(x) for x in (0, 1e-5, 0.05, 0.5, 0.995, 0.9999, 1, float("nan"))] == [
         "0 %", "<0.1 %", "5.0 %", "50 %", "99.5 %", ">99.9 %", "100 %", "unknown",
     ]  # fmt: skip
-    assert [count(x) for x in (0, 3.24, 12.7, 1000)] == ["0", "3.2", "13", "1\u202f000"]
+    assert [format_count(x) for x in (0, 3.24, 12.7, 1000)] == ["0", "3.2", "13", "1\u202f000"]
     assert quoted("שלום") == "“\u2068שלום\u2069”"

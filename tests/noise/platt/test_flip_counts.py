@@ -10,10 +10,10 @@ from sklearn.linear_model import LogisticRegression
 
 from rboost import NoiseCalibratedClassifier, RBoostClassifier, native
 from rboost.noise.matrix import rates_of
-from rboost.noise.platt.label_counts import count_rows
+from rboost.noise.platt.binning import bin_rows
+from rboost.noise.platt.kinds import KINDS, explore_slowly
 from rboost.noise.platt.scaling import fit_noise_aware_platt
 from rboost.noise.platt.sigmoid import fit_lines_slowly
-from rboost.noise.platt.structures import STRUCTURES, explore_slowly
 
 
 def draw(n_rows, rates, seed=0, slope=3.0, offset=0.3):
@@ -107,16 +107,16 @@ def integrated(scores, labels, trusted, flips):
     prior = -0.5 * (slope / 10) ** 2 - 0.5 * (offset / 3) ** 2  # uniform in the log of the slope
     prior = prior[:, 0] + log_expit(margin) @ n_rows[1, 1] + log_expit(-margin) @ n_rows[1, 0]
     log_weights, means = [], []
-    for structure in STRUCTURES:
-        n_free = len(structure.n_points)
+    for kind in KINDS:
+        n_free = len(kind.n_points)
         axis = (np.arange(60 if n_free == 1 else 16) + 0.5) / (60 if n_free == 1 else 16)
         free = np.stack(np.meshgrid(*[axis] * n_free), -1).reshape(-1, n_free)
-        for into_1, into_0 in 0.98 * structure.rates(free):
+        for into_1, into_0 in 0.98 * kind.rates(free):
             chance = np.array([[1 - into_1, into_1], [into_0, 1 - into_0]])
             seen_1 = into_1 + (1 - into_1 - into_0) * expit(margin)
             value = prior + np.log(seen_1) @ n_rows[0, 1] + np.log1p(-seen_1) @ n_rows[0, 0]
             value = logsumexp(value) + (flips * np.log(chance)).sum()
-            log_weights.append(value + np.log(structure.mass / len(free)))
+            log_weights.append(value + np.log(kind.mass / len(free)))
             means.append([into_1, into_0])
     return softmax(log_weights) @ np.array(means)
 
@@ -138,10 +138,10 @@ def test_rates_are_what_numerical_integration_gives(seed):
 def test_each_noise_matrix_counts_by_its_chance_of_the_flips(seed, flips):
     """On one and the same grid: the weight without flips times Π γ^n."""
     scores, labels, _ = draw(200, (0.2, 0.1), seed)
-    plain, _, _ = count_rows(scores, labels, None, None)
+    plain, _, _ = bin_rows(scores, labels, None, None)
     flips = np.array(flips, dtype=float).reshape(2, 2)
-    for structure in STRUCTURES[1:2] + STRUCTURES[4:]:
-        with_flips = explore_slowly(structure, replace(plain, flips=flips))
+    for kind in KINDS[1:2] + KINDS[4:]:
+        with_flips = explore_slowly(kind, replace(plain, flips=flips))
         _, without = fit_lines_slowly(plain, with_flips.rates)
         chance = np.array(
             [[(1 - g) ** flips[0, 0] * g ** flips[0, 1] * h ** flips[1, 0] * (1 - h) ** flips[1, 1]]

@@ -8,9 +8,10 @@ from scipy.special import expit, logit
 from rboost.calibration import CALIBRATIONS
 from rboost.noise.matrix import rates_of, with_rates
 from rboost.noise.platt import scaling
-from rboost.noise.platt.scaling import fit_noise_aware_platt, probability_of, smoothed_log_odds
-from rboost.noise.platt.sigmoid import MAX_BINS
-from rboost.noise.platt.structures import LARGEST_SUM, STRUCTURES
+from rboost.noise.platt.binning import MAX_BINS
+from rboost.noise.platt.kinds import KINDS, LARGEST_SUM
+from rboost.noise.platt.scaling import fit_noise_aware_platt
+from rboost.noise.scores import probability_of, smoothed_log_odds
 from tests.strategies import noise_matrices
 
 GRID = np.linspace(-6, 6, 41)
@@ -62,11 +63,11 @@ def test_rates_are_found_where_one_class_is_rare(n_rows, slope, offset, rates):
 
 
 def from_the_prior(random):
-    """Rates as one of the structures has them."""
-    mass = np.array([structure.mass for structure in STRUCTURES])
-    structure = STRUCTURES[random.choice(len(STRUCTURES), p=mass / mass.sum())]
-    free = random.uniform(size=(1, len(structure.n_points)))
-    return LARGEST_SUM * structure.rates(free)[0]
+    """Rates as one of the kinds has them."""
+    mass = np.array([kind.mass for kind in KINDS])
+    kind = KINDS[random.choice(len(KINDS), p=mass / mass.sum())]
+    free = random.uniform(size=(1, len(kind.n_points)))
+    return LARGEST_SUM * kind.rates(free)[0]
 
 
 def any_line(random):
@@ -113,8 +114,8 @@ def test_intervals_cover_the_truth_as_often_as_they_say(n_rows, line_of):
 def test_a_finer_grid_changes_nothing(n_rows, slope, offset, rates, monkeypatch):
     scores, labels, _ = draw(n_rows, rates, seed=1, slope=slope, offset=offset)
     coarse = fit_noise_aware_platt(scores, labels)
-    finer = [s._replace(n_points=tuple(4 * n for n in s.n_points)) for s in STRUCTURES]
-    monkeypatch.setattr(scaling, "STRUCTURES", tuple(finer))
+    finer = [s._replace(n_points=tuple(4 * n for n in s.n_points)) for s in KINDS]
+    monkeypatch.setattr(scaling, "KINDS", tuple(finer))
     fine = fit_noise_aware_platt(scores, labels)
     error = fine.standard_error[:, 0]
     distance = np.abs(rates_of(coarse.noise_matrix) - rates_of(fine.noise_matrix))
@@ -162,17 +163,6 @@ def test_log_odds_say_more_than_probabilities_that_are_one():
     far = np.array([-1e6, -1e5, 1e5, 1e6])
     assert np.all(np.diff(fitted.log_odds(far)) > 0)
     assert np.all(np.isfinite(fitted.log_odds(far)))
-
-
-@given(noise_matrices(smallest=0.01), st.integers(0, 99))
-def test_issues_are_found_by_bayes_formula(matrix, seed):
-    scores, labels, _ = draw(100, rates_of(matrix), seed)
-    fitted = fit_noise_aware_platt(scores, labels, noise_matrix=matrix)
-    positive = fitted(scores)
-    true = np.column_stack([1 - positive, positive])
-    joint = true * matrix.T[labels]  # p(y = j, ỹ | score)
-    wrong = joint[np.arange(100), 1 - labels] / joint.sum(axis=1)
-    assert_allclose(fitted.issue_probability(scores, labels), wrong, atol=1e-9)
 
 
 def test_issues_average_over_what_the_noise_may_be():

@@ -11,14 +11,14 @@ from scipy.special import expit, logsumexp
 from rboost import native
 from rboost.noise.likelihood import NoisyLogisticLoss
 from rboost.noise.matrix import rates_of, with_rates
-from rboost.noise.platt.sigmoid import (
+from rboost.noise.platt.binning import (
     MAX_BINS,
-    OFFSET_SCALE,
-    SLOPE_SCALE,
-    _evaluate,
-    count_labels,
-    fit_lines,
+    bin_edges,
+    count_labels_slowly,
+    filled_bins,
+    sorted_sample,
 )
+from rboost.noise.platt.sigmoid import OFFSET_SCALE, SLOPE_SCALE, _evaluate, fit_lines
 from tests.strategies import noise_matrices
 
 SCALES = np.array([SLOPE_SCALE, OFFSET_SCALE])
@@ -34,6 +34,13 @@ def which_twin(request):
         pytest.skip("the native module was not built")
     else:
         yield
+
+
+def count_labels(scores, labels, weight, trusted):
+    """Counts by bins of scores that are not standardised."""
+    edges = bin_edges(sorted_sample(scores))
+    _, totals, _ = count_labels_slowly(scores, labels, weight, trusted, edges, 0.0, 0.5, np.inf)
+    return filled_bins(totals)
 
 
 def draw(n_rows, rates, seed, slope=3.0, offset=0.5, trusted=0.0, n_distinct=None):

@@ -43,6 +43,8 @@ class Page:
 
     def __init__(self, browser, url, size=WIDE):
         self.browser = browser
+        # The page of an earlier test would go on asking a new server that has the same port.
+        browser.get("about:blank")
         resize(browser, *size)
         complaints(browser)
         browser.get(url)

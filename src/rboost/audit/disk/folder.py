@@ -17,21 +17,17 @@ from typing import Any
 
 import numpy as np
 
-from rboost.audit.audit import extra_names
-from rboost.audit.disk.model_file import load_model, save_model
+from rboost.audit.audit import with_trusted
+from rboost.audit.disk.model_file import check_format, load_model, save_model
 from rboost.audit.disk.request import Request, read_inputs, run_audit
-from rboost.audit.features import import_pandas
 from rboost.audit.inference import infer
-from rboost.audit.insight.summary import summarize
 from rboost.audit.insight.suspects import Suspects
 from rboost.audit.labels import Labels
-from rboost.audit.render.listing import list_suspects
-from rboost.audit.render.report import render_report
 from rboost.audit.result import LabelAudit
-from rboost.io.files import atomic_path, check_writable, staged, write_atomically
-from rboost.io.reading import fingerprint
+from rboost.io.files import atomic_path, check_writable, file_digest, staged, write_atomically
 from rboost.io.spreadsheets import write_csv
 
+# Goes up with every change after which folders that were made before cannot be read as they are.
 FORMAT = 1
 RECORD, ROWS, MODEL, SUSPECTS, REPORT, TRUSTED = (
     "audit.json", "rows.npz", "model.skops", "suspects.csv", "report.html", "trusted_rows"
@@ -61,11 +57,11 @@ def audit_into(
             "rboost": version("rboost"),
             "request": original or request.as_dict(),
             "budget": budget,
-            "source": fingerprint(request.data),
+            "source": file_digest(request.data),
         }
         audit = run_audit(request, verbose, checked)
         suspects = audit.suspects(n=budget)
-        listed = list_suspects(audit, suspects, verbose=bool(verbose))
+        listed = audit.to_frame(suspects, verbose=bool(verbose))
         _write(folder, audit, suspects, request, record, listed)
         return audit, suspects
     except BaseException:
@@ -104,7 +100,7 @@ def _write(
     listed: Any,
 ) -> None:
     """Write all files together, the record last."""
-    page = render_report(audit, suspects, f"Label audit of {request.data.name}")
+    page = audit.to_html(suspects, f"Label audit of {request.data.name}")
     labels = audit.labels
     with staged(folder, last=RECORD) as stage:
         save_model(audit.model, stage / MODEL, _about(audit, request))
@@ -116,9 +112,9 @@ def _write(
         write_atomically(stage / REPORT, page)
         record = {
             **record,
-            "files": {name: fingerprint(stage / name) for name in (MODEL, ROWS)},
+            "files": {name: file_digest(stage / name) for name in (MODEL, ROWS)},
             "classes": labels.classes.tolist(),
-            "summary": summarize(audit, suspects).as_dict(),
+            "summary": audit.summary(suspects).as_dict(),
         }
         text = json.dumps(record, indent=1, ensure_ascii=False)
         write_atomically(stage / RECORD, text + "\n")
@@ -142,21 +138,17 @@ def read_audit(folder: Path) -> LabelAudit:
     record = read_record(folder)
     request = _request(folder, record)
     for name, digest in record["files"].items():
-        if fingerprint(folder / name) != digest:
+        if file_digest(folder / name) != digest:
             raise ValueError(f"{folder / name} does not belong to {folder / RECORD}; {AGAIN}.")
     model, _ = load_model(folder / MODEL)
     with np.load(folder / ROWS, allow_pickle=False) as rows:
         scores, given, checked = rows["scores"], rows["given"], rows["checked"]
     inputs = read_inputs(request)
-    table, ids = inputs.X, list(inputs.ids)
-    n_extra = 0 if inputs.X_trusted is None else len(inputs.X_trusted)
-    if n_extra:
-        table = import_pandas().concat([table, inputs.X_trusted], ignore_index=True)
-        ids += extra_names(n_extra)
+    table, ids = with_trusted(inputs.X, inputs.ids, inputs.X_trusted)
     labels = Labels(np.array(record["classes"]), given, checked, request.label)
     return LabelAudit(
         table, labels, np.array(ids, dtype=object), inputs.id_name, model.features(table),
-        scores, infer(scores, labels), model, n_extra,
+        scores, infer(scores, labels), model, len(table) - len(inputs.X),
     )  # fmt: skip
 
 
@@ -176,7 +168,7 @@ def rerun(folder: Path, checked: dict[int, int], opened: dict[str, Any]) -> Labe
 def _request(folder: Path, record: dict[str, Any]) -> Request:
     """What was asked for, with the copy of the trusted rows; fails if the table has changed."""
     request = Request.from_dict(record["request"])
-    if fingerprint(request.data) != record["source"]:
+    if file_digest(request.data) != record["source"]:
         raise ValueError(f"{request.data} changed since it was audited; {AGAIN}.")
     return request if request.trusted is None else replace(request, trusted=folder / TRUSTED)
 
@@ -190,12 +182,9 @@ def read_record(folder: Path) -> dict[str, Any]:
             f"--out {folder}"
         )
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-        made_by = record["format"], record["rboost"]
-    except (ValueError, KeyError, TypeError) as error:
+        record = dict(json.loads(path.read_text(encoding="utf-8")))
+        number = int(record["format"])
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"{path} is damaged; {AGAIN}.") from error
-    if made_by != (FORMAT, version("rboost")):
-        raise ValueError(
-            f"{path} was written by rboost {made_by[1]}, this is {version('rboost')}; {AGAIN}."
-        )
-    return dict(record)
+    check_format(number, FORMAT, path)
+    return record

@@ -8,7 +8,7 @@ from typing import Any
 
 from rboost.audit.disk.model_file import load_model
 from rboost.audit.disk.request import ROW
-from rboost.audit.features import import_pandas
+from rboost.io.packages import package
 from rboost.io.reading import read_table
 
 
@@ -32,7 +32,7 @@ def predict_file(model_path: Path, data: Path) -> Any:
             )
     try:
         with warnings.catch_warnings():
-            # That a category is new is no mistake; it then says nothing.
+            # A category that the audited table did not have is ignored.
             warnings.filterwarnings("ignore", message="Found unknown categories")
             probability = model.predict_proba(table[about["columns"]])
     except (ValueError, TypeError) as error:
@@ -48,4 +48,4 @@ def predict_file(model_path: Path, data: Path) -> Any:
         f"predicted {label}": [classes[k] for k in probability.argmax(axis=1)],
         **{f"p({name})": probability[:, k].round(6) for k, name in enumerate(classes)},
     }
-    return import_pandas().DataFrame(columns)
+    return package("pandas").DataFrame(columns)

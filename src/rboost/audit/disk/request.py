@@ -85,16 +85,10 @@ def run_audit(
     ``checked`` are the labels, by position, of all rows of the table that a person has checked;
     None means those of the file of trusted rows.
     """
-    inputs = read_inputs(request)
-    y_checked = list(inputs.y_checked)
+    inputs = vars(read_inputs(request))
     if checked is not None:
-        y_checked = [checked.get(position) for position in range(len(y_checked))]
-    return audit_labels(
-        inputs.X, inputs.y, y_checked=y_checked, X_trusted=inputs.X_trusted,
-        y_trusted=inputs.y_trusted, ids=inputs.ids, id_name=inputs.id_name,
-        label_name=inputs.label_name, model=request.model, random_state=request.seed,
-        verbose=verbose,
-    )  # fmt: skip
+        inputs["y_checked"] = [checked.get(position) for position in range(len(inputs["y"]))]
+    return audit_labels(**inputs, model=request.model, random_state=request.seed, verbose=verbose)
 
 
 def _unique_ids(column: Any, name: str) -> list[Any]:
@@ -123,18 +117,23 @@ def _read_trusted(
     if request.trusted is None:
         return [None] * len(ids), None, None
     id_name, columns = request.id or ROW, list(X.columns)
-    words = X.select_dtypes(include="object").columns  # text there is text here
+    words = X.select_dtypes(include="object").columns  # to be read as text here too
     table = read_table(request.trusted, text=[CHECKED, request.label, id_name, *words])
     names = set(table.columns)
     label = CHECKED if CHECKED in names else request.label
     check_column(list(table.columns), label, request.trusted)
     # A column of measurements may be called "row"; it then names no rows.
     has_ids = id_name in names and id_name not in columns
-    _check_trusted_columns(request, "" if not has_ids else id_name, columns, names)
+    absent = [column for column in columns if column not in names]
+    if absent and not has_ids:
+        raise ValueError(
+            f"{request.trusted} has neither the column {id_name!r} nor all columns of "
+            f"{request.data} ({absent[0]!r} is missing); add one or the other."
+        )
     labels = _trusted_labels(table, label, classes, request)
     named = table[id_name].astype(str).tolist() if has_ids else [""] * len(table)
     checked, further = _placed(request, labels, named, ids)
-    if further and not set(columns) <= names:
+    if further and absent:
         raise ValueError(
             f"{request.trusted} names a row {named[further[0]]!r} that {request.data} does not "
             f"have; check the column {id_name!r}."
@@ -163,17 +162,6 @@ def _placed(
         else:
             checked[position] = value
     return checked, further
-
-
-def _check_trusted_columns(
-    request: Request, id_name: str, columns: list[str], names: set[str]
-) -> None:
-    absent = [column for column in columns if column not in names]
-    if absent and not id_name:
-        raise ValueError(
-            f"{request.trusted} has neither the column {request.id or ROW!r} nor all columns of "
-            f"{request.data} ({absent[0]!r} is missing); add one or the other."
-        )
 
 
 def _trusted_labels(table: Any, name: str, classes: set[Any], request: Request) -> dict[int, Any]:

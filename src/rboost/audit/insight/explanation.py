@@ -8,7 +8,7 @@ probably rightly so, averaged over a few of them. The strength is in nats: e^str
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
@@ -16,16 +16,17 @@ from sklearn.utils import gen_batches
 from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats, Integers
-from rboost.audit.features import column_of_feature, import_pandas
-from rboost.audit.labels import MISSING
+from rboost.audit.features import column_of_feature
+from rboost.audit.insight.doubts import issue_probability, suggested_classes
+from rboost.audit.labels import NO_LABEL, Labels
+from rboost.audit.scorers import TableModel
+from rboost.io.packages import package
 from rboost.progress import track
-
-if TYPE_CHECKING:
-    from rboost.audit.result import LabelAudit
 
 # Rows whose values are borrowed, rows named as neighbours, and columns that are tried at most.
 N_TYPICAL, N_NEIGHBOURS, MOST_COLUMNS = 5, 3, 60
-# Rows given to the model at a time; one probability can hardly be told from another beyond these.
+# Rows given to the model at a time, and the probability below which none counts, so that log-odds
+# stay finite.
 BLOCK_ROWS, SMALLEST = 20_000, 1e-6
 # Neighbours are looked for among at most this many rows of a class.
 MOST_SEARCHED = 200_000
@@ -57,21 +58,37 @@ class Explanation:
     probability_wrong: float
     probability_suggested: float
     reasons: tuple[Reason, ...]
-    agreeing: tuple[int, ...]
-    agreeing_distance: tuple[float, ...]
-    opposing: tuple[int, ...]
-    opposing_distance: tuple[float, ...]
+    agreeing: tuple[int, ...] = ()
+    agreeing_distance: tuple[float, ...] = ()
+    opposing: tuple[int, ...] = ()
+    opposing_distance: tuple[float, ...] = ()
 
 
 class Explainer:
-    """Explains rows of an audit; keeps what all explanations share."""
+    """Explains rows of a table; keeps what all explanations share.
 
-    def __init__(self, audit: LabelAudit) -> None:
-        self.audit = audit
-        wrong = np.nan_to_num(audit.issue_probability, nan=1.0)
-        current = audit.labels.current
+    ``features`` is the table in numbers and ``standardized`` the same on one scale, for distances;
+    ``model`` was fitted to the table.
+    """
+
+    def __init__(
+        self,
+        table: Any,
+        labels: Labels,
+        posterior: Floats,
+        probability: Floats,
+        features: Floats,
+        standardized: Floats,
+        model: TableModel,
+    ) -> None:
+        self.table, self.labels, self.posterior, self.model = table, labels, posterior, model
+        self.features, self.standardized = features, standardized
+        self.issue_probability = issue_probability(posterior, labels)
+        self.suggested = suggested_classes(posterior, probability, labels)
+        wrong = np.nan_to_num(self.issue_probability, nan=1.0)
         self._members = [
-            np.flatnonzero((current == k) & (wrong < 0.5)) for k in range(len(audit.classes))
+            np.flatnonzero((labels.current == k) & (wrong < 0.5))
+            for k in range(len(labels.classes))
         ]
         self._features_of = self._group_features()
         self._known: dict[int, Explanation] = {}
@@ -80,56 +97,60 @@ class Explainer:
     def explain(self, rows: Integers, verbose: bool = False) -> list[Explanation]:
         """Explain all of these rows; those that were explained before are remembered."""
         rows = np.asarray(rows, dtype=np.intp)
-        if len(rows) and not (rows.min() >= 0 and rows.max() < len(self.audit)):
-            raise ValueError(f"row must be a position from 0 to {len(self.audit) - 1}.")
+        if len(rows) and not (rows.min() >= 0 and rows.max() < len(self.labels)):
+            raise ValueError(f"row must be a position from 0 to {len(self.labels) - 1}.")
         new = [row for row in dict.fromkeys(rows.tolist()) if row not in self._known]
         if new:
             self._known.update(zip(new, self._explain(np.array(new), verbose), strict=True))
         return [self._known[row] for row in rows.tolist()]
 
+    def without_reasons(self, rows: Integers) -> list[Explanation]:
+        """What is suggested for each row, without the search for reasons and neighbours."""
+        return [self._explanation(row) for row in rows.tolist()]
+
     def _explain(self, rows: Integers, verbose: bool) -> list[Explanation]:
         strengths = self._strengths(rows, verbose)
-        suggested = self.audit.suggested[rows]
-        given = self.audit.labels.given[rows]
-        agreeing, opposing = self._nearest(rows, suggested), self._nearest(rows, given)
+        agreeing = self._nearest(rows, self.suggested[rows])
+        opposing = self._nearest(rows, self.labels.given[rows])
         return [
-            self._explanation(row, strengths[i], agreeing[i], opposing[i])
+            self._explanation(row, self._reasons(row, strengths[i]), *agreeing[i], *opposing[i])
             for i, row in enumerate(rows.tolist())
         ]
 
-    def _explanation(self, row: int, strength: Floats, agreeing: Any, opposing: Any) -> Explanation:
-        audit = self.audit
-        given, suggested = audit.labels.given[row], int(audit.suggested[row])
-        against = [k for k in np.argsort(-strength)[:3].tolist() if strength[k] > 0.05]
-        reasons = tuple(
-            Reason(
-                str(audit.table.columns[k]),
-                audit.table.iloc[row, k],
-                float(strength[k]),
-                self._typical(k, int(given)),
-            )
-            for k in against
-        )
-        given_name, suggested_name = audit.labels.names(np.array([given, suggested]))
+    def _explanation(self, row: int, reasons: tuple[Reason, ...] = (), *near: Any) -> Explanation:
+        suggested = int(self.suggested[row])
+        given_name, suggested_name = self.labels.names([int(self.labels.given[row]), suggested])
         return Explanation(
             row,
             given_name,
             suggested_name,
-            float(audit.issue_probability[row]),
-            float(audit.inference.posterior[row, suggested]),
+            float(self.issue_probability[row]),
+            float(self.posterior[row, suggested]),
             reasons,
-            *agreeing,
-            *opposing,
+            *near,
+        )
+
+    def _reasons(self, row: int, strength: Floats) -> tuple[Reason, ...]:
+        """The three columns that speak most against the given label."""
+        given = int(self.labels.given[row])
+        return tuple(
+            Reason(
+                str(self.table.columns[k]),
+                self.table.iloc[row, k],
+                float(strength[k]),
+                self._typical(k, given),
+            )
+            for k in np.argsort(-strength)[:3].tolist()
+            if strength[k] > 0.05
         )
 
     def _group_features(self) -> list[tuple[int, Integers]]:
         """Columns that were used, each with its features; of very many, those that tell most."""
-        audit = self.audit
-        column = column_of_feature(audit.model.vectorizer, audit.table)
+        column = column_of_feature(self.model.vectorizer, self.table)
         used = np.unique(column)
         if len(used) > MOST_COLUMNS:
             some = [_thinned(rows, MOST_AVERAGED) for rows in self._members if len(rows)]
-            means = np.stack([audit.standardized[rows].mean(axis=0) for rows in some])
+            means = np.stack([self.standardized[rows].mean(axis=0) for rows in some])
             apart = np.ptp(means, axis=0)
             best = np.array([apart[column == k].max() for k in used])
             used = np.sort(used[np.argsort(-best)[:MOST_COLUMNS]])
@@ -137,17 +158,16 @@ class Explainer:
 
     def _strengths(self, rows: Integers, verbose: bool) -> Floats:
         """How much each column of the table speaks against the given label of each row."""
-        audit = self.audit
-        strengths = np.zeros((len(rows), audit.table.shape[1]))
-        given, suggested = audit.labels.given[rows], audit.suggested[rows]
-        doubted = np.flatnonzero(given != MISSING)
+        strengths = np.zeros((len(rows), self.table.shape[1]))
+        given, suggested = self.labels.given[rows], self.suggested[rows]
+        doubted = np.flatnonzero(given != NO_LABEL)
         per_block = max(1, BLOCK_ROWS // (N_TYPICAL * max(1, len(self._features_of))))
         blocks = list(gen_batches(len(doubted), per_block)) if len(doubted) else []
         for block in track(blocks, len(blocks), "Explaining", enabled=verbose and len(blocks) > 1):
             chosen = doubted[block]
             typical = np.stack([self._borrowed(int(rows[i]), int(given[i])) for i in chosen])
-            base = self._log_odds(audit.features[rows[chosen]], given[chosen], suggested[chosen])
-            changed = self._changed(audit.features[rows[chosen]], typical)
+            base = self._log_odds(self.features[rows[chosen]], given[chosen], suggested[chosen])
+            changed = self._changed(self.features[rows[chosen]], typical)
             n_rows, n_columns = len(chosen), len(self._features_of)
             repeat = n_columns * N_TYPICAL
             after = self._log_odds(
@@ -161,8 +181,8 @@ class Explainer:
         """Features of a few rows that carry this label, probably rightly; always the same few."""
         members = self._members[given]
         if not len(members):
-            members = np.flatnonzero(self.audit.labels.current == given)
-        return self.audit.features[np.random.RandomState(row).choice(members, N_TYPICAL)]
+            members = np.flatnonzero(self.labels.current == given)
+        return self.features[np.random.RandomState(row).choice(members, N_TYPICAL)]
 
     def _changed(self, features: Floats, typical: Floats) -> Floats:
         """Each row with each column in turn taken from each of its typical rows."""
@@ -176,13 +196,13 @@ class Explainer:
     def _log_odds(self, features: Floats, given: Integers, suggested: Integers) -> Floats:
         """log p(suggested) − log p(given) of the model."""
         with threadpool_limits(1, "blas"):  # many small products, for which threads only wait
-            probability = np.maximum(self.audit.model.classifier.predict_proba(features), SMALLEST)
+            probability = np.maximum(self.model.classifier.predict_proba(features), SMALLEST)
         each = np.arange(len(probability))
         return np.log(probability[each, suggested]) - np.log(probability[each, given])
 
     def _typical(self, column: int, given: int) -> str:
         """What half of the rows with this label have in a column, or its most frequent value."""
-        values = self.audit.table.iloc[self._members[given], column].dropna()
+        values = self.table.iloc[self._members[given], column].dropna()
         if not len(values):
             return "missing"
         from pandas.api.types import is_bool_dtype, is_numeric_dtype
@@ -190,7 +210,7 @@ class Explainer:
         if is_numeric_dtype(values) and not is_bool_dtype(values):
             low, high = np.quantile(values.to_numpy(dtype=np.float64), [0.25, 0.75])
             return f"{low:.4g} to {high:.4g}"
-        if audit_kind(self.audit, column) == "datetime":
+        if self.model.vectorizer.column_to_kind_.get(self.table.columns[column]) == "datetime":
             return _middle_dates(values)
         frequent = values.astype(str).value_counts()
         return f"{frequent.index[0]} ({frequent.iloc[0] / len(values):.0%})"
@@ -198,8 +218,8 @@ class Explainer:
     def _nearest(self, rows: Integers, wanted: Integers) -> list[tuple[Any, Any]]:
         """For each row, the nearest others that carry the wanted label, and how far they are."""
         found: list[tuple[Any, Any]] = [((), ())] * len(rows)
-        points = self.audit.standardized
-        for k in np.unique(wanted[wanted != MISSING]).tolist():
+        points = self.standardized
+        for k in np.unique(wanted[wanted != NO_LABEL]).tolist():
             members, asked = _thinned(self._members[k], MOST_SEARCHED), np.flatnonzero(wanted == k)
             if not len(members):
                 continue
@@ -221,14 +241,8 @@ def _thinned(rows: Integers, most: int) -> Integers:
     return rows[:: len(rows) // most + 1] if len(rows) > most else rows
 
 
-def audit_kind(audit: LabelAudit, column: int) -> str:
-    """What the vectorizer took a column for, such as "numeric" or "datetime"."""
-    kinds: dict[str, str] = audit.model.vectorizer.column_to_kind_
-    return kinds.get(audit.table.columns[column], "")
-
-
 def _middle_dates(values: Any) -> str:
     """The days between which half of the dates lie."""
-    dates = import_pandas().to_datetime(values, errors="coerce", format="mixed").dropna()
+    dates = package("pandas").to_datetime(values, errors="coerce", format="mixed").dropna()
     low, high = dates.quantile([0.25, 0.75])
     return f"{low:%Y-%m-%d} to {high:%Y-%m-%d}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +10,7 @@ from sklearn.decomposition import PCA
 
 from rboost._typing import Floats, Integers
 from rboost.audit.insight.suspects import Suspects
-from rboost.audit.labels import MISSING
-
-if TYPE_CHECKING:
-    from rboost.audit.result import LabelAudit
+from rboost.audit.labels import NO_LABEL, Labels
 
 # More points than this cannot be told apart in a picture.
 MOST_ROWS, MOST_SUSPECTS = 3000, 500
@@ -45,16 +41,16 @@ class Projection:
     explained: float
 
 
-def project(audit: LabelAudit, suspects: Suspects) -> Projection:
+def project(standardized: Floats, labels: Labels, suspects: Suspects) -> Projection:
     """Project a sample of the labelled rows, and the suspects; always the same sample."""
     doubted = suspects.rows[:MOST_SUSPECTS][::-1]
-    others = np.setdiff1d(np.flatnonzero(audit.labels.current != MISSING), doubted)
+    others = np.setdiff1d(np.flatnonzero(labels.current != NO_LABEL), doubted)
     if len(others) > MOST_ROWS:
         others = np.sort(np.random.RandomState(0).choice(others, MOST_ROWS, replace=False))
     rows = np.concatenate([others, doubted]).astype(np.intp)
-    points, explained = _plane(np.asarray(audit.standardized[rows], dtype=np.float64))
+    points, explained = _plane(np.asarray(standardized[rows], dtype=np.float64))
     is_suspect = np.arange(len(rows)) >= len(others)
-    return Projection(rows, points, audit.labels.current[rows], is_suspect, explained)
+    return Projection(rows, points, labels.current[rows], is_suspect, explained)
 
 
 def _plane(features: Floats) -> tuple[Floats, float]:

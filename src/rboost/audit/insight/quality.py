@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rboost._typing import Floats
-from rboost.audit.inference import Inference
-from rboost.audit.labels import MISSING, Labels
+from rboost.audit.labels import NO_LABEL, Labels
 
 ASSUMPTIONS = (
     "whether a label is wrong depends on the true class alone, not on the row",
@@ -37,11 +36,11 @@ class Quality:
     n_rows: int
 
 
-def estimate_quality(inference: Inference, labels: Labels) -> Quality:
+def estimate_quality(posterior: Floats, probability: Floats, labels: Labels) -> Quality:
     """Expected accuracy of the predictions p(true | features) under the posterior."""
-    labelled = np.flatnonzero(labels.current != MISSING)
-    posterior = inference.posterior[labelled]
-    predicted = inference.probability[labelled].argmax(axis=1)
+    labelled = np.flatnonzero(labels.current != NO_LABEL)
+    posterior = posterior[labelled]
+    predicted = probability[labelled].argmax(axis=1)
     right = posterior[np.arange(len(labelled)), predicted]
     current = labels.current[labelled]
     by_class = [

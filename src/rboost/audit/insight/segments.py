@@ -47,7 +47,7 @@ def find_segments(table: Any, issue_probability: Floats, most: int = 10) -> tupl
             inside, outside = wrong[members], wrong[~members]
             error = np.sqrt(inside.var() / n_rows + outside.var() / len(outside))
             difference = float(inside.mean() - outside.mean())
-            if difference > STANDARD_ERRORS * error + 1e-9:  # means of equal numbers differ a bit
+            if difference > STANDARD_ERRORS * error + 1e-9:  # more than rounding
                 segment = Segment(
                     str(column), values, n_rows, float(inside.sum()), float(outside.mean())
                 )

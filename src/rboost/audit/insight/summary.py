@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from rboost._typing import Floats
+from rboost.audit.insight.doubts import issue_probability
 from rboost.audit.insight.gain import Budget, review_gain
 from rboost.audit.insight.suspects import Suspects
-
-if TYPE_CHECKING:
-    from rboost.audit.result import LabelAudit
+from rboost.audit.labels import Labels
 
 # An interval wider than this says little; a label is probably wrong from this probability on.
 WIDE, PROBABLY = 0.2, 0.5
@@ -74,11 +74,16 @@ class AuditSummary:
     is_uncertain: bool
     unused_columns: tuple[str, ...] = ()
 
+    # The diagonal is found by position, as the number 1 and the word "1" are called the same.
+    @property
+    def kept(self) -> tuple[FlipRate, ...]:
+        """Rates of right labels, in the order of the classes."""
+        return self.noise[:: len(self.classes) + 1]
+
     @property
     def flips(self) -> tuple[FlipRate, ...]:
         """Rates of wrong labels, the highest first."""
-        # The diagonal is found by position, as the number 1 and the word "1" are called the same.
-        wrong = (self.noise[i] for i in range(len(self.noise)) if i % (len(self.classes) + 1))
+        wrong = (rate for i, rate in enumerate(self.noise) if i % (len(self.classes) + 1))
         return tuple(sorted(wrong, key=lambda entry: -entry.rate))
 
     def as_dict(self) -> dict[str, Any]:
@@ -86,25 +91,31 @@ class AuditSummary:
         return {name: _plain(value) for name, value in asdict(self).items()}
 
 
-def summarize(audit: LabelAudit, suspects: Suspects) -> AuditSummary:
+def summarize(
+    labels: Labels,
+    posterior: Floats,
+    noise_matrix: Floats,
+    noise_interval: Floats,
+    suspects: Suspects,
+    unused_columns: tuple[str, ...] = (),
+) -> AuditSummary:
     """Sum up an audit and the suspects that were chosen from it."""
-    labels, issue = audit.labels, audit.issue_probability
     observed = labels.is_observed
+    issue = issue_probability(posterior, labels)
     gain = review_gain(issue[observed])
-    n_unchecked = int(observed.sum())
     corrected = labels.is_checked & (labels.given >= 0) & (labels.checked != labels.given)
-    low, high = audit.noise_interval
+    low, high = noise_interval
     return AuditSummary(
         label_name=labels.name,
-        n_rows=len(audit),
-        n_missing=len(audit.missing()),
+        n_rows=len(labels),
+        n_missing=int(np.count_nonzero(labels.current < 0)),
         n_checked=int(labels.is_checked.sum()),
         n_corrected=int(corrected.sum()),
-        n_unchecked=n_unchecked,
-        classes=_classes(audit),
-        noise=_noise(audit),
+        n_unchecked=gain.n_rows,
+        classes=_classes(labels, posterior, issue),
+        noise=_noise(labels, noise_matrix, noise_interval),
         expected_wrong=gain.expected_wrong,
-        expected_share=gain.expected_wrong / n_unchecked if n_unchecked else float("nan"),
+        expected_share=gain.expected_wrong / gain.n_rows if gain.n_rows else float("nan"),
         probably_wrong=int(np.count_nonzero(issue[observed] >= PROBABLY)),
         n_suspects=len(suspects),
         expected_precision=suspects.expected_precision,
@@ -112,17 +123,15 @@ def summarize(audit: LabelAudit, suspects: Suspects) -> AuditSummary:
         expected_found=suspects.expected_found,
         budgets=gain.budgets(),
         is_uncertain=bool((high - low > WIDE).any()),
-        unused_columns=audit.unused_columns,
+        unused_columns=unused_columns,
     )
 
 
-def _classes(audit: LabelAudit) -> tuple[ClassSummary, ...]:
-    labels, issue = audit.labels, audit.issue_probability
+def _classes(labels: Labels, posterior: Floats, issue: Floats) -> tuple[ClassSummary, ...]:
     observed, current = labels.is_observed, labels.current
-    posterior = audit.inference.posterior[current >= 0]
-    carried = current[current >= 0]
+    posterior, carried = posterior[current >= 0], current[current >= 0]
     found = []
-    for k, name in enumerate(labels.names(np.arange(len(labels.classes)))):
+    for k, name in enumerate(labels.class_names):
         unchecked = issue[observed & (current == k)]
         found.append(
             ClassSummary(
@@ -138,16 +147,13 @@ def _classes(audit: LabelAudit) -> tuple[ClassSummary, ...]:
     return tuple(found)
 
 
-def _noise(audit: LabelAudit) -> tuple[FlipRate, ...]:
-    names = audit.labels.names(np.arange(len(audit.classes)))
-    low, high = audit.noise_interval
+def _noise(labels: Labels, matrix: Floats, interval: Floats) -> tuple[FlipRate, ...]:
+    low, high = interval
     return tuple(
-        FlipRate(
-            true, given, float(audit.noise_matrix[j, k]), float(low[j, k]), float(high[j, k])
-        )
-        for j, true in enumerate(names)
-        for k, given in enumerate(names)
-    )  # fmt: skip
+        FlipRate(true, given, float(matrix[j, k]), float(low[j, k]), float(high[j, k]))
+        for j, true in enumerate(labels.class_names)
+        for k, given in enumerate(labels.class_names)
+    )
 
 
 def _plain(value: Any) -> Any:

@@ -74,7 +74,7 @@ def choose_suspects(
         n_chosen = min(n, len(order))
     elif expected_precision is not None:
         running = np.cumsum(ordered) / np.arange(1, len(ordered) + 1)
-        # It never increases but for rounding, which must not cost a row of equal ones.
+        # The running mean never rises; the margin keeps rounding from cutting off equal rows.
         n_chosen = int(np.count_nonzero(running >= expected_precision - 1e-12))
     else:
         n_chosen = int(np.count_nonzero(ordered >= (0.5 if threshold is None else threshold)))

@@ -2,45 +2,42 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from rboost.audit.insight.projection import Projection
+from rboost.audit.insight.quality import Quality
 from rboost.audit.insight.summary import AuditSummary, FlipRate
 from rboost.audit.labels import FEWEST_ROWS
-from rboost.audit.render.wording import count, counted, percent, quoted
-
-if TYPE_CHECKING:
-    from rboost.audit.insight.projection import Projection
-    from rboost.audit.insight.quality import Quality
+from rboost.audit.render.wording import format_count, percent, quoted, with_noun
 
 MOST_NAMED = 12
+
+
+def of_everything(summary: AuditSummary) -> list[str]:
+    """What is in the table, how many labels are wrong, and which are listed."""
+    return [of_rows(summary), of_wrong_labels(summary), of_suspects(summary)]
 
 
 def of_rows(summary: AuditSummary) -> str:
     """What is in the table."""
     classes = sorted(summary.classes, key=lambda one: -one.n_rows)
-    named = [f"{quoted(one.name)} ({count(one.n_rows)})" for one in classes[:MOST_NAMED]]
-    if len(classes) > MOST_NAMED:
-        named.append(f"{len(classes) - MOST_NAMED} more")
+    named = [f"{quoted(one.name)} ({format_count(one.n_rows)})" for one in classes]
     sentences = [
-        f"The table has {counted(summary.n_rows, 'row')} and {len(classes)} classes: "
+        f"The table has {with_noun(summary.n_rows, 'row')} and {len(classes)} classes: "
         f"{listed(named)}."
     ]
     if summary.n_missing:
         have = "has" if summary.n_missing == 1 else "have"
         sentences.append(
-            f"{counted(summary.n_missing, 'row')} {have} no label, or one that fewer than "
+            f"{with_noun(summary.n_missing, 'row')} {have} no label, or one that fewer than "
             f"{FEWEST_ROWS} rows carry."
         )
     if summary.n_checked:
         were = "was" if summary.n_checked == 1 else "were"
         sentences.append(
-            f"{counted(summary.n_checked, 'label')} {were} checked by a person; "
-            f"{count(summary.n_corrected)} of them differed from the label given."
+            f"{with_noun(summary.n_checked, 'label')} {were} checked by a person; "
+            f"{format_count(summary.n_corrected)} of them differed from the label given."
         )
     if summary.unused_columns:
-        named = [quoted(name) for name in summary.unused_columns[:MOST_NAMED]]
-        if len(summary.unused_columns) > MOST_NAMED:
-            named.append(f"{len(summary.unused_columns) - MOST_NAMED} more")
+        named = [quoted(name) for name in summary.unused_columns]
         sentences.append(f"Left aside, as empty, constant or names of rows: {listed(named)}.")
     return " ".join(sentences)
 
@@ -50,9 +47,9 @@ def of_wrong_labels(summary: AuditSummary) -> str:
     checked = " that nobody has checked" if summary.n_checked else ""
     are = "is" if summary.probably_wrong == 1 else "are"
     return (
-        f"Of the {counted(summary.n_unchecked, 'label')}{checked}, about "
-        f"{count(summary.expected_wrong)} ({percent(summary.expected_share)}) are expected to be "
-        f"wrong. {count(summary.probably_wrong)} {are} more likely wrong than right."
+        f"Of the {with_noun(summary.n_unchecked, 'label')}{checked}, about "
+        f"{format_count(summary.expected_wrong)} ({percent(summary.expected_share)}) are expected "
+        f"to be wrong. {format_count(summary.probably_wrong)} {are} more likely wrong than right."
     )
 
 
@@ -62,10 +59,10 @@ def of_suspects(summary: AuditSummary) -> str:
         return "No label is suspicious enough to be listed."
     are = "is" if summary.n_suspects == 1 else "are"
     return (
-        f"{counted(summary.n_suspects, 'label')} {are} listed as suspicious: about "
-        f"{count(summary.expected_found)} of them ({percent(summary.expected_precision)}) are "
-        f"expected to be wrong, which would be {percent(summary.expected_recall)} of all wrong "
-        "labels."
+        f"{with_noun(summary.n_suspects, 'label')} {are} listed as suspicious: about "
+        f"{format_count(summary.expected_found)} of them ({percent(summary.expected_precision)}) "
+        f"are expected to be wrong, which would be {percent(summary.expected_recall)} of all "
+        "wrong labels."
     )
 
 
@@ -110,10 +107,10 @@ def of_matrix(summary: AuditSummary) -> str:
 def of_distribution(summary: AuditSummary, n_left_out: int) -> str:
     """What the picture of probabilities shows."""
     fine = summary.n_unchecked - summary.probably_wrong
-    left_out = f" {counted(n_left_out, 'class', 'classes')} with fewer wrong labels are left out."
+    left_out = f" {with_noun(n_left_out, 'class', 'classes')} with fewer wrong labels are left out."
     return (
-        f"Bars by label given: {counted(fine, 'label')} probably right, "
-        f"{counted(summary.probably_wrong, 'label')} more likely wrong than right. Heights grow "
+        f"Bars by label given: {with_noun(fine, 'label')} probably right, "
+        f"{with_noun(summary.probably_wrong, 'label')} more likely wrong than right. Heights grow "
         "with the logarithm of the number above them." + (left_out if n_left_out else "")
     )
 
@@ -126,8 +123,9 @@ def of_gain(summary: AuditSummary) -> str:
     at_random = one.n_rows * summary.expected_share
     return (
         f"Wrong labels found over rows checked, most suspicious first: {one.n_rows} rows are "
-        f"expected to hold {count(one.expected_found)} of {count(summary.expected_wrong)} wrong "
-        f"labels; as many rows taken at random would hold {count(at_random)}."
+        f"expected to hold {format_count(one.expected_found)} of "
+        f"{format_count(summary.expected_wrong)} wrong labels; as many rows taken at random "
+        f"would hold {format_count(at_random)}."
     )
 
 
@@ -135,10 +133,10 @@ def of_projection(summary: AuditSummary, projection: Projection) -> str:
     """What the picture of the rows shows."""
     n_shown = int(projection.is_suspect.sum())
     return (
-        f"{counted(len(projection.rows), 'labelled row')} in the plane in which rows differ most, "
-        f"which shows {percent(projection.explained)} of the variance; rings mark {n_shown} of "
-        f"{counted(summary.n_suspects, 'suspect')}. A ring among rows of another colour and shape "
-        "is a label that its surroundings contradict."
+        f"{with_noun(len(projection.rows), 'labelled row')} in the plane in which rows differ "
+        f"most, which shows {percent(projection.explained)} of the variance; rings mark {n_shown} "
+        f"of {with_noun(summary.n_suspects, 'suspect')}. A ring among rows of another colour and "
+        "shape is a label that its surroundings contradict."
     )
 
 
@@ -151,12 +149,14 @@ def of_quality(quality: Quality) -> str:
     )
     return (
         f"Predictions made without a row's own label agree with the labels of "
-        f"{percent(quality.agreement)} of {counted(quality.n_rows, 'labelled row')}. If the "
+        f"{percent(quality.agreement)} of {with_noun(quality.n_rows, 'labelled row')}. If the "
         f"assumptions below hold, {percent(quality.accuracy)} of the predictions and "
         f"{percent(quality.label_accuracy)} of the labels are right, {advice}."
     )
 
 
 def listed(words: list[str]) -> str:
-    """Words as a list in a sentence."""
+    """Words as a list in a sentence; of very many the first."""
+    if len(words) > MOST_NAMED:
+        words = [*words[:MOST_NAMED], f"{len(words) - MOST_NAMED} more"]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

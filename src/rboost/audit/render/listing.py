@@ -2,42 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from rboost.audit.features import import_pandas
 from rboost.audit.insight.explanation import Explanation
-from rboost.audit.insight.suspects import Suspects
 from rboost.audit.render.wording import shortened
-
-if TYPE_CHECKING:
-    from rboost.audit.result import LabelAudit
-
-# Reasons take time; beyond this many suspects, and rows without a label, the list goes on without.
-MOST_EXPLAINED = 500
+from rboost.io.packages import package
 
 
-def list_suspects(audit: LabelAudit, suspects: Suspects, verbose: bool = False) -> Any:
-    """The suspects, most suspicious first, then rows without a label and their suggestions."""
-    missing = audit.missing()
-    rows = np.concatenate([suspects.rows, missing])
-    explained = np.concatenate([suspects.rows[:MOST_EXPLAINED], missing[:MOST_EXPLAINED]])
-    found = {one.row: one for one in audit.explain_all(explained, verbose)}
-    suggested = audit.suggested[rows]
+def list_rows(explanations: list[Explanation], ids: Any, id_name: str) -> Any:
+    """A pandas frame of rows, what they are labelled, what is suggested, and why."""
     columns = {
-        audit.id_name: audit.ids[rows].tolist(),
-        "given_label": audit.labels.names(audit.labels.given[rows]),
-        "suggested_label": audit.labels.names(suggested),
-        "probability_wrong": audit.issue_probability[rows].round(4),
-        "probability_suggested": audit.inference.posterior[rows, suggested].round(4),
-        "against_given_label": [in_words(found[row]) if row in found else "" for row in rows],
+        id_name: [ids[one.row] for one in explanations],
+        "given_label": [one.given for one in explanations],
+        "suggested_label": [one.suggested for one in explanations],
+        "probability_wrong": np.round([one.probability_wrong for one in explanations], 4),
+        "probability_suggested": np.round([one.probability_suggested for one in explanations], 4),
+        "against_given_label": [in_words(one) for one in explanations],
         "nearest_agreeing_rows": [
-            ", ".join(str(audit.ids[k]) for k in found[row].agreeing) if row in found else ""
-            for row in rows
+            ", ".join(str(ids[k]) for k in one.agreeing) for one in explanations
         ],
     }
-    return import_pandas().DataFrame(columns)
+    return package("pandas").DataFrame(columns)
 
 
 def in_words(explanation: Explanation) -> str:

@@ -7,7 +7,7 @@ import io
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple, Self
 
 from rboost.audit.insight.summary import AuditSummary
 from rboost.audit.insight.suspects import Suspects
@@ -18,9 +18,26 @@ from rboost.audit.render.plots import (
     ReviewGainDisplay,
 )
 from rboost.audit.render.projection_plot import ProjectionDisplay
+from rboost.io.packages import package
 
-if TYPE_CHECKING:
-    from rboost.audit.result import LabelAudit
+
+class Displays(NamedTuple):
+    """What the report draws."""
+
+    matrix: NoiseMatrixDisplay
+    distribution: IssueDistributionDisplay
+    gain: ReviewGainDisplay
+    projection: ProjectionDisplay
+
+    @classmethod
+    def from_audit(cls, audit: Any, suspects: Suspects) -> Self:
+        """All of an audit."""
+        return cls(
+            NoiseMatrixDisplay.from_audit(audit),
+            IssueDistributionDisplay.from_audit(audit),
+            ReviewGainDisplay.from_audit(audit, suspects),
+            ProjectionDisplay.from_audit(audit, suspects),
+        )
 
 
 @dataclass(frozen=True)
@@ -37,15 +54,10 @@ class Picture:
         return self.width > 6
 
 
-def draw_pictures(
-    audit: LabelAudit, suspects: Suspects, summary: AuditSummary
-) -> dict[str, Picture]:
+def draw_pictures(displays: Displays, summary: AuditSummary) -> dict[str, Picture]:
     """All pictures of the report by their names."""
-    n_classes = len(audit.classes)
-    matrix = NoiseMatrixDisplay.from_audit(audit)
-    distribution = IssueDistributionDisplay.from_audit(audit)
-    gain = ReviewGainDisplay.from_audit(audit, suspects)
-    projection = ProjectionDisplay.from_audit(audit, suspects)
+    matrix, distribution, gain, projection = displays
+    n_classes = len(summary.classes)
     side = 4.2 if n_classes <= 4 else 7.2
     return {
         "matrix": _draw(matrix.plot, side + 0.6, 0.85 * side, findings.of_matrix(summary)),
@@ -70,19 +82,15 @@ def _draw(plot: Callable[[Any], Any], width: float, height: float, alt: str) -> 
 
     Words stay words, so that the reader's machine finds letters that ours may lack.
     """
-    try:
-        import matplotlib
-        from matplotlib import style
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError(
-            "The report needs matplotlib, which is not installed; run: pip install 'rboost[plots]'"
-        ) from error
+    matplotlib, style, drawing = (
+        package(name, extra="plots")
+        for name in ("matplotlib", "matplotlib.style", "matplotlib.figure")
+    )
     fixed: Any = {"svg.fonttype": "none", "svg.hashsalt": "rboost"}
     buffer = io.BytesIO()
     with style.context("default"), matplotlib.rc_context(fixed), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        figure = Figure((width, height), layout="constrained")
+        figure = drawing.Figure((width, height), layout="constrained")
         plot(figure.subplots())
         figure.savefig(buffer, format="svg", dpi=200, metadata={"Date": None, "Creator": None})
     encoded = base64.b64encode(buffer.getvalue()).decode("ascii")

@@ -1,23 +1,22 @@
 """Pictures of an audit: how labels flip, how doubtful they are, and what a review would find.
 
-Each display keeps the arrays that it draws; ``from_audit`` makes them, ``plot`` draws them.
+Each display keeps the arrays that it draws. ``from_audit`` takes them from a
+:class:`rboost.audit.LabelAudit`, ``plot`` draws them on ``ax_`` of ``figure_``.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from rboost._typing import Floats, Integers
 from rboost.audit.insight.gain import BUDGETS, ReviewGain, review_gain
 from rboost.audit.insight.suspects import Suspects
-from rboost.audit.render.wording import count, counted, one_line, percent
+from rboost.audit.render.wording import format_count, one_line, percent, with_noun
+from rboost.io.packages import package
 
-if TYPE_CHECKING:
-    from rboost.audit.result import LabelAudit
-
-# Told apart by eyes that see fewer colours, and 4.5 times as dark as white.
+# Colour-blind people can tell these apart; the contrast to white is at least 4.5.
 DOUBT, TRUST, INK, GREY = "#b3440a", "#0b64a8", "#1c1c1c", "#6b6b6b"
 LONGEST_NAME = 16
 
@@ -33,14 +32,9 @@ class NoiseMatrixDisplay:
         Lower and upper ends.
     classes : sequence of n_classes
         Names of the classes.
-
-    Attributes
-    ----------
-    ax_, figure_ : Axes, Figure
-        Where it was drawn.
     """
 
-    # Numbers in more cells than this many rows of them cannot be read.
+    # With more classes the numbers in the cells would be too small to read.
     MOST_NUMBERED = 10
 
     def __init__(self, noise_matrix: Floats, noise_interval: Floats, classes: Any) -> None:
@@ -49,7 +43,7 @@ class NoiseMatrixDisplay:
         self.classes = classes
 
     @classmethod
-    def from_audit(cls, audit: LabelAudit) -> Self:
+    def from_audit(cls, audit: Any) -> Self:
         """The matrix of an audit."""
         return cls(audit.noise_matrix, audit.noise_interval, audit.classes)
 
@@ -112,11 +106,6 @@ class IssueDistributionDisplay:
         Names of the classes.
     n_left_out : int, default=0
         Classes that are not shown.
-
-    Attributes
-    ----------
-    ax_, figure_ : Axes, Figure
-        Where it was drawn.
     """
 
     def __init__(self, counts: Integers, classes: Any, n_left_out: int = 0) -> None:
@@ -125,7 +114,7 @@ class IssueDistributionDisplay:
         self.n_left_out = n_left_out
 
     @classmethod
-    def from_audit(cls, audit: LabelAudit, n_bins: int = 10, most_classes: int = 12) -> Self:
+    def from_audit(cls, audit: Any, n_bins: int = 10, most_classes: int = 12) -> Self:
         """The distribution of an audit; of many classes, those with the most wrong labels."""
         labels, n_classes = audit.labels, len(audit.classes)
         given, wrong = (x[labels.is_observed] for x in (labels.given, audit.issue_probability))
@@ -157,7 +146,7 @@ class IssueDistributionDisplay:
             for k in np.flatnonzero(self.counts[lane]):
                 self.ax_.text(
                     left[k] + 0.5 / n_bins, base + height[lane, k] + 0.03,
-                    count(int(self.counts[lane, k])), ha="center", va="bottom", fontsize=8.5,
+                    format_count(int(self.counts[lane, k])), ha="center", va="bottom", fontsize=8.5,
                     color=INK,
                 )  # fmt: skip
         self.ax_.set_yticks(
@@ -184,11 +173,6 @@ class ReviewGainDisplay:
         Expected wrong labels among the most suspicious rows.
     n_suspects : int
         How many rows are on the list.
-
-    Attributes
-    ----------
-    ax_, figure_ : Axes, Figure
-        Where it was drawn.
     """
 
     def __init__(self, gain: ReviewGain, n_suspects: int) -> None:
@@ -196,7 +180,7 @@ class ReviewGainDisplay:
         self.n_suspects = n_suspects
 
     @classmethod
-    def from_audit(cls, audit: LabelAudit, suspects: Suspects | None = None) -> Self:
+    def from_audit(cls, audit: Any, suspects: Suspects | None = None) -> Self:
         """The gain of an audit, with a mark at the suspects."""
         chosen = audit.suspects() if suspects is None else suspects
         gain = review_gain(audit.issue_probability[audit.labels.is_observed])
@@ -217,7 +201,7 @@ class ReviewGainDisplay:
             found = float(gain.expected_found[self.n_suspects])
             self.ax_.plot(
                 self.n_suspects, found, "D", color=DOUBT, markersize=9, zorder=4,
-                label=f"{counted(self.n_suspects, 'suspect')} → {count(found)}",
+                label=f"{with_noun(self.n_suspects, 'suspect')} → {format_count(found)}",
             )  # fmt: skip
         self._mark_budgets(n_shown)
         self.ax_.set(
@@ -251,8 +235,9 @@ class ReviewGainDisplay:
             room = min(one.n_rows - last, abs(one.n_rows - self.n_suspects) * 2)
             if room >= 0.14 * n_shown:
                 self.ax_.annotate(
-                    f"{one.n_rows} → {count(one.expected_found)}", (one.n_rows, one.expected_found),
-                    (0, 7), textcoords="offset points", ha="center", fontsize=9, color=INK,
+                    f"{one.n_rows} → {format_count(one.expected_found)}",
+                    (one.n_rows, one.expected_found), (0, 7), textcoords="offset points",
+                    ha="center", fontsize=9, color=INK,
                 )  # fmt: skip
                 last = one.n_rows
 
@@ -261,13 +246,7 @@ def axes_for(ax: Any) -> tuple[Any, Any]:
     """The axes to draw on and their figure; new ones if there are none."""
     if ax is not None:
         return ax, ax.figure
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            "Pictures need matplotlib, which is not installed; run: pip install 'rboost[plots]'"
-        ) from error
-    figure, ax = plt.subplots(layout="constrained")
+    figure, ax = package("matplotlib.pyplot", extra="plots").subplots(layout="constrained")
     return ax, figure
 
 

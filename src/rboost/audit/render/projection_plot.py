@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from rboost.audit.insight.projection import Projection, project
 from rboost.audit.insight.suspects import Suspects
 from rboost.audit.render.plots import INK, axes_for, name_of
-from rboost.audit.render.wording import counted, percent
+from rboost.audit.render.wording import percent, with_noun
 
-if TYPE_CHECKING:
-    from rboost.audit.result import LabelAudit
-
-# Colours that differ in lightness too, at least three times as dark as white, and shapes: the
-# numbers of both have no common divisor, so that many classes get different pairs.
+# Colours that differ in lightness too, with a contrast to white of at least 3, and shapes: 10 and 9
+# have no common divisor, so that 90 classes look different.
 COLORS = (
     "#0b64a8", "#d55e00", "#117733", "#aa4499", "#a07800", "#4a90c2", "#882255", "#333333",
     "#8a8a8a", "#5b3db5",
@@ -32,11 +29,6 @@ class ProjectionDisplay:
         The points.
     classes : sequence of n_classes
         Names of the classes.
-
-    Attributes
-    ----------
-    ax_, figure_ : Axes, Figure
-        Where it was drawn.
     """
 
     # A legend of more classes than this would hide the rows.
@@ -47,17 +39,17 @@ class ProjectionDisplay:
         self.classes = classes
 
     @classmethod
-    def from_audit(cls, audit: LabelAudit, suspects: Suspects | None = None) -> Self:
+    def from_audit(cls, audit: Any, suspects: Suspects | None = None) -> Self:
         """Project the rows of an audit."""
         chosen = audit.suspects() if suspects is None else suspects
-        return cls(project(audit, chosen), audit.classes)
+        return cls(project(audit.standardized, audit.labels, chosen), audit.classes)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw; a ring marks a suspect, whose colour and shape are those of its doubtful label."""
         self.ax_, self.figure_ = axes_for(ax)
         projection = self.projection
         size = 26 if len(projection.rows) < 400 else 12
-        is_crowded = len(projection.rows) > 1000  # then dots take less room than their description
+        is_crowded = len(projection.rows) > 1000  # as pixels they then take less room in the file
         handles, names = [], []
         for k, name in enumerate(self.classes):
             own = projection.label == k
@@ -79,7 +71,7 @@ class ProjectionDisplay:
             linewidths=0.9,
             rasterized=is_crowded,
         )
-        self._add_legend([*handles, rings], [*names, counted(len(suspects), "suspect")])
+        self._add_legend([*handles, rings], [*names, with_noun(len(suspects), "suspect")])
         self.ax_.set_xticks([])
         self.ax_.set_yticks([])
         self.ax_.set(xlabel="first principal component", ylabel="second principal component")

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from rboost.audit.insight.quality import ASSUMPTIONS
-from rboost.audit.insight.summary import AuditSummary, summarize
-from rboost.audit.insight.suspects import Suspects
+from rboost.audit.insight.explanation import Explanation
+from rboost.audit.insight.quality import ASSUMPTIONS, Quality
+from rboost.audit.insight.segments import Segment
+from rboost.audit.insight.summary import AuditSummary
 from rboost.audit.render import findings
-from rboost.audit.render.pictures import draw_pictures
+from rboost.audit.render.pictures import Displays, draw_pictures
 from rboost.audit.render.plots import NoiseMatrixDisplay
 from rboost.audit.render.projection_plot import ProjectionDisplay
-from rboost.audit.render.report_rows import suspects_shown, unlabelled_shown
-from rboost.audit.render.wording import count, counted, one_line, percent
+from rboost.audit.render.report_rows import LONGEST_NAME, show_rows
+from rboost.audit.render.wording import format_count, one_line, percent, with_noun
+from rboost.io.packages import package
 
-if TYPE_CHECKING:
-    from rboost.audit.result import LabelAudit
-
+# Suspects and rows without a label that are shown at most; the list of suspects has no limit.
+MOST_SHOWN = {"suspects": 500, "unlabelled": 200}
 # Rates of wrong labels that the summary names one by one and that the table of them lists, and
 # classes that pictures have numbers or names for.
 LIMITS = {
@@ -28,72 +30,62 @@ LIMITS = {
     "most_numbered": NoiseMatrixDisplay.MOST_NUMBERED,
     "most_named": ProjectionDisplay.MOST_NAMED,
 }
+# Bytes that the values of all suspects may take together.
+MOST_BYTES = 1_000_000
 
 
-def render_report(audit: LabelAudit, suspects: Suspects, title: str = "Label audit") -> str:
-    """Render the report as HTML.
+@dataclass(frozen=True, eq=False)
+class ReportContents:
+    """What the report shows; rows are explained, of the table it takes their values."""
 
-    Parameters
-    ----------
-    audit : LabelAudit
-        What was found.
-    suspects : Suspects
-        Rows to list; at most 500 are shown with reasons.
-    title : str
-        The heading of the page.
+    summary: AuditSummary
+    quality: Quality
+    segments: tuple[Segment, ...]
+    displays: Displays
+    suspects: list[Explanation]
+    unlabelled: list[Explanation]
+    table: Any
+    ids: Any
+    id_name: str
 
-    Returns
-    -------
-    html : str
-        A page without links to anything outside; nothing from the table is run or loaded.
-    """
-    environment = _environment()
-    summary = summarize(audit, suspects)
+
+def render_report(shown: ReportContents, title: str) -> str:
+    """Render the report as HTML: no links to the outside; nothing of the table is run or loaded."""
+    summary = shown.summary
     style, script = _part("report.css"), _part("report.js")
-    return environment.from_string(_part("report.html.jinja")).render(
+    room = MOST_BYTES // max(1, len(shown.suspects))
+    return _environment().from_string(_part("report.html.jinja")).render(
         title=one_line(title, 120),
         style=_markup(style),
         script=_markup(script),
         policy=_policy(style, script),
         summary=summary,
-        sentences=_sentences(summary),
+        sentences=findings.of_everything(summary),
         flips=summary.flips,
         **LIMITS,
         uncertain=findings.of_uncertainty(summary),
-        pictures=draw_pictures(audit, suspects, summary),
-        id_name=one_line(audit.id_name, 40),
-        label_name=one_line(audit.labels.name, 40),
-        suspects=suspects_shown(audit, suspects),
-        unlabelled=unlabelled_shown(audit),
-        segments=audit.segments,
-        quality=audit.quality,
-        quality_sentence=findings.of_quality(audit.quality),
+        pictures=draw_pictures(shown.displays, summary),
+        id_name=one_line(shown.id_name, 40),
+        label_name=one_line(summary.label_name, 40),
+        suspects=show_rows(shown.suspects, shown.table, shown.ids, room),
+        unlabelled=show_rows(shown.unlabelled, shown.table, shown.ids, room=0),
+        segments=shown.segments,
+        quality=shown.quality,
+        quality_sentence=findings.of_quality(shown.quality),
         assumptions=ASSUMPTIONS,
-    )
-
-
-def _sentences(summary: AuditSummary) -> list[str]:
-    return [
-        findings.of_rows(summary),
-        findings.of_wrong_labels(summary),
-        findings.of_suspects(summary),
-    ]
+    )  # fmt: skip
 
 
 def _environment() -> Any:
     """Jinja, which escapes everything; words and numbers have a filter each."""
-    try:
-        from jinja2 import Environment, StrictUndefined
-    except ImportError as error:
-        raise ImportError(
-            "The report needs jinja2, which is not installed; run: pip install 'rboost[audit]'"
-        ) from error
-    environment = Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
+    jinja = package("jinja2")
+    environment = jinja.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja.StrictUndefined
     )
     environment.filters.update(
-        count=count, counted=counted, percent=_unbroken_percent, short=one_line,
-        flip=findings.of_flip, unbroken=_unbroken,
+        format_count=format_count, with_noun=with_noun, short=one_line, flip=findings.of_flip,
+        name=lambda value: one_line(value, LONGEST_NAME), unbroken=_unbroken,
+        percent=lambda share: _unbroken(percent(share)),
     )  # fmt: skip
     return environment
 
@@ -103,15 +95,9 @@ def _unbroken(text: str) -> str:
     return text.replace(" %", "\N{NO-BREAK SPACE}%")
 
 
-def _unbroken_percent(share: float) -> str:
-    return _unbroken(percent(share))
-
-
 def _markup(text: str) -> Any:
     """A part of the package, not of the table, which goes into the page as it is."""
-    from markupsafe import Markup
-
-    return Markup(text)
+    return package("markupsafe").Markup(text)
 
 
 def _part(name: str) -> str:

@@ -3,66 +3,63 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import TYPE_CHECKING
+from typing import Any
 
 from rboost.audit.insight.explanation import Explanation
-from rboost.audit.insight.summary import summarize
-from rboost.audit.insight.suspects import Suspects
+from rboost.audit.insight.summary import AuditSummary
 from rboost.audit.render import findings
-from rboost.audit.render.wording import counted, one_line, percent
-
-if TYPE_CHECKING:
-    from rboost.audit.result import LabelAudit
+from rboost.audit.render.wording import one_line, percent, with_noun
 
 WIDTH = 100
 MOST_ROWS, MOST_FLIPS = 10, 6
-# How wide the columns may get: name of the row, label given, label suggested.
-WIDEST = (18, 16, 18)
+# How wide the columns may get: name of the row, label given, label suggested, probability.
+WIDEST = (18, 16, 18, 7)
 _CUT = "…"
 _ISOLATES = {0x2068: None, 0x2069: None}
 
 
-def describe(audit: LabelAudit, suspects: Suspects) -> str:
-    """Rows, classes, flip rates, and the ten most suspicious rows, 100 columns wide.
+def describe(
+    summary: AuditSummary, most_suspicious: list[Explanation], ids: Any, id_name: str
+) -> str:
+    """Rows, classes, flip rates, and the most suspicious rows, 100 columns wide.
 
     No cell of the table can make the terminal do anything: control characters are spelt out.
     """
-    summary = summarize(audit, suspects)
     flips = [findings.of_flip(flip) for flip in summary.flips[:MOST_FLIPS]]
     if len(summary.flips) > MOST_FLIPS:
         flips.append(f"… and {len(summary.flips) - MOST_FLIPS} rarer confusions.")
+    rows, wrong_labels, suspects = map(wrapped, findings.of_everything(summary))
     parts = [
-        wrapped(findings.of_rows(summary)),
-        wrapped(findings.of_wrong_labels(summary)),
+        rows,
+        wrong_labels,
         "\n".join(wrapped(line, "  ", "    ") for line in flips),
+        wrapped(findings.of_uncertainty(summary)),
+        suspects,
     ]
-    parts += [wrapped(findings.of_uncertainty(summary)), wrapped(findings.of_suspects(summary))]
-    if len(suspects):
-        parts.append(_most_suspicious(audit, suspects))
+    if most_suspicious:
+        parts.append(_aligned(most_suspicious, ids, id_name))
+        if summary.n_suspects > len(most_suspicious):
+            n_more = summary.n_suspects - len(most_suspicious)
+            parts[-1] += f"\n… and {with_noun(n_more, 'more suspect')}"
     # Marks around words that are written from right to left are for browsers.
     return "\n\n".join(filter(None, parts)).translate(_ISOLATES) + "\n"
 
 
-def _most_suspicious(audit: LabelAudit, suspects: Suspects) -> str:
-    """An aligned table; the last column takes what room is left."""
-    shown = audit.explain_all(suspects.rows[:MOST_ROWS])
+def _aligned(rows: list[Explanation], ids: Any, id_name: str) -> str:
+    """A table; its last column takes what room is left."""
     table = [
-        [audit.id_name, "given", "→ suggested", "wrong", "strongest reason"],
-        *([audit.ids[one.row], one.given, f"→ {one.suggested}", percent(one.probability_wrong),
-           _strongest(one)] for one in shown),
+        [id_name, "given", "→ suggested", "wrong", "strongest reason"],
+        *([ids[one.row], one.given, f"→ {one.suggested}", percent(one.probability_wrong),
+           _strongest(one)] for one in rows),
     ]  # fmt: skip
     texts = [[one_line(cell, 120) for cell in row] for row in table]
-    widest = [*WIDEST, 7]
-    widths = [min(most, max(map(width, column))) for most, column in
-              zip(widest, zip(*texts, strict=True), strict=False)]  # fmt: skip
+    columns = zip(WIDEST, zip(*texts, strict=True), strict=False)  # all but the last
+    widths = [min(most, max(map(width, column))) for most, column in columns]
     widths.append(WIDTH - sum(widths) - 2 * len(widths))
-    lines = [
+    return "\n".join(
         "  ".join(fitted(cell, w) for cell, w in zip(row, widths, strict=True)).rstrip()
         for row in texts
-    ]
-    if len(suspects) > len(shown):
-        lines.append(f"… and {counted(len(suspects) - len(shown), 'more suspect')}")
-    return "\n".join(lines)
+    )
 
 
 def _strongest(explanation: Explanation) -> str:

@@ -74,10 +74,10 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def count(number: float) -> str:
+def format_count(number: float) -> str:
     r"""A number of rows; one that is expected rather than counted keeps a decimal while small.
 
-    >>> count(12345), count(3.25), count(99.7)
+    >>> format_count(12345), format_count(3.25), format_count(99.7)
     ('12\u202f345', '3.2', '100')
     """
     if float(number).is_integer() or number >= 9.95:
@@ -85,9 +85,9 @@ def count(number: float) -> str:
     return f"{number:.1f}"
 
 
-def counted(number: int, one: str, several: str | None = None) -> str:
+def with_noun(number: int, one: str, several: str | None = None) -> str:
     """A number with its noun: 1 row, 2 rows."""
-    return f"{count(number)} {one if number == 1 else several or one + 's'}"
+    return f"{format_count(number)} {one if number == 1 else several or one + 's'}"
 
 
 def _is_unseen(character: str) -> bool:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
-from rboost.noise.platt.scaling import fit_noise_aware_platt
+from rboost.noise.inference import infer_noise
+from rboost.noise.scores import prevalence_of
 from rboost.tables import Table
-from rboost.wrappers.out_of_fold import out_of_fold_outputs, platt_scores
+from rboost.wrappers.out_of_fold import out_of_fold_outputs, outputs_as_scores
 
 
 def share_of_wrong_labels(table: Table, seed: int) -> float:
-    """By noise-aware Platt scaling of what a forest says of rows that it has not seen."""
+    """By what a forest says of rows that it has not seen, and the noise inferred from it."""
     scorer = RandomForestClassifier(min_samples_leaf=5, random_state=seed)
     labels, weight = table.classes.astype(np.intp), table.sample_weight
     outputs = out_of_fold_outputs(scorer, table.X, labels, sample_weight=weight, random_state=seed)
-    scores = platt_scores(scorer, outputs, table.prevalence)
-    wrong = fit_noise_aware_platt(scores, labels, weight).issue_probability(scores, labels)
+    scores = outputs_as_scores(scorer, outputs, prevalence_of(labels, 2, weight))
+    noise = infer_noise(scores, labels, sample_weight=weight)
+    wrong = noise.issue_probability(scores, labels)
     return float(np.average(wrong, weights=weight))

@@ -56,8 +56,8 @@ class TwoClassClassifier(Documented, ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Observed labels of two classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights: a row of weight 2 counts twice, one of weight 0 is left out. But
-            for kernel logistic regression, weights with a mean below 1 are divided by it.
+            Non-negative weights: a row of weight 2 counts twice, one of weight 0 is left out. All
+            but kernel logistic regression divide weights with a mean below 1 by it.
 
         Returns
         -------

@@ -29,8 +29,8 @@ from rboost.literature.classifiers.expectation_propagation import (
     propagate,
 )
 from rboost.log_odds import LogOddsClassifier
+from rboost.noise.inference import infer_noise
 from rboost.noise.matrix import check_noise_parameter
-from rboost.noise.platt.scaling import fit_noise_aware_platt
 from rboost.tables import Table, weights_as_counts
 
 # The default kernel: variance of a constant, variance and, in units of √n_features, length of a
@@ -156,8 +156,10 @@ class RobustGaussianProcessClassifier(LogOddsClassifier, TwoClassClassifier):
         limits: dict[str, Any] = {"max_iter": self.max_iter, "tol": self.tol}
         found = propagate(*data, noise, **limits)
         if noise_matrix is None and self.noise_estimator == "noise-aware":
-            platt = fit_noise_aware_platt(found.tilted.score, train.classes, train.sample_weight)
-            found = propagate(*data, platt.noise_matrix, start=found.sites, **limits)
+            inferred = infer_noise(
+                found.tilted.score, train.classes, sample_weight=train.sample_weight
+            )
+            found = propagate(*data, inferred.noise_matrix, start=found.sites, **limits)
         if not found.converged:
             warn_not_converged(
                 self, "raise max_iter or tol, or take a smoother kernel", stacklevel=5

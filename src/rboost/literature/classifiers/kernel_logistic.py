@@ -29,8 +29,8 @@ from rboost._validation import (
 from rboost.learners import RobustLogisticRegression
 from rboost.literature.classifiers.base import TrainingRows, TwoClassClassifier
 from rboost.log_odds import LogOddsClassifier
+from rboost.noise.inference import infer_noise
 from rboost.noise.matrix import check_noise_parameter
-from rboost.noise.platt.scaling import fit_noise_aware_platt
 from rboost.tables import Table, weights_as_counts
 
 # Features with Z·Zᵀ = K exist for kernels that are positive semi-definite. The polynomial one is so
@@ -169,8 +169,8 @@ class RobustKernelLogisticRegression(LogOddsClassifier, TwoClassClassifier):
             first = clone(model).set_params(noise_matrix=np.eye(2))
             first.fit(train.X, train.classes, train.sample_weight)
             scores = leave_one_out(first.decision_function(train.X), train, self.C)
-            platt = fit_noise_aware_platt(scores, counts.classes, counts.sample_weight)
-            model.set_params(noise_matrix=platt.noise_matrix)
+            inferred = infer_noise(scores, counts.classes, sample_weight=counts.sample_weight)
+            model.set_params(noise_matrix=inferred.noise_matrix)
         return model.fit(train.X, train.classes, train.sample_weight)
 
     def _nystroem(self, rows: Floats, random: np.random.RandomState) -> Nystroem:

@@ -2,7 +2,8 @@
 
 Fisher scoring, damped until it ascends (Levenberg–Marquardt). The evidence is the likelihood
 integrated over all parameters by Laplace's approximation at the best of them: a kind of noise with
-many rates has to explain the labels that much better than one with few.
+many rates has to explain the labels that much better than one with few. The density of a rate
+falls linearly from 0 to the largest, where two classes would be one.
 
 A trusted row has the likelihood p(y). A checked one, counted in ``flip_counts``, adds log T_yỹ to
 it, so that it does not matter how rows were chosen for a check.
@@ -13,6 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_ndtr
 
 from rboost._typing import Floats
 from rboost.noise.classes.kinds import Kind
@@ -87,30 +90,46 @@ def _ascend(posterior: _Posterior, parameters: Floats) -> tuple[float, Fit]:
             damping *= 10
             if damping > 1e6:
                 break
-    return value, _summed_up(layout, parameters, value, information)
+    return value, _summed_up(layout, parameters, value, gradient, information)
 
 
-def _stuck(layout: Layout, parameters: Floats, gradient: Floats) -> Floats:
-    """Rates at 0 or at the largest that would go further."""
+def _stuck(layout: Layout, parameters: Floats, gradient: Floats) -> NDArray[np.bool_]:
+    """Rates at 0 that would fall further."""
     stuck = np.zeros(len(parameters), dtype=bool)
-    rates, push = parameters[layout.rates], gradient[layout.rates]
-    stuck[layout.rates] = ((rates <= 0) & (push < 0)) | (
-        (rates >= layout.kind.largest) & (push > 0)
-    )
+    stuck[layout.rates] = (parameters[layout.rates] <= 0) & (gradient[layout.rates] < 0)
     return stuck
 
 
-def _summed_up(layout: Layout, parameters: Floats, value: float, information: Floats) -> Fit:
-    n_rates = layout.kind.n_rates
+def _summed_up(
+    layout: Layout, parameters: Floats, value: float, gradient: Floats, information: Floats
+) -> Fit:
     precision = layout.precision[: layout.n_calibration]
+    covariance = np.asarray(np.linalg.inv(information)[layout.rates, layout.rates], np.float64)
+    rates, largest = parameters[layout.rates], layout.kind.largest
+    inside = _log_mass_inside(rates, gradient[layout.rates], np.diag(covariance), largest)
     evidence = (
         value
         - np.linalg.slogdet(information)[1] / 2
         + np.log(precision).sum() / 2
-        + n_rates * (np.log(2 * np.pi) / 2 - np.log(layout.kind.largest))  # rates are uniform
+        + len(rates) * (np.log(2 * np.pi) / 2 + np.log(2 / largest))
+        + inside.sum()
     )
-    covariance = np.linalg.inv(information)[layout.rates, layout.rates]
     return Fit(layout, parameters, float(evidence), covariance)
+
+
+def _log_mass_inside(rates: Floats, push: Floats, variance: Floats, largest: float) -> Floats:
+    """What Laplace's approximation must be corrected by for rates that end at 0 and ``largest``.
+
+    A density exp(g·x − x²/2v), x the distance from the rate that was found, is integrated over
+    what is left between the ends, as a share of √(2πv). The slope g is 0 but for a rate stuck at 0.
+    """
+    deviation = np.sqrt(variance)
+    center = np.minimum(push, 0.0) * variance
+    low, high = (-rates - center) / deviation, (largest - rates - center) / deviation
+    # Φ(high) − Φ(low), from the tail that is the smaller one
+    upper, lower = log_ndtr(-low), log_ndtr(-high)
+    mass = upper + np.log1p(-np.exp(np.minimum(lower - upper, -1e-12)))
+    return mass + center**2 / (2 * variance)
 
 
 class _Posterior:
@@ -130,6 +149,7 @@ class _Posterior:
         observed = self._observed(self.layout.true_probability(parameters, self.rows.scores), noise)
         deviation = parameters - self.layout.center
         value = self.rows.weight @ np.log(observed[self._places])
+        value += np.log1p(-parameters[self.layout.rates] / self.layout.kind.largest).sum()
         value -= self.layout.precision @ deviation**2 / 2
         if self.rows.flip_counts is not None:
             value += np.sum(self.rows.flip_counts * np.log(np.maximum(noise, FLOOR)))
@@ -149,6 +169,10 @@ class _Posterior:
         jacobian *= np.sqrt(rows.weight[:, np.newaxis] / observed)
         flat = jacobian.reshape(len(jacobian), -1)
         information = flat @ flat.T + np.diag(layout.precision)
+        rates = np.arange(len(parameters))[layout.rates]
+        steepness = 1 / (layout.kind.largest - parameters[layout.rates])  # of the rates' density
+        gradient[rates] -= steepness
+        information[rates, rates] += steepness**2
         if rows.flip_counts is not None and layout.kind.n_rates:
             ratio = rows.flip_counts / np.maximum(noise, FLOOR)
             directions = layout.kind.directions

@@ -10,7 +10,7 @@ scores do not tell them apart. Without slopes and overlaps of their own, classes
 cannot separate would look like flipped labels.
 
 Parameters are one vector θ = (log slope of all classes, deviations of single ones, offsets b,
-overlaps o, rates r), Gaussian beforehand but for the rates, which are uniform.
+overlaps o, rates r), Gaussian beforehand but for the rates.
 
 Shapes: ``scores`` (n_rows, K), ``observed`` (n_rows,), −1 for a row without a label.
 """
@@ -123,7 +123,7 @@ class Layout:
     def clip(self, parameters: Floats) -> Floats:
         """Pull overlaps and rates back to what they may be."""
         clipped = parameters.copy()
-        clipped[self.rates] = np.clip(clipped[self.rates], 0.0, self.kind.largest)
+        clipped[self.rates] = np.clip(clipped[self.rates], 0.0, 0.99 * self.kind.largest)
         overlaps = clipped[self.overlaps]
         clipped[self.overlaps] = np.clip(overlaps, -LARGEST_OVERLAP, LARGEST_OVERLAP)
         return clipped

@@ -59,7 +59,7 @@ class ClassesPosterior:
             values = []
             for mean, deviation in zip(means, deviations, strict=True):
                 flipped = 1 - mean[j, k] if j == k else mean[j, k]
-                spread = _values(flipped, deviation[j, k])
+                spread = _values(float(flipped), float(deviation[j, k]))
                 values.append(1 - spread[::-1] if j == k else spread)
             found[:, j, k] = _shortest(np.concatenate(values), self.weights, level)
         return found
@@ -67,6 +67,10 @@ class ClassesPosterior:
     def probability(self, scores: Floats) -> Floats:
         """p(y = j | score) of each row."""
         return self._mean(scores, lambda fit, block, rows: fit.true_probability(block))
+
+    def log_odds(self, scores: Floats) -> Floats:
+        """log p(y = j | score) of each row."""
+        return np.log(np.maximum(self.probability(scores), 1e-300))
 
     def posterior(self, scores: Floats, observed: Integers) -> Floats:
         """p(y = j | score, ỹ) of each row; a label of −1 is none."""

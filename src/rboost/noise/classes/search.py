@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import logsumexp
 
-from rboost._typing import Floats
+from rboost._typing import Floats, Integers
 from rboost.noise.classes.fit import Fit, fit_kind, start
 from rboost.noise.classes.kinds import (
     Kind,
@@ -44,7 +44,7 @@ def compare_kinds(rows: Rows) -> list[tuple[float, Fit]]:
     return found
 
 
-def _spread(n_rows: int, n_taken: int) -> np.ndarray:
+def _spread(n_rows: int, n_taken: int) -> Integers:
     """So many rows from everywhere, the same ones each time."""
     return np.sort(np.random.RandomState(0).permutation(n_rows)[:n_taken])
 

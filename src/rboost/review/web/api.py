@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from dataclasses import asdict
 
-from rboost.audit.labels import MISSING
 from rboost.review.queue import ORDERS
 from rboost.review.session import Review
 from rboost.review.store import CHANGE, KEEP, UNSURE, Answer
@@ -17,6 +16,7 @@ from rboost.review.web.rows import (
     describe_row,
     describe_suggestion,
     name_of,
+    position,
     reveals_nothing,
 )
 
@@ -35,7 +35,7 @@ class ReviewApi:
 
     def about(self, query: Json) -> Json:
         """What never changes while the page is open."""
-        audit = self.review.state.fitted
+        audit = self.review.snapshot.fitted
         return {
             "classes": [cell(name, 200) for name in audit.classes],
             "columns": [str(column)[:200] for column in audit.table.columns],
@@ -64,25 +64,21 @@ class ReviewApi:
 
     def _row(self, row: int, query: Json) -> Json:
         """The row without the model's opinion, unless that is asked for by ``opinion=1``."""
-        state, explanation = self.review.state, self.review.explain(row)
+        snapshot, explanation = self.review.snapshot, self.review.explain(row)
         present = self.review.store.log().current.get(row)
-        details = describe_row(state.live, row)
+        details = describe_row(snapshot.live, row)
         details["present"] = self._answer(present) if present else None
         is_asked = query.get("opinion") == "1"
-        if is_asked or reveals_nothing(state.live, row):
-            details["neighbours"] = describe_neighbours(state.live, explanation)
+        if is_asked or reveals_nothing(snapshot.live, row):
+            details["neighbours"] = describe_neighbours(snapshot.live, explanation)
         if is_asked:
-            details["opinion"] = describe_opinion(state.live, explanation)
+            details["opinion"] = describe_opinion(snapshot.live, explanation)
         return details
 
     def _answer(self, answer: Answer) -> Json:
-        audit = self.review.state.fitted
-        given = int(audit.labels.given[answer.row])
-        return {
-            **asdict(answer),
-            "id": name_of(audit, answer.row),
-            "given": None if given == MISSING else given,
-        }
+        audit = self.review.snapshot.fitted
+        given = position(audit.labels.given[answer.row])
+        return {**asdict(answer), "id": name_of(audit, answer.row), "given": given}
 
     def answers(self, query: Json) -> Json:
         """The latest answers, the last first, and all rows that a person was unsure of."""
@@ -97,24 +93,24 @@ class ReviewApi:
     def progress(self, query: Json) -> Json:
         """What was answered, what follows from it, and how a new fit goes."""
         review, log = self.review, self.review.store.log()
-        if log.version != review.state.version:
+        if log.version != review.snapshot.version:
             review.updating.ask()  # another process may have written
         kinds = [answer.answer for answer in log.current.values()]
-        state, job = review.state, review.refit_job
+        snapshot, job = review.snapshot, review.refit_job
         return {
             "version": log.version,
             "answered": len(kinds),
             "confirmed": kinds.count(KEEP),
             "corrected": kinds.count(CHANGE),
             "unsure": kinds.count(UNSURE),
-            "open": len(state.rankings["informative"]) - kinds.count(UNSURE),
-            "without_label": len(state.live.missing()),
+            "open": len(snapshot.rankings["informative"]) - kinds.count(UNSURE),
+            "without_label": len(snapshot.live.missing()),
             "start": review.start,
-            "now": asdict(state.now),
-            "is_current": state.version == log.version,
+            "now": asdict(snapshot.estimate),
+            "is_current": snapshot.version == log.version,
             "problem": review.updating.error,
             "refit": {
-                "state": job.state,
+                "state": job.status,
                 "error": job.error,
                 "changes": asdict(job.result) if job.result else None,
             },
@@ -127,7 +123,7 @@ class ReviewApi:
             raise ValueError("answer must be keep, change or unsure.")
         label = _whole_or_none(content, "label")
         expects = _whole_or_none(content, "expects")
-        before = self.review.state.live
+        before = self.review.snapshot.live
         saved = self.review.answer(_key(content), row, answer, label, expects)
         opinion = describe_suggestion(before, row)
         return {"saved": self._answer(saved), "opinion": opinion}

@@ -86,7 +86,7 @@ class Guard:
             return Response(status_code=303, headers={"Location": "/", "Set-Cookie": access.cookie})
         if not has_session:
             raise Refusal(403, NO_ENTRY)
-        # No path of ours needs an escape.
+        # The page asks for no path with escaped characters.
         if b"%" in scope.get("raw_path", b""):
             raise Refusal(404, "There is no such page.")
         if scope["method"] == "POST":

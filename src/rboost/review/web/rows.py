@@ -8,7 +8,7 @@ import numpy as np
 
 from rboost._validation import is_missing
 from rboost.audit import Explanation, LabelAudit
-from rboost.audit.labels import MISSING
+from rboost.audit.labels import NO_LABEL
 
 # Longest text of a cell, and of the cells and the name of a row that is there for comparison.
 LONGEST, LONGEST_BESIDE, LONGEST_NAME_BESIDE = 2000, 200, 40
@@ -47,7 +47,7 @@ def values_of(audit: LabelAudit, row: int, longest: int = LONGEST) -> list[Json 
 
 def position(label: int) -> int | None:
     """The position of a class, None where there is no label."""
-    return None if label == MISSING else int(label)
+    return None if label == NO_LABEL else int(label)
 
 
 def describe_row(audit: LabelAudit, row: int) -> Json:
@@ -83,20 +83,17 @@ def reveals_nothing(audit: LabelAudit, row: int) -> bool:
     They carry the given and the suggested label. Only where these are the two classes that there
     are does this give nothing away.
     """
-    return len(audit.classes) == 2 and audit.labels.given[row] != MISSING
+    return len(audit.classes) == 2 and audit.labels.given[row] != NO_LABEL
 
 
 def describe_suggestion(live: LabelAudit, row: int) -> Json:
     """How likely the label is to be wrong, after all answers so far, and what it would be then."""
     given, posterior = live.labels.given[row], live.inference.posterior[row]
-    others = posterior.copy()
-    if given != MISSING:
-        others[given] = -1.0
-    suggested = int(others.argmax())
+    suggested = int(live.suggested[row])
     return {
         "suggested": suggested,
         "probability_suggested": float(posterior[suggested]),
-        "probability_wrong": None if given == MISSING else float(1 - posterior[given]),
+        "probability_wrong": None if given == NO_LABEL else float(1 - posterior[given]),
     }
 
 

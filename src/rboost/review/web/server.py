@@ -8,6 +8,7 @@ import socket
 import threading
 import webbrowser
 
+from rboost.io.packages import package
 from rboost.review.session import Review
 
 # Ports that are tried first, so that the same audit has the same address when it can.
@@ -19,16 +20,8 @@ def serve(
 ) -> None:
     """Serve the page of a review until Ctrl-C; print its address once.
 
-    Parameters
-    ----------
-    review : Review
-        What is reviewed.
-    host : str, default="127.0.0.1"
-        This machine; nothing else is allowed.
-    port : int, default=0
-        0 picks a free one, for the same audit the same again if it is free.
-    open_browser : bool, default=False
-        Whether to open the page as well.
+    ``host`` is this machine and nothing else is allowed; the port 0 picks a free one, for the same
+    audit the same again if it is free.
     """
     if host != "127.0.0.1":
         raise ValueError(
@@ -36,23 +29,17 @@ def serve(
         )
     with _listen(host, port, review.fingerprint) as listening:
         _run(review, listening, open_browser)
-    if review.refit_job.state == "running":
+    if review.refit_job.status == "running":
         print("The model is being fitted; wait for it, or leave it with Ctrl-C.", flush=True)
     review.finish()
 
 
 def _run(review: Review, listening: socket.socket, open_browser: bool) -> None:
     """Serve on a socket until Ctrl-C."""
-    try:
-        import uvicorn
+    uvicorn, _ = package("uvicorn", extra="review"), package("starlette", extra="review")
+    from rboost.review.web.access import Access
+    from rboost.review.web.app import make_app
 
-        from rboost.review.web.access import Access
-        from rboost.review.web.app import make_app
-    except ImportError as error:
-        raise ImportError(
-            "The page needs starlette and uvicorn, which are not installed; run: "
-            "pip install 'rboost[review]'"
-        ) from error
     access = Access(listening.getsockname()[1])
     config = uvicorn.Config(
         make_app(review, access), log_level="warning", access_log=False, lifespan="off",

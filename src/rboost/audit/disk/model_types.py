@@ -1,7 +1,7 @@
-"""What a model file may hold besides what skops trusts by itself; everything else is refused.
+"""Types that a model file may hold besides those that skops trusts; everything else is refused.
 
 The lists name what fitted models of this package really hold, one by one. A new kind of model needs
-its types added here, and ``tests/audit/test_model_file.py`` says which.
+its types added here, and ``tests/audit/disk/test_model_file.py`` says which.
 """
 
 from __future__ import annotations
@@ -19,11 +19,9 @@ TRUSTED_TYPES: tuple[str, ...] = (
     "rboost.calibration.PlattCalibration",
     "rboost.learners.kernel.RandomKernelClassifier",
     "rboost.learners.logistic.RobustLogisticRegression",
-    # The first of these two is how files of earlier versions name it.
-    "rboost.wrappers.NoiseCalibratedClassifier",
     "rboost.wrappers.calibrated.NoiseCalibratedClassifier",
-    "rboost.noise.platt.bend.Bend",
-    "rboost.noise.platt.scaling.NoiseAwarePlatt",
+    "rboost.noise.platt.posterior.NoiseAwarePlatt",
+    "rboost.noise.platt.steepening.Steepening",
     "rboost.learners.histogram_tree.HistogramTreeClassifier",
     "numpy.dtype",
     # Trees are numbers that compiled code follows blindly; see ``rboost.audit.disk.tree_checks``.
@@ -58,18 +56,7 @@ TRUSTED_TYPES: tuple[str, ...] = (
 
 # The ways in which skops makes objects that our models need. Left out are those that call or bind
 # something (partial, method, operator) and random generators, whose state is not checked.
-TRUSTED_LOADERS = frozenset(
-    {
-        "DTypeNode",
-        "DictNode",
-        "FunctionNode",
-        "JsonNode",
-        "ListNode",
-        "LossNode",
-        "NdArrayNode",
-        "ObjectNode",
-        "TreeNode",
-        "TupleNode",
-        "TypeNode",
-    }
-)
+TRUSTED_LOADERS = (
+    "DTypeNode", "DictNode", "FunctionNode", "JsonNode", "ListNode", "LossNode", "NdArrayNode",
+    "ObjectNode", "TreeNode", "TupleNode", "TypeNode",
+)  # fmt: skip

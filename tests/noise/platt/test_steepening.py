@@ -8,14 +8,14 @@ from scipy.special import expit
 from rboost import native
 from rboost.noise.matrix import rates_of
 from rboost.noise.platt import scaling
-from rboost.noise.platt.bend import BENDS, FARTHEST, MANY_ROWS, STRAIGHT, Bend
 from rboost.noise.platt.scaling import fit_noise_aware_platt
+from rboost.noise.platt.steepening import FARTHEST, MANY_ROWS, STRENGTHS, UNCHANGED, Steepening
 
 GRID = np.linspace(-3, 3, 61)
 
-BENT = st.builds(
-    Bend,
-    st.sampled_from(BENDS) | st.floats(0.01, 3),
+STEEPENINGS = st.builds(
+    Steepening,
+    st.sampled_from(STRENGTHS) | st.floats(0.01, 3),
     st.floats(-100, 100),
     st.floats(0.01, 100),
 )
@@ -25,8 +25,8 @@ def draw(n_rows, rates, seed=0, slope=2.0, offset=0.3, strength=0.0):
     """Scores, observed labels, true labels; log-odds is a line of sinh(k·s)/k."""
     random = np.random.RandomState(seed)
     scores = random.standard_normal(n_rows)
-    bent = np.sinh(strength * scores) / strength if strength else scores
-    true = random.uniform(size=n_rows) < expit(slope * bent + offset)
+    steeper = np.sinh(strength * scores) / strength if strength else scores
+    true = random.uniform(size=n_rows) < expit(slope * steeper + offset)
     observed = random.uniform(size=n_rows) < np.where(true, 1 - rates[1], rates[0])
     return scores, observed.astype(int), true.astype(int)
 
@@ -40,54 +40,51 @@ def either_core(request, monkeypatch):
     return request.param
 
 
-@given(BENT)
-def test_a_bend_is_increasing(bend):
-    scores = bend.center + bend.spread * np.linspace(-FARTHEST, FARTHEST, 101)[1:-1]
-    assert np.all(np.diff(bend(scores)) > 0)
+@given(STEEPENINGS)
+def test_a_steepening_is_increasing(steepening):
+    scores = steepening.center + steepening.spread * np.linspace(-FARTHEST, FARTHEST, 101)[1:-1]
+    assert np.all(np.diff(steepening(scores)) > 0)
 
 
-@given(BENT, st.floats(-FARTHEST + 0.1, FARTHEST - 0.1))
-def test_a_bend_can_be_undone(bend, z):
-    score = bend.center + bend.spread * z
-    found = bend.inverse(float(bend(np.array([score]))[0]))
-    assert_allclose(found, score, rtol=1e-9, atol=1e-9 * bend.spread)
+@given(STEEPENINGS, st.floats(-FARTHEST + 0.1, FARTHEST - 0.1))
+def test_a_steepening_can_be_undone(steepening, z):
+    score = steepening.center + steepening.spread * z
+    found = steepening.inverse(float(steepening(np.array([score]))[0]))
+    assert_allclose(found, score, rtol=1e-9, atol=1e-9 * steepening.spread)
 
 
-@given(BENT, st.floats(-FARTHEST + 0.1, FARTHEST - 0.1))
-def test_a_bend_is_the_hyperbolic_sine_of_standard_scores(bend, z):
-    found = bend(np.array([bend.center + bend.spread * z]))[0]
-    if bend.strength == 0:
-        assert_allclose(found, bend.center + bend.spread * z, rtol=1e-12)
-        return
-    k = bend.strength
+@given(STEEPENINGS, st.floats(-FARTHEST + 0.1, FARTHEST - 0.1))
+def test_a_steepening_is_the_hyperbolic_sine_of_standard_scores(steepening, z):
+    found = steepening(np.array([steepening.center + steepening.spread * z]))[0]
+    k = steepening.strength
     assert_allclose(found, (np.exp(k * z) - np.exp(-k * z)) / (2 * k), rtol=1e-8, atol=1e-8)
 
 
 @given(st.floats(-10, 10), st.floats(0.1, 10), st.floats(-1e6, 1e6))
-def test_without_strength_nothing_is_bent(center, spread, score):
-    for bend in (Bend(0.0, center, spread), STRAIGHT):
-        assert bend(np.array([score]))[0] == score
-        assert bend.inverse(score) == score
+def test_without_strength_nothing_is_changed(center, spread, score):
+    for steepening in (Steepening(0.0, center, spread), UNCHANGED):
+        assert steepening(np.array([score]))[0] == score
+        assert steepening.inverse(score) == score
 
 
-def test_a_weak_bend_is_nearly_none():
-    assert_allclose(Bend(1e-4)(GRID), GRID, atol=1e-6)
+def test_a_weak_steepening_is_nearly_none():
+    assert_allclose(Steepening(1e-4)(GRID), GRID, atol=1e-6)
 
 
 def test_far_scores_stay_finite():
-    for strength in BENDS:
-        bent = Bend(strength)(np.array([-1e300, -FARTHEST, FARTHEST, 1e300]))
-        assert np.isfinite(bent).all()
-        assert bent[0] == bent[1] < bent[2] == bent[3]
+    for strength in STRENGTHS:
+        steeper = Steepening(strength)(np.array([-1e300, -FARTHEST, FARTHEST, 1e300]))
+        assert np.isfinite(steeper).all()
+        assert steeper[0] == steeper[1] < steeper[2] == steeper[3]
 
 
-def with_and_without_bend(monkeypatch, rates, strength, n_seeds):
-    """Fits of several tables with the bends to choose from, and with a straight line only."""
+def with_and_without_steepening(monkeypatch, rates, strength, n_seeds):
+    """Fits of several tables with the strengths to choose from, and with a straight line only."""
     tables = [draw(20_000, rates, seed, strength=strength)[:2] for seed in range(n_seeds)]
     free = [fit_noise_aware_platt(*table) for table in tables]
-    monkeypatch.setattr(scaling, "BENDS", ())
+    monkeypatch.setattr(scaling, "STRENGTHS", ())
     straight = [fit_noise_aware_platt(*table) for table in tables]
-    assert all(fitted.bend.strength == 0 for fitted in straight)
+    assert all(fitted.steepening.strength == 0 for fitted in straight)
     return free, straight
 
 
@@ -97,11 +94,11 @@ def mean_error(fits, rates):
 
 @pytest.mark.parametrize("rates", [(0.2, 0.2), (0.3, 0.05)], ids=str)
 @pytest.mark.parametrize(("strength", "share"), [(1.0, 0.7), (1.7, 0.5)])
-def test_rates_of_bent_scores_are_nearer_to_the_truth_than_those_of_a_line(
+def test_rates_of_steepened_scores_are_nearer_to_the_truth_than_those_of_a_line(
     rates, strength, share, monkeypatch
 ):
-    free, straight = with_and_without_bend(monkeypatch, rates, strength, 10)
-    assert np.median([fitted.bend.strength for fitted in free]) in (1.0, 1.5, 2.0)
+    free, straight = with_and_without_steepening(monkeypatch, rates, strength, 10)
+    assert np.median([fitted.steepening.strength for fitted in free]) in (1.0, 1.5, 2.0)
     assert mean_error(free, rates) < share * mean_error(straight, rates)
     true = expit(2 * np.sinh(strength * GRID) / strength + 0.3)
     distances = [
@@ -111,9 +108,9 @@ def test_rates_of_bent_scores_are_nearer_to_the_truth_than_those_of_a_line(
 
 
 @pytest.mark.parametrize("rates", [(0.2, 0.1), (0.3, 0.05)], ids=str)
-def test_scores_of_an_exact_sigmoid_are_hardly_bent_and_it_costs_little(rates, monkeypatch):
-    free, straight = with_and_without_bend(monkeypatch, rates, 0.0, 10)
-    strengths = [fitted.bend.strength for fitted in free]
+def test_scores_of_an_exact_sigmoid_are_hardly_steepened_and_it_costs_little(rates, monkeypatch):
+    free, straight = with_and_without_steepening(monkeypatch, rates, 0.0, 10)
+    strengths = [fitted.steepening.strength for fitted in free]
     assert np.median(strengths) == 0
     assert max(strengths) <= 1
     assert mean_error(free, rates) < 1.5 * mean_error(straight, rates)
@@ -121,20 +118,31 @@ def test_scores_of_an_exact_sigmoid_are_hardly_bent_and_it_costs_little(rates, m
         assert_allclose(fitted(GRID), expit(2 * GRID + 0.3), atol=0.08)
 
 
-@pytest.mark.parametrize(("n_rows", "may_bend"), [(MANY_ROWS - 1, False), (MANY_ROWS, True)])
-def test_few_rows_are_never_bent(n_rows, may_bend, monkeypatch):
+def steepenings_tried(monkeypatch):
+    """The list of steepenings that fits try from now on."""
+    tried = []
+    monkeypatch.setattr(scaling, "Steepening", lambda *a: tried.append(a) or Steepening(*a))
+    return tried
+
+
+@pytest.mark.parametrize(("n_rows", "may_steepen"), [(MANY_ROWS - 1, False), (MANY_ROWS, True)])
+def test_few_rows_are_never_steepened(n_rows, may_steepen, monkeypatch):
     scores, labels, _ = draw(n_rows, (0.2, 0.2), slope=3.0, strength=2.0)
     tried = []
-    monkeypatch.setattr(scaling, "Bend", lambda *bend: tried.append(bend) or Bend(*bend))
+    monkeypatch.setattr(
+        scaling, "Steepening", lambda *asked: tried.append(asked) or Steepening(*asked)
+    )
     fit_noise_aware_platt(scores, labels)
-    assert bool(tried) is may_bend
+    assert bool(tried) is may_steepen
 
 
 def test_rows_are_counted_by_weight_and_trusted_rows_count(monkeypatch):
     scores, labels, true = draw(MANY_ROWS // 2, (0.2, 0.2), strength=2.0)
-    monkeypatch.setattr(scaling, "BENDS", (2.0,))
+    monkeypatch.setattr(scaling, "STRENGTHS", (2.0,))
     tried = []
-    monkeypatch.setattr(scaling, "Bend", lambda *bend: tried.append(bend) or Bend(*bend))
+    monkeypatch.setattr(
+        scaling, "Steepening", lambda *asked: tried.append(asked) or Steepening(*asked)
+    )
     fit_noise_aware_platt(scores, labels)
     assert not tried
     fit_noise_aware_platt(scores, labels, np.full(len(scores), 2.0))
@@ -146,12 +154,12 @@ def test_rows_are_counted_by_weight_and_trusted_rows_count(monkeypatch):
 
 
 @pytest.mark.parametrize("shape", [(1.0, 0.0), (1e-4, 5.0), (1e5, -3e6)], ids=str)
-def test_scale_and_shift_of_bent_scores_do_not_matter(shape):
+def test_scale_and_shift_of_steepened_scores_do_not_matter(shape):
     scale, shift = shape
     scores, labels, _ = draw(5000, (0.2, 0.1), strength=1.5)
     one = fit_noise_aware_platt(scores, labels)
     other = fit_noise_aware_platt(scale * scores + shift, labels)
-    assert one.bend.strength == other.bend.strength > 0
+    assert one.steepening.strength == other.steepening.strength > 0
     assert_allclose(one.noise_matrix, other.noise_matrix, atol=1e-4)
     assert_allclose(one(GRID), other(scale * GRID + shift), atol=1e-4)
 
@@ -160,7 +168,7 @@ def test_scale_and_shift_of_bent_scores_do_not_matter(shape):
 def test_the_threshold_is_where_both_classes_are_equally_likely(either_core, offset):
     scores, labels, _ = draw(5000, (0.2, 0.1), offset=offset, strength=1.5)
     fitted = fit_noise_aware_platt(3 * scores + 7, labels)
-    assert fitted.bend.strength > 0
+    assert fitted.steepening.strength > 0
     threshold = fitted.threshold(-2.0, 16.0)
     assert_allclose(fitted(np.array([threshold])), 0.5, atol=1e-6)
     assert_allclose((threshold - 7) / 3, -np.arcsinh(1.5 * offset / 2) / 1.5, atol=0.15)
@@ -168,7 +176,7 @@ def test_the_threshold_is_where_both_classes_are_equally_likely(either_core, off
     assert fitted.threshold(threshold - 2, threshold - 1) == threshold - 1
 
 
-def test_both_cores_agree_on_bent_scores(monkeypatch):
+def test_both_cores_agree_on_steepened_scores(monkeypatch):
     if native.compiled() is None:
         pytest.skip("the native core is not built")
     scores, labels, _ = draw(5000, (0.2, 0.1), strength=1.5)
@@ -179,7 +187,7 @@ def test_both_cores_agree_on_bent_scores(monkeypatch):
     by_reference = [one(GRID), one.log_odds(GRID), one.issue_probability(scores, labels)]
     for fast, slow in zip(by_native, by_reference, strict=True):
         assert_allclose(fast, slow, rtol=1e-7, atol=1e-9)
-    assert other.bend.strength == one.bend.strength > 0
+    assert other.steepening.strength == one.steepening.strength > 0
     assert_allclose(other.noise_matrix, one.noise_matrix, atol=1e-3)
 
 

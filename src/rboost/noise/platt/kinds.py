@@ -14,7 +14,8 @@ import numpy as np
 from rboost import native
 from rboost._typing import Floats
 from rboost.noise.platt import sigmoid
-from rboost.noise.platt.sigmoid import Counts, fit_lines, fit_lines_slowly
+from rboost.noise.platt.binning import LabelCounts
+from rboost.noise.platt.sigmoid import fit_lines, fit_lines_slowly
 
 # γ01 + γ10 stays below this; at 1 the labels would say nothing.
 LARGEST_SUM = 0.98
@@ -25,32 +26,22 @@ RARE = 0.05
 NEGLIGIBLE = 8.0
 
 
-class Structure(NamedTuple):
+class NoiseKind(NamedTuple):
     """A family of noise matrices: its prior probability, and its rates from numbers in [0, 1].
 
-    ``n_points`` is how many points the grid has in each of these numbers, ``kind`` the place in
-    ``KINDS`` by which the compiled twin knows the rates.
+    ``n_points`` is how many points the grid has in each of these numbers.
     """
 
-    kind: str
+    name: str
     mass: float
     n_points: tuple[int, ...]
     rates: Callable[[Floats], Floats]
-
-
-# The order of the enumeration in noise_grid.hpp.
-KINDS = ("hardly any", "alike", "into 1", "into 0", "any")
 
 
 def _any_rates(free: Floats) -> Floats:
     """Uniform over the triangle γ01, γ10 ≥ 0, γ01 + γ10 ≤ 1."""
     total = np.sqrt(free[:, 0])
     return np.column_stack([total * free[:, 1], total * (1 - free[:, 1])])
-
-
-def _hardly_any(free: Floats) -> Floats:
-    """Two rates that are nearly 0."""
-    return RARE * free**3
 
 
 def _mostly_one(free: Floats) -> Floats:
@@ -60,13 +51,14 @@ def _mostly_one(free: Floats) -> Floats:
 
 
 # Noise is mostly of one kind: errors of both classes alike, of one class, or hardly any. Each of
-# these gets as much belief as data can overrule, any pair of rates gets the rest.
-STRUCTURES = (
-    Structure("hardly any", 0.1, (4, 4), _hardly_any),
-    Structure("alike", 0.6, (32,), lambda free: free * [0.5, 0.5]),
-    Structure("into 1", 0.1, (32, 4), _mostly_one),
-    Structure("into 0", 0.1, (32, 4), lambda free: _mostly_one(free)[:, ::-1]),
-    Structure("any", 0.1, (16, 16), _any_rates),
+# these gets as much belief as data can overrule, any pair of rates gets the rest. The compiled twin
+# knows each by its place: the order is that of the enumeration in noise_grid.hpp.
+KINDS = (
+    NoiseKind("hardly any", 0.1, (4, 4), lambda free: RARE * free**3),
+    NoiseKind("alike", 0.6, (32,), lambda free: free * [0.5, 0.5]),
+    NoiseKind("into 1", 0.1, (32, 4), _mostly_one),
+    NoiseKind("into 0", 0.1, (32, 4), lambda free: _mostly_one(free)[:, ::-1]),
+    NoiseKind("any", 0.1, (16, 16), _any_rates),
 )
 
 
@@ -80,51 +72,57 @@ class Grid(NamedTuple):
     log_weights: Floats
 
 
-def explore(structures: Sequence[Structure], counts: Counts) -> Grid:
-    """Grid the noise matrices of all structures, without those that are negligible."""
+def explore(kinds: Sequence[NoiseKind], counts: LabelCounts) -> Grid:
+    """Grid the noise matrices of all kinds, without those that are negligible."""
     compiled = native.compiled()
     if compiled is None or counts.flips is not None:
-        grids = [explore_slowly(structure, counts, fit_lines) for structure in structures]
+        grids = [explore_slowly(kind, counts, fit_lines) for kind in kinds]
         grid = Grid(*(np.concatenate(parts) for parts in zip(*grids, strict=True)))
         kept = grid.log_weights > grid.log_weights.max() - NEGLIGIBLE
         return Grid(*(part[kept] for part in grid))
-    masses = np.array([structure.mass for structure in structures])
-    kinds = np.array([[KINDS.index(s.kind), *s.n_points, 1][:3] for s in structures], np.int64)
+    masses = np.array([kind.mass for kind in kinds])
+    names = [kind.name for kind in KINDS]
+    places = np.array([[names.index(k.name), *k.n_points, 1][:3] for k in kinds], np.int64)
     return Grid(
         *compiled.explore_noise(
-            counts.scores, counts.observed, counts.trusted, masses, kinds,
+            counts.scores, counts.observed, counts.trusted, masses, places,
             LARGEST_SUM, RARE, NEGLIGIBLE, sigmoid.line_prior(),
         )
     )  # fmt: skip
 
 
 def explore_slowly(
-    structure: Structure,
-    counts: Counts,
-    fit: Callable[[Counts, Floats], tuple[Floats, Floats]] = fit_lines_slowly,
+    kind: NoiseKind,
+    counts: LabelCounts,
+    fit: Callable[[LabelCounts, Floats], tuple[Floats, Floats]] = fit_lines_slowly,
 ) -> Grid:
-    """Grid the noise matrices of a structure, finer and finer where they are likely."""
-    n_points = np.array(structure.n_points)
+    """Grid the noise matrices of a kind, finer and finer where they are likely."""
+    n_points = np.array(kind.n_points)
     low, high = np.zeros(len(n_points)), np.ones(len(n_points))
     while True:
         half = (high - low) / n_points / 2
         axes = [a + h * np.arange(1, 2 * n, 2) for a, h, n in zip(low, half, n_points, strict=True)]
         free = np.column_stack([axis.ravel() for axis in np.meshgrid(*axes)])
-        rates = LARGEST_SUM * structure.rates(free)
+        rates = LARGEST_SUM * kind.rates(free)
         lines, evidence = fit(counts, rates)
         evidence = evidence + _log_likelihood_of_flips(counts.flips, rates)
-        volume = np.prod(high - low) / len(free)
         likely = free[evidence > evidence.max() - NEGLIGIBLE]
         # Two cells more on each side: a peak between two points must not be left out.
         new_low = np.maximum(likely.min(axis=0) - 5 * half, 0)
         new_high = np.minimum(likely.max(axis=0) + 5 * half, 1)
         if np.prod(new_high - new_low) > 0.5 * np.prod(high - low):
-            signs = np.stack(np.meshgrid(*[[-1.0, 1.0]] * len(n_points)), -1)
-            corners = [free + sign * half for sign in signs.reshape(-1, len(n_points))]
-            cells = LARGEST_SUM * np.stack([structure.rates(np.clip(c, 0, 1)) for c in corners])
-            log_weights = evidence + np.log(structure.mass * volume)
-            return Grid(rates, cells.min(axis=0), cells.max(axis=0), lines, log_weights)
+            volume = np.prod(high - low) / len(free)
+            log_weights = evidence + np.log(kind.mass * volume)
+            return Grid(rates, *_cells(kind, free, half), lines, log_weights)
         low, high = new_low, new_high
+
+
+def _cells(kind: NoiseKind, free: Floats, half: Floats) -> tuple[Floats, Floats]:
+    """The lowest and the highest rates in the cell around each point."""
+    signs = np.stack(np.meshgrid(*[[-1.0, 1.0]] * len(half)), -1).reshape(-1, len(half))
+    corners = [kind.rates(np.clip(free + sign * half, 0, 1)) for sign in signs]
+    rates = LARGEST_SUM * np.stack(corners)
+    return rates.min(axis=0), rates.max(axis=0)
 
 
 def _log_likelihood_of_flips(flips: Floats | None, rates: Floats) -> Floats:

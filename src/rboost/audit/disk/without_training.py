@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 
-def lean(model: Any) -> Any:
+def without_training(model: Any) -> Any:
     """Copy a fitted model without rows of its training and without random generators.
 
     A class says in ``_training_only`` which of its attributes prediction can do without. Arrays
@@ -19,14 +19,14 @@ def lean(model: Any) -> Any:
     if isinstance(model, (np.random.RandomState, np.random.Generator)):
         return None  # neither prediction nor a new fit needs the one that was used
     if type(model) in (list, tuple):
-        return type(model)(lean(part) for part in model)
+        return type(model)(without_training(part) for part in model)
     if type(model) is dict:
-        return {name: lean(part) for name, part in model.items()}
+        return {name: without_training(part) for name, part in model.items()}
     if isinstance(model, type) or not (isinstance(model, BaseEstimator) or is_dataclass(model)):
         return model
     copied = copy.copy(model)
     dropped = getattr(type(model), "_training_only", ())
-    kept = {name: lean(part) for name, part in vars(copied).items() if name not in dropped}
+    kept = {n: without_training(part) for n, part in vars(copied).items() if n not in dropped}
     vars(copied).clear()
     vars(copied).update(kept)
     return copied
