@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats
 from rboost.audit.labels import NO_LABEL, Labels
@@ -34,12 +35,13 @@ class Inference:
 def infer(scores: Floats, labels: Labels) -> Inference:
     """Find the noise, the true class of each row, and how sure that is."""
     labelled = np.flatnonzero(labels.current != NO_LABEL)
-    noise = infer_noise(
-        scores[labelled],
-        labels.current[labelled],
-        trusted=labels.is_checked[labelled],
-        flip_counts=labels.flip_counts,
-    )
+    with threadpool_limits(1, "blas"):  # many small products, for which threads only wait
+        noise = infer_noise(
+            scores[labelled],
+            labels.current[labelled],
+            trusted=labels.is_checked[labelled],
+            flip_counts=labels.flip_counts,
+        )
     return judge_rows(noise, scores, labels)
 
 

@@ -19,6 +19,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import has_fit_parameter
+from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats, Integers
 from rboost.audit.features import as_features, cut_texts
@@ -80,7 +81,9 @@ def fit_scorer(scorer: Any, features: Floats, labels: Labels) -> Floats:
             "flip_counts": labels.flip_counts[np.ix_(present, present)],
         }
     given = features if len(observed) == len(features) else features[observed]
-    with warnings.catch_warnings():  # the audit itself says so
+    # Many small products, for which threads of BLAS only wait; that all rows are predicted alike
+    # is for the audit itself to say.
+    with threadpool_limits(1, "blas"), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Every training row is predicted")
         scorer.fit(given, labels.current[observed], **known)
     scores = np.empty((len(labels), *scorer.held_out_scores_.shape[1:]))
