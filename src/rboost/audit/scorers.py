@@ -72,7 +72,7 @@ def fit_scorer(scorer: Any, features: Floats, labels: Labels) -> Floats:
     known: dict[str, Any] = {}
     if len(np.setdiff1d(labels.checked[checked], labels.given[observed])):
         # All rows of a class were checked. Checked rows are then fitted like any others.
-        observed, checked = np.concatenate([observed, checked]), checked[:0]
+        observed, checked = np.flatnonzero(labels.current != NO_LABEL), checked[:0]
     elif len(checked):
         present = np.unique(labels.given[observed])
         known = {
