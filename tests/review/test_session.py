@@ -29,12 +29,14 @@ def settle(review):
     assert review.updating.error is None
 
 
-def test_the_estimate_follows_the_answers_and_undo_restores_it(review):
+@pytest.mark.parametrize("make", [two_classes, three_classes])
+def test_the_estimate_follows_the_answers_and_undo_restores_it(make, tmp_path):
+    review = open_review(make(), tmp_path, rerun)
     start = review.snapshot.estimate
     for _ in range(5):
         row = review.next_row("suspicious")
         given = int(review.snapshot.fitted.labels.given[row])
-        review.answer(key(), row, "change", 1 - given)
+        review.answer(key(), row, "change", (given + 1) % len(make().classes))
     settle(review)
     now = review.snapshot.estimate
     assert now.expected_wrong != start.expected_wrong

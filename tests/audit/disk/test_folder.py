@@ -17,14 +17,14 @@ from rboost.review.session import open_review
 CLASSES = ("a", "b", "c")
 
 
-def make_table(path, n_rows=90, seed=0):
+def make_table(path, n_rows=90, seed=0, n_classes=3):
     random = np.random.RandomState(seed)
-    true = np.arange(n_rows) % 3
+    true = np.arange(n_rows) % n_classes
     table = pd.DataFrame({"key": [f"1.{k:02}0" for k in range(n_rows)]})
     table["x"] = true + 0.2 * random.standard_normal(n_rows)
     table["y"] = np.where(true == 1, 2.0, -2.0) + 0.2 * random.standard_normal(n_rows)
     wrong = random.uniform(size=n_rows) < 0.1
-    table["label"] = np.array(CLASSES)[np.where(wrong, (true + 1) % 3, true)]
+    table["label"] = np.array(CLASSES)[np.where(wrong, (true + 1) % n_classes, true)]
     table.to_csv(path, index=False)
     return table
 
@@ -35,14 +35,19 @@ def request_(tmp_path):
     return Request(tmp_path / "table.csv", "label", id="key", model="linear")
 
 
-def test_what_is_read_back_is_what_was_found(request_, tmp_path):
-    audit, _ = audit_into(tmp_path / "out", request_)
+@pytest.mark.parametrize(("model", "n_classes"), [("linear", 2), ("linear", 3), ("rboost", 3)])
+def test_what_is_read_back_is_what_was_found(request_, tmp_path, model, n_classes):
+    make_table(request_.data, n_classes=n_classes)
+    audit, _ = audit_into(tmp_path / "out", replace(request_, model=model))
     again = read_audit(tmp_path / "out")
     assert again.ids.tolist() == audit.ids.tolist()
     assert again.ids[1] == "1.010"  # ids stay as they are written
     assert_allclose(again.inference.posterior, audit.inference.posterior)
     assert_allclose(again.features, audit.features)
     assert_allclose(again.noise_matrix, audit.noise_matrix)
+    predicted = again.model.predict_proba(audit.table)
+    np.testing.assert_array_equal(predicted, audit.model.predict_proba(audit.table))
+    assert again.summary() == audit.summary()
 
 
 def test_folders_go_by_their_format_not_by_the_version_of_the_package(request_, tmp_path):

@@ -15,7 +15,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from skrub import TableVectorizer
 from threadpoolctl import threadpool_limits
 
@@ -42,8 +42,7 @@ def customers(n_rows, random):
             "note": [f"note {number * 7 % 101} of {number}" for number in range(n_rows)],
         }
     )
-    labels = np.where(age + 0.3 * random.normal(size=n_rows) > 0, "yes", "no")
-    return frame, labels
+    return frame, age + 0.3 * random.normal(size=n_rows)
 
 
 def algorithm_1():
@@ -67,10 +66,17 @@ def one_thread():
         yield
 
 
-def fitted(classifier, n_rows=300):
-    frame, labels = customers(n_rows, np.random.RandomState(0))
-    steps = [("vectorizer", TableVectorizer()), ("imputer", SimpleImputer())]
-    return Pipeline([*steps, ("classifier", classifier)]).fit(frame, labels), frame
+def fitted(classifier, n_rows=300, n_classes=2):
+    frame, value = customers(n_rows, np.random.RandomState(0))
+    labels = np.array(["no", "yes"] if n_classes == 2 else ["low", "mid", "top"])[
+        np.digitize(value, [0.0] if n_classes == 2 else [-0.5, 0.5])
+    ]
+    steps = {
+        "vectorizer": TableVectorizer(),
+        "imputer": SimpleImputer(),
+        "scaler": StandardScaler(),
+    }
+    return Pipeline([*steps.items(), ("classifier", classifier)]).fit(frame, labels), frame
 
 
 @pytest.fixture(scope="module")
@@ -80,9 +86,15 @@ def saved(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_a_loaded_model_predicts_the_same(tmp_path, name):
-    model, frame = fitted(MODELS[name]())
+FOR_SEVERAL_CLASSES = ("default", "algorithm 1", "forest", "histogram")
+
+
+@pytest.mark.parametrize(
+    ("name", "n_classes"),
+    [*((name, 2) for name in MODELS), *((name, 3) for name in FOR_SEVERAL_CLASSES)],
+)
+def test_a_loaded_model_predicts_the_same(tmp_path, name, n_classes):
+    model, frame = fitted(MODELS[name](), n_classes=n_classes)
     save_model(model, tmp_path / "model.skops", ABOUT)
     loaded, about = load_model(tmp_path / "model.skops")
     assert about == ABOUT
