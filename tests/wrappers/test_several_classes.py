@@ -13,7 +13,7 @@ from rboost.noise import flip_labels
 
 NAMES = np.array(["ant", "bee", "cat", "dog"])
 NOISE = np.array([[0.7, 0.3, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1.0]])
-X, POSITIONS = make_blobs(800, centers=4, cluster_std=1.5, random_state=2)
+X, POSITIONS = make_blobs(800, centers=4, cluster_std=1.0, random_state=1)
 TRUE = NAMES[POSITIONS]
 OBSERVED, FLIPPED = flip_labels(TRUE, NOISE, random_state=0)
 MODEL = LogisticRegression()
