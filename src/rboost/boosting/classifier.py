@@ -25,13 +25,12 @@ from rboost.boosting.learners import BaseLearner
 from rboost.boosting.noise_updates import noise_update
 from rboost.boosting.parameters import BoostingParameters, noise_update_name
 from rboost.boosting.rounds import Progress, boost, ensemble_of
-from rboost.boosting.rows import Rows, check_all_classes, join, training_rows, trusted_rows
 from rboost.boosting.sampling import Randomness
 from rboost.boosting.votes import RowVotes
 from rboost.noise import symmetric
 from rboost.noise.matrix import check_noise_parameter
 from rboost.progress import track
-from rboost.tables import warn_of_copies
+from rboost.tables import Rows, check_all_classes, join, training_rows, trusted_rows, warn_of_copies
 
 # Where the paper's estimation of the flip rates starts; it does not say. It must not be 0, which
 # the multiplicative updates never leave. Inference starts from labels that are all right.

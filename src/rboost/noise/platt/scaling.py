@@ -23,12 +23,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rboost._typing import Floats
-from rboost.noise.matrix import check_flip_counts, check_noise_matrix, rates_of
+from rboost.noise.matrix import check_noise_matrix, rates_of
 from rboost.noise.platt.binning import LabelCounts, bin_rows
 from rboost.noise.platt.kinds import KINDS, Grid, explore
 from rboost.noise.platt.posterior import NoiseAwarePlatt
 from rboost.noise.platt.sigmoid import fit_lines
 from rboost.noise.platt.steepening import MANY_ROWS, STRENGTHS, UNCHANGED, Steepening
+from rboost.tables import check_flip_counts
 
 
 def fit_noise_aware_platt(
