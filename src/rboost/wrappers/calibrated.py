@@ -183,7 +183,8 @@ class NoiseCalibratedClassifier(ClassifierAround, ScoreClassifier):
 
     def decision_function(self, X: Any) -> Floats:
         """Log-odds of ``classes_[1]``; of more classes, the logarithm of each one's probability."""
-        return self._noise.log_odds(self.score_rows(X))
+        scores = self.score_rows(X)
+        return self._noise.log_odds(scores)
 
     def score_rows(self, X: Any) -> Floats:
         """Scores on the scale of ``held_out_scores_``, before the noise is taken into account."""
