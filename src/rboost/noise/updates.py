@@ -19,8 +19,7 @@ def multiplicative_update(
     g[j, k] = γ[j, k] · Σᵢ 1(ỹᵢ = k)·p(y = j | xᵢ) / p(ỹ = k | xᵢ), and each row of γ becomes the
     row of g divided by its sum. This is the EM step for the noise matrix when the probabilities of
     the true class are held fixed, so the likelihood of eq. (2) never decreases. An entry that is
-    zero stays zero. ``true_probability[i, j]`` is p(y = j | xᵢ), ``observed_class`` has the positions
-    of the labels ỹᵢ.
+    zero stays zero. ``observed_class`` has the positions of the labels ỹᵢ.
     """
     noise_matrix, true_probability = np.asarray(noise_matrix), np.asarray(true_probability)
     mixture = true_probability @ noise_matrix  # eq. (1)
