@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags
 
 from rboost._typing import Floats
 
@@ -53,12 +52,3 @@ class ScoreClassifier(ClassifierMixin, BaseEstimator):
             return log_softmax(scores, axis=1)
         log_distribution = self._log_distribution
         return np.column_stack([log_distribution(-scores), log_distribution(scores)])
-
-
-class LogOddsClassifier(ScoreClassifier):
-    """A classifier of two classes."""
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags

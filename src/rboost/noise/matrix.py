@@ -239,17 +239,3 @@ def threshold(noise_matrix: ArrayLike) -> float:
     """
     matrix = check_noise_matrix(noise_matrix, n_classes=2)
     return float((1 - matrix[1, 0] + matrix[0, 1]) / 2)
-
-
-def check_flip_counts(flip_counts: ArrayLike | None, n_classes: int) -> Floats | None:
-    """Return counts of checked labels, [true class, label before], as an array; None if none."""
-    if flip_counts is None:
-        return None
-    counts = np.asarray(flip_counts, dtype=np.float64)
-    shape = (n_classes, n_classes)
-    if counts.shape != shape or not np.isfinite(counts).all() or np.any(counts < 0):
-        raise ValueError(
-            f"flip_counts must hold {n_classes} × {n_classes} numbers of rows, [true class, label "
-            f"before the check], none of them negative, not {flip_counts!r}."
-        )
-    return counts if counts.any() else None

@@ -16,7 +16,7 @@ from rboost.literature.boosters.reweighting import (
     exponential_weights,
 )
 from rboost.literature.boosters.tree_booster import Addend, Step, TreeBooster
-from rboost.tables import Table
+from rboost.tables import Rows
 
 
 def inside(agreement: Floats, costs: Floats, mean_cost: float) -> Floats:
@@ -71,21 +71,21 @@ class AdaCostClassifier(MarginBooster):
         "cost_factor": OneOf(tuple(COST_FACTORS)),
     }
 
-    def _costs(self, table: Table) -> Floats:
-        costs = row_costs(self.class_costs, table)
+    def _costs(self, rows: Rows) -> Floats:
+        costs = row_costs(self.class_costs, rows)
         return costs / costs.max()
 
-    def _start(self, table: Table) -> Floats:
-        return -np.log(self._costs(table))
+    def _start(self, rows: Rows) -> Floats:
+        return -np.log(self._costs(rows))
 
-    def _row_weights(self, table: Table, state: Floats) -> Floats:
-        return exponential_weights(table, state)
+    def _row_weights(self, rows: Rows, state: Floats) -> Floats:
+        return exponential_weights(rows, state)
 
     def _add(
-        self, tree: Any, table: Table, state: Floats, weights: Floats
+        self, tree: Any, rows: Rows, state: Floats, weights: Floats
     ) -> tuple[Addend, Floats] | None:
-        agreement, costs = table.labels * tree.predict(table.X), self._costs(table)
-        mean_cost = float(np.average(costs, weights=table.sample_weight))
+        agreement, costs = rows.labels * tree.predict(rows.X), self._costs(rows)
+        mean_cost = float(np.average(costs, weights=rows.sample_weight))
         adjusted = agreement * COST_FACTORS[self.cost_factor](agreement, costs, mean_cost)
         bound = max(1.0, float(np.abs(adjusted).max()))
         step = adaboost_step(weights, adjusted / bound) / bound

@@ -12,7 +12,7 @@ from rboost._typing import Floats
 from rboost.literature.boosters.costs import row_costs
 from rboost.literature.boosters.reweighting import SteppingBooster, exponential_weights
 from rboost.losses import MAX_STEP
-from rboost.tables import Table
+from rboost.tables import Rows
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -40,17 +40,17 @@ class CostSensitiveBoostClassifier(SteppingBooster):
 
     class_costs: Any = "balanced"
 
-    def _costs(self, table: Table) -> Floats:
+    def _costs(self, rows: Rows) -> Floats:
         """Costs of the rows, such that those of the two classes have the mean 1."""
-        costs = row_costs(self.class_costs, table)
+        costs = row_costs(self.class_costs, rows)
         return 2 * costs / (costs.min() + costs.max())
 
-    def _row_weights(self, table: Table, state: Floats) -> Floats:
-        costs = self._costs(table)
-        return costs * exponential_weights(table, costs * table.labels * state)
+    def _row_weights(self, rows: Rows, state: Floats) -> Floats:
+        costs = self._costs(rows)
+        return costs * exponential_weights(rows, costs * rows.labels * state)
 
-    def _step(self, table: Table, scores: Floats, weights: Floats, votes: Floats) -> float:
-        return cost_step(weights, self._costs(table), table.labels * votes)
+    def _step(self, rows: Rows, scores: Floats, weights: Floats, votes: Floats) -> float:
+        return cost_step(weights, self._costs(rows), rows.labels * votes)
 
 
 def cost_step(weights: Floats, costs: Floats, agreement: Floats) -> float:

@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 
 from rboost._typing import Floats
-from rboost.tables import Table
+from rboost.tables import Rows
 
 # Of two costs that differ by more the smaller one would be lost in rounding.
 LARGEST_RATIO = 1e6
 
 
-def row_costs(class_costs: Any, table: Table) -> Floats:
+def row_costs(class_costs: Any, rows: Rows) -> Floats:
     """The cost of an error on each row, "balanced" meaning 1 over the frequency of its class."""
     if isinstance(class_costs, str) and class_costs == "balanced":
-        costs = 1 / np.array([1 - table.prevalence, table.prevalence])
+        costs = 1 / rows.prevalence
     else:
         costs = check_costs(class_costs)
-    return np.where(table.labels > 0, costs[1], costs[0])
+    return costs[rows.observed]
 
 
 def check_costs(class_costs: Any) -> Floats:

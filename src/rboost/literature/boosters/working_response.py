@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from rboost._typing import Floats
 from rboost.literature.boosters.tree_booster import Addend, Step, TreeBooster, fit_weighted
-from rboost.tables import Table
+from rboost.tables import Rows
 
 
 class WorkingResponseBooster(TreeBooster):
@@ -33,12 +33,12 @@ class WorkingResponseBooster(TreeBooster):
     def _base_learners(self) -> list[Any]:
         return [DecisionTreeRegressor(max_leaf_nodes=self.max_splits + 1)]
 
-    def _boost(self, table: Table, random: np.random.RandomState) -> list[Addend]:
-        scores = np.zeros(len(table.labels))
+    def _boost(self, rows: Rows, random: np.random.RandomState) -> list[Addend]:
+        scores = np.zeros(len(rows.labels))
         addends: list[Addend] = []
         for tree in self._seeded_trees(random):
-            response, weights = self._working_response(table.labels, scores)
-            fit_weighted(tree, table, response, table.sample_weight * weights)
+            response, weights = self._working_response(rows.labels, scores)
+            fit_weighted(tree, rows, response, rows.sample_weight * weights)
             addends.append(Step(tree, self._step))
-            scores = scores + addends[-1].predict(table.X)
+            scores = scores + addends[-1].predict(rows.X)
         return addends

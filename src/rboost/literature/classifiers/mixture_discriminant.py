@@ -26,12 +26,12 @@ from rboost._validation import (
     Requirements,
     warn_not_converged,
 )
-from rboost.literature.classifiers.base import TrainingRows, TwoClassClassifier
+from rboost.fitting import TwoClassClassifier
 from rboost.literature.classifiers.gaussian_mixture import MixtureProblem
 from rboost.literature.classifiers.gaussians import STRUCTURES, Climb, Gaussians, scaling_of
 from rboost.literature.classifiers.labelled_components import LabelledComponents
 from rboost.noise.matrix import check_noise_matrix
-from rboost.tables import Table, weights_as_counts
+from rboost.tables import Rows
 
 # The numbers of components that BIC chooses from.
 CANDIDATES = (2, 3, 4, 6, 8, 12, 20)
@@ -132,24 +132,25 @@ class RobustMixtureDiscriminantClassifier(TwoClassClassifier):
         "tol": Number(0),
     }
 
-    def _fit(self, rows: TrainingRows) -> None:
+    def _fit(self, rows: Rows) -> None:
         given = np.eye(2) if self.noise_matrix is None else self.noise_matrix
         noise_matrix = check_noise_matrix(given, n_classes=2)
-        table = weights_as_counts(rows.table)
-        self._scaling = scaling_of(table.X, table.sample_weight)
-        self._set_mixture(self._fit_mixture(table))
-        observed, weight = rows.observed[rows.used], table.sample_weight
-        labelled = LabelledComponents(self._membership(table.X), observed, weight, noise_matrix)
+        train = rows.used().counted()
+        self._scaling = scaling_of(train.X, train.sample_weight)
+        self._set_mixture(self._fit_mixture(train))
+        labelled = LabelledComponents(
+            self._membership(train.X), train.observed, train.sample_weight, noise_matrix
+        )
         self.class_shares_ = labelled.fit()
 
-    def _fit_mixture(self, table: Table) -> Climb[Gaussians]:
+    def _fit_mixture(self, rows: Rows) -> Climb[Gaussians]:
         """Fit the mixture, with the number of components that was asked for or that is best."""
         # Sorted, so that a seed draws the same whatever the order and for repeated rows.
-        order = np.lexsort(table.X.T)
+        order = np.lexsort(rows.X.T)
         problem = MixtureProblem(
-            self._scaling.apply(table.X[order]),
-            table.sample_weight[order],
-            self.shrinkage * table.X.shape[1],
+            self._scaling.apply(rows.X[order]),
+            rows.sample_weight[order],
+            self.shrinkage * rows.X.shape[1],
             self.covariance,
             self.n_init,
             self.max_iter,
@@ -157,8 +158,8 @@ class RobustMixtureDiscriminantClassifier(TwoClassClassifier):
         )
         random = check_random_state(self.random_state)
         most = min(
-            max(1, int(table.sample_weight.sum() / ROWS_PER_COMPONENT)),
-            len(np.unique(table.X, axis=0)),
+            max(1, int(rows.sample_weight.sum() / ROWS_PER_COMPONENT)),
+            len(np.unique(rows.X, axis=0)),
         )
         candidates = CANDIDATES if self.n_components == "bic" else (int(self.n_components),)
         sizes = sorted({min(size, most) for size in candidates})

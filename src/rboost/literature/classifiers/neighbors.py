@@ -14,9 +14,9 @@ from rboost._validation import (
     Requirements,
     warn_of_one_class,
 )
-from rboost.literature.classifiers.base import TrainingRows, TwoClassClassifier
+from rboost.fitting import TwoClassClassifier
 from rboost.literature.classifiers.depuration import LabelledRows, Neighbourhood, depurate
-from rboost.tables import as_counts
+from rboost.tables import Rows
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -87,15 +87,16 @@ class DepurationNeighborsClassifier(TwoClassClassifier):
         "n_voters": Number(1, integer=True, closed=True),
     }
 
-    def _fit(self, rows: TrainingRows) -> None:
+    def _fit(self, rows: Rows) -> None:
         if not self.n_neighbors / 2 < self.n_agreeing <= self.n_neighbors:
             raise ValueError(
                 f"n_agreeing must be more than half of n_neighbors={self.n_neighbors} and at most "
                 f"all of it, not {self.n_agreeing}."
             )
-        positions, weight = np.flatnonzero(rows.used), as_counts(rows.table.sample_weight)
-        left = LabelledRows(rows.table.X, rows.observed[positions], weight, positions)
-        self._more_common = int(np.bincount(left.labels, weight).argmax())
+        train = rows.used().counted()
+        positions = np.flatnonzero(rows.sample_weight)
+        left = LabelledRows(train.X, train.observed, train.sample_weight, positions)
+        self._more_common = int(train.prevalence.argmax())
         for _ in range(self.n_passes):
             if len(left.X):
                 left = depurate(left, self.n_neighbors, self.n_agreeing)
