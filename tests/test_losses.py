@@ -4,11 +4,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import brentq, minimize_scalar
+from scipy.special import log_softmax, softmax
 
+from rboost.boosting.votes import coded
 from rboost.losses import (
     MAX_STEP,
-    LossTerms,
-    loss_terms,
+    ExponentialLoss,
+    LikelihoodLoss,
+    loss_named,
     mixing_coefficients,
     population_minimiser,
     step_size,
@@ -17,173 +20,224 @@ from rboost.noise import symmetric, threshold
 from tests.strategies import boosting_states, noise_matrices
 
 mixings = st.sampled_from(["posterior", "paper"])
+losses = st.sampled_from([ExponentialLoss(), ExponentialLoss("paper"), LikelihoodLoss()])
 
 
-def paper_loss(labels, scores, gamma, sample_weight):
-    """Eq. (10), written out as in the paper."""
-    positive = gamma[0, 0] * np.exp(-scores) + gamma[0, 1] * np.exp(scores)
-    negative = gamma[1, 1] * np.exp(scores) + gamma[1, 0] * np.exp(-scores)
-    return np.sum(sample_weight * np.where(labels > 0, positive, negative))
+@st.composite
+def class_states(draw, soft=True, smallest_rate=0.0):
+    """Labels, scores, weights, a learner's probabilities and a noise matrix of 2 to 5 classes."""
+    n_rows, n_classes = draw(st.integers(2, 30)), draw(st.integers(2, 5))
+    random = np.random.RandomState(draw(st.integers(0, 2**31 - 1)))
+    observed = random.randint(n_classes, size=n_rows)
+    scores = draw(st.sampled_from([0.0, 0.3, 3.0])) * random.standard_normal((n_rows, n_classes))
+    scores -= scores.mean(axis=1, keepdims=True)
+    weight = random.gamma(1.0, size=n_rows) + 1e-3
+    named = np.where(random.uniform(size=n_rows) < 0.7, observed, random.randint(n_classes))
+    probability = np.eye(n_classes)[named]
+    if soft:
+        probability = 0.8 * probability + 0.2 * random.dirichlet(np.ones(n_classes), size=n_rows)
+    flips = draw(st.floats(smallest_rate, 0.4)) * random.dirichlet(np.ones(n_classes), n_classes)
+    noise = flips + np.diag(1 - flips.sum(axis=1))
+    return observed, scores, weight, probability, noise
+
+
+def full(probability):
+    """The votes g, (n_rows, K), of two classes too."""
+    votes = coded(probability)
+    return votes if votes.ndim == 2 else np.column_stack([-votes, votes])
+
+
+def loss_of_rows(loss, observed, scores, weight, noise):
+    """Both losses, written out."""
+    n_classes, rows = scores.shape[1], np.arange(len(scores))
+    if isinstance(loss, LikelihoodLoss):
+        return -weight * np.log((softmax(scores, axis=1) @ noise)[rows, observed])
+    coefficients = mixing_coefficients(noise, loss.mixing)[observed]
+    return weight * (coefficients * np.exp(-scores / (n_classes - 1))).sum(axis=1)
 
 
 @given(boosting_states(), noise_matrices())
-def test_paper_mixing_is_eq_10(state, gamma):
-    labels, scores, sample_weight, _ = state
-    terms = loss_terms(labels, scores, mixing_coefficients(gamma, "paper"), sample_weight)
-    assert_allclose(terms.loss, paper_loss(labels, scores, gamma, sample_weight))
+def test_two_classes_and_paper_mixing_are_eq_10(state, gamma):
+    labels, scores, weight, _ = state
+    positive = gamma[0, 0] * np.exp(-scores) + gamma[0, 1] * np.exp(scores)
+    negative = gamma[1, 1] * np.exp(scores) + gamma[1, 0] * np.exp(-scores)
+    expected = np.sum(weight * np.where(labels > 0, positive, negative))
+    both = np.column_stack([-scores, scores])
+    terms = ExponentialLoss("paper").terms((labels > 0).astype(int), both, gamma, weight)
+    assert_allclose(terms.loss, expected)
 
 
-@given(boosting_states())
-def test_no_noise_is_the_exponential_loss(state):
-    labels, scores, sample_weight, _ = state
-    for mixing in ["posterior", "paper"]:
-        terms = loss_terms(labels, scores, mixing_coefficients(np.eye(2), mixing), sample_weight)
-        assert_allclose(terms.loss, sample_weight @ np.exp(-labels * scores))  # eq. (9)
+@given(class_states(), mixings)
+def test_no_noise_is_the_exponential_loss(state, mixing):
+    observed, scores, weight, _, noise = state
+    terms = ExponentialLoss(mixing).terms(observed, scores, np.eye(len(noise)), weight)
+    margins = scores[np.arange(len(scores)), observed] / (len(noise) - 1)
+    assert_allclose(terms.loss, weight @ np.exp(-margins))  # eq. (9)
 
 
 @given(st.floats(0, 0.49))
-def test_both_mixings_agree_for_symmetric_noise(rate):
-    noise = symmetric(rate)
-    ours, paper = (mixing_coefficients(noise, name) for name in ["posterior", "paper"])
+def test_both_mixings_agree_for_symmetric_noise_of_two_classes(rate):
+    ours, paper = (mixing_coefficients(symmetric(rate), name) for name in ["posterior", "paper"])
     assert_allclose(ours, paper, atol=1e-15)
 
 
-@given(boosting_states(), noise_matrices(), mixings)
-def test_row_weights_are_minus_the_derivative_by_the_margin(state, noise, mixing):
-    labels, scores, sample_weight, _ = state
+@given(class_states(), mixings)
+def test_mixing_coefficients_are_never_negative(state, mixing):
+    noise = state[-1]
     coefficients = mixing_coefficients(noise, mixing)
-    h = 1e-6
-
-    def loss_of_rows(scores):
-        terms = loss_terms(labels, scores, coefficients, sample_weight)
-        return (terms.right + terms.wrong) * np.exp(terms.log_scale)
-
-    terms = loss_terms(labels, scores, coefficients, sample_weight)
-    slope = (loss_of_rows(scores + h * labels) - loss_of_rows(scores - h * labels)) / (2 * h)
-    scale = np.exp(terms.log_scale)
-    assert_allclose(terms.row_weights * scale, -slope, rtol=1e-5, atol=1e-7 * scale)
+    assert np.all(coefficients >= 0)
+    assert np.all(np.diag(coefficients) > 0)
+    if mixing == "paper":
+        others = ~np.eye(len(noise), dtype=bool)
+        assert_allclose(coefficients[others], noise.T[others])  # flips into the observed class
 
 
-@given(boosting_states(), noise_matrices(), mixings)
-def test_a_negative_weight_is_a_flipped_target(state, noise, mixing):
-    labels, scores, sample_weight, votes = state
-    weights = loss_terms(
-        labels, scores, mixing_coefficients(noise, mixing), sample_weight
-    ).row_weights
-    targets = np.where(weights < 0, -labels, labels)
-
-    def excess(votes):
-        return weights @ (votes != labels) - np.abs(weights) @ (votes != targets)
-
-    assert_allclose(excess(votes), excess(labels), atol=1e-12)  # the same constant for all votes
-
-
-@given(boosting_states(), noise_matrices(), mixings)
-def test_closed_form_step_is_the_root_of_eq_14(state, noise, mixing):
-    labels, scores, sample_weight, votes = state
-    terms = loss_terms(labels, scores, mixing_coefficients(noise, mixing), sample_weight)
-    epsilon = terms.row_weights @ (votes != labels)
-    A, B = terms.right.sum(), terms.wrong.sum()
-
-    def eq_14(alpha):
-        return 2 * np.cosh(alpha) * epsilon - np.exp(-alpha) * A + np.exp(alpha) * B
-
-    falling, rising = terms.split(votes == labels)
-    assert_allclose([falling, rising], [A - epsilon, B + epsilon], atol=1e-12 * (A + B))
-    assume(falling > rising * (1 + 1e-9) and rising > 1e-9 * falling)
-    root = brentq(eq_14, 0, MAX_STEP, xtol=1e-14, rtol=8.9e-16)
-    assert abs(step_size(falling, rising) - root) < 1e-10
+@given(class_states(smallest_rate=0.01), losses)
+def test_class_weights_are_minus_the_gradient(state, loss):
+    observed, scores, weight, _, noise = state
+    terms = loss.terms(observed, scores, noise, weight)
+    factor, h = 1.0, 1e-5
+    if isinstance(loss, ExponentialLoss):
+        factor = np.exp(terms.log_scale) / (len(noise) - 1)
+    for j in range(len(noise)):
+        step = h * np.eye(len(noise))[j]
+        ends = [loss_of_rows(loss, observed, scores + s, weight, noise) for s in (step, -step)]
+        slope = (ends[0] - ends[1]) / (2 * h)
+        atol = 1e-6 * max(1.0, np.abs(slope).max())
+        assert_allclose(factor * terms.class_weights[:, j], -slope, rtol=1e-5, atol=atol)
 
 
-@given(boosting_states(soft=True), noise_matrices(), mixings, st.floats(-3, 3))
-def test_votes_between_the_classes_cost_at_most_what_the_split_says(state, noise, mixing, step):
-    labels, scores, sample_weight, votes = state
-    coefficients = mixing_coefficients(noise, mixing)
-    terms = loss_terms(labels, scores, coefficients, sample_weight)
-    falling, rising = terms.split((1 + labels * votes) / 2)
-    assert_allclose(falling + rising, terms.right.sum() + terms.wrong.sum())
-    bound = np.exp(terms.log_scale) * (falling * np.exp(-step) + rising * np.exp(step))
-    moved = loss_terms(labels, scores + step * votes, coefficients, sample_weight)
-    assert moved.loss <= bound * (1 + 1e-12)
+@given(class_states(soft=False), mixings, st.floats(-3, 3))
+def test_votes_for_a_class_cost_exactly_what_the_sums_say(state, mixing, step):
+    observed, scores, weight, probability, noise = state
+    loss, others = ExponentialLoss(mixing), len(noise) - 1
+    terms = loss.terms(observed, scores, noise, weight)
+    sums = terms.judge(probability)
+    cost = sums.falling * np.exp(-step / others) + sums.rising * np.exp(step / others**2)
+    moved = loss.terms(observed, scores + step * full(probability), noise, weight)
+    assert_allclose(moved.loss, np.exp(terms.log_scale) * cost)
 
 
-@given(boosting_states(), noise_matrices(), mixings, st.floats(-3, 3))
-def test_votes_for_a_class_cost_exactly_what_the_split_says(state, noise, mixing, step):
-    labels, scores, sample_weight, votes = state
-    coefficients = mixing_coefficients(noise, mixing)
-    terms = loss_terms(labels, scores, coefficients, sample_weight)
-    falling, rising = terms.split((1 + labels * votes) / 2)
-    assert (falling, rising) == terms.split(votes == labels)
-    cost = np.exp(terms.log_scale) * (falling * np.exp(-step) + rising * np.exp(step))
-    moved = loss_terms(labels, scores + step * votes, coefficients, sample_weight)
-    assert_allclose(moved.loss, cost)
+@given(class_states(), mixings, st.floats(-3, 3))
+def test_votes_between_the_classes_cost_at_most_that(state, mixing, step):
+    observed, scores, weight, probability, noise = state
+    loss, others = ExponentialLoss(mixing), len(noise) - 1
+    terms = loss.terms(observed, scores, noise, weight)
+    sums = terms.judge(probability)
+    assert_allclose(sums.falling + sums.rising, terms.class_weights.sum())
+    bound = sums.falling * np.exp(-step / others) + sums.rising * np.exp(step / others**2)
+    moved = loss.terms(observed, scores + step * full(probability), noise, weight)
+    assert moved.loss <= np.exp(terms.log_scale) * bound * (1 + 1e-12)
 
 
-@given(boosting_states(soft=True), noise_matrices(), mixings, st.floats(0.01, 1))
-def test_the_loss_never_increases_along_the_step_of_unsure_votes(
-    state, noise, mixing, learning_rate
-):
-    labels, scores, sample_weight, votes = state
-    coefficients = mixing_coefficients(noise, mixing)
-    terms = loss_terms(labels, scores, coefficients, sample_weight)
-    step = learning_rate * step_size(*terms.split((1 + labels * votes) / 2))
-    moved = loss_terms(labels, scores + step * votes, coefficients, sample_weight)
-    assert moved.loss <= terms.loss * (1 + 1e-12)
+@given(st.floats(0.01, 1), st.floats(1e-6, 1), st.integers(2, 12))
+def test_the_closed_form_is_the_numerical_minimum(falling, rising, n_classes):
+    others = n_classes - 1
+    assume(falling * others > rising * (1 + 1e-9))
+
+    def slope(step):  # eq. (14), for any number of classes
+        return rising * np.exp(step / others**2) / others - falling * np.exp(-step / others)
+
+    largest = step_size(1.0, 0.0, n_classes)
+    root = brentq(slope, 0, largest, xtol=1e-14, rtol=8.9e-16)
+    assert abs(step_size(falling, rising, n_classes) - root) < 1e-10
 
 
-@given(boosting_states(soft=True), noise_matrices(), mixings, st.integers(0, 1000))
-def test_a_split_of_some_rows_is_the_split_of_a_table_of_them(state, noise, mixing, seed):
-    labels, scores, sample_weight, votes = state
-    rows = np.random.RandomState(seed).uniform(size=len(labels)) < 0.5
-    terms = loss_terms(labels, scores, mixing_coefficients(noise, mixing), sample_weight)
-    agreement = (1 + labels * votes) / 2
-    some, others = terms.split(agreement, rows=rows), terms.split(agreement, rows=~rows)
-    table = LossTerms(terms.right[rows], terms.wrong[rows], terms.log_scale)
-    assert some == table.split(agreement[rows])
-    assert_allclose(np.add(some, others), terms.split(agreement))
-    assert terms.split(agreement, rows=np.zeros_like(rows)) == (0.0, 0.0)
-    assert terms.split(agreement, rows=np.ones_like(rows)) == terms.split(agreement)
+@given(class_states(), losses, st.floats(0.01, 1))
+def test_the_loss_never_increases_along_the_step(state, loss, learning_rate):
+    observed, scores, weight, probability, noise = state
+    step = learning_rate * loss.terms(observed, scores, noise, weight).judge(probability).step
+    if isinstance(loss, LikelihoodLoss):
+        step = min(step, 0.1)  # Newton's step may overshoot; its direction never does
+    moved = scores + step * full(probability)
+    before, after = (
+        loss_of_rows(loss, observed, at, weight, noise).sum() for at in (scores, moved)
+    )
+    assert after <= before + 1e-9 * abs(before) + (
+        2 * step**2 * weight.sum() if isinstance(loss, LikelihoodLoss) else 0
+    )
 
 
-@given(boosting_states(), noise_matrices(), mixings, st.integers(0, 1000))
-def test_a_trusted_row_has_the_loss_of_a_right_label(state, noise, mixing, seed):
-    labels, scores, sample_weight, _ = state
-    trusted = np.random.RandomState(seed).uniform(size=len(labels)) < 0.5
-    coefficients = mixing_coefficients(noise, mixing)
-    terms = loss_terms(labels, scores, coefficients, sample_weight, trusted)
-    plain = loss_terms(labels, scores, coefficients, sample_weight)
-    scale = np.exp(terms.log_scale)
-    right = sample_weight * np.exp(-labels * scores)
-    assert_allclose(scale * terms.right[trusted], right[trusted])  # eq. (9)
-    np.testing.assert_array_equal(terms.wrong[trusted], 0)
-    for mine, theirs in [(terms.right, plain.right), (terms.wrong, plain.wrong)]:
-        assert_allclose(scale * mine[~trusted], np.exp(plain.log_scale) * theirs[~trusted])
-    assert np.all(terms.row_weights[trusted] >= 0)
+@given(class_states(smallest_rate=0.05))
+def test_slope_of_the_likelihood_is_exact_and_its_curvature_an_upper_bound(state):
+    observed, scores, weight, probability, noise = state
+    loss, votes, h = LikelihoodLoss(), full(probability), 1e-4
+    sums = loss.terms(observed, scores, noise, weight).judge(probability)
+    below, here, above = (
+        loss_of_rows(loss, observed, scores + s * votes, weight, noise).sum() for s in (-h, 0, h)
+    )
+    assert_allclose(sums.slope, (below - above) / (2 * h), rtol=1e-5, atol=1e-6 * weight.sum())
+    assert sums.curvature >= (below - 2 * here + above) / h**2 - 1e-5 * weight.sum()
 
 
-@given(boosting_states(), noise_matrices(), mixings)
-def test_trusting_none_is_the_loss_with_noise_and_trusting_all_that_without(state, noise, mixing):
-    labels, scores, sample_weight, _ = state
-    coefficients = mixing_coefficients(noise, mixing)
-    none, every = np.zeros(len(labels), dtype=bool), np.ones(len(labels), dtype=bool)
-    terms = loss_terms(labels, scores, coefficients, sample_weight)
-    untrusted = loss_terms(labels, scores, coefficients, sample_weight, none)
-    np.testing.assert_array_equal(untrusted.row_weights, terms.row_weights)
-    assert untrusted.log_scale == terms.log_scale
-    clean = loss_terms(labels, scores, np.eye(2), sample_weight)
-    trusted = loss_terms(labels, scores, coefficients, sample_weight, every)
-    np.testing.assert_array_equal(trusted.row_weights, clean.row_weights)
-    assert trusted.log_scale == clean.log_scale
+@given(class_states())
+def test_without_noise_the_likelihood_is_that_of_multinomial_regression(state):
+    observed, scores, weight, _, noise = state
+    terms = LikelihoodLoss().terms(observed, scores, np.eye(len(noise)), weight)
+    expected = np.eye(len(noise))[observed] - np.exp(log_softmax(scores, axis=1))
+    assert_allclose(terms.class_weights, weight[:, np.newaxis] * expected, atol=1e-12)
 
 
-@given(boosting_states(), noise_matrices(), mixings, st.floats(0.01, 1))
-def test_the_loss_never_increases_along_the_step(state, noise, mixing, learning_rate):
-    labels, scores, sample_weight, votes = state
-    coefficients = mixing_coefficients(noise, mixing)
-    terms = loss_terms(labels, scores, coefficients, sample_weight)
-    step = learning_rate * step_size(*terms.split(votes == labels))
-    moved = loss_terms(labels, scores + step * votes, coefficients, sample_weight)
-    assert moved.loss <= terms.loss * (1 + 1e-12)
+@given(class_states(smallest_rate=0.05))
+def test_the_likelihood_is_smallest_at_the_true_probabilities(state):
+    """Also where the exponential mixture of more than two classes is not."""
+    _, scores, _, _, noise = state
+    n_classes, true = len(noise), softmax(scores[:1], axis=1)
+    rows = np.repeat(scores[:1], n_classes, axis=0)
+    label_share = (true @ noise)[0]
+    terms = LikelihoodLoss().terms(np.arange(n_classes), rows, noise, label_share)
+    assert_allclose(terms.class_weights.sum(axis=0), 0, atol=1e-12)
+
+
+@given(class_states(), losses, st.integers(0, 1000))
+def test_unseen_rows_judge_as_a_table_of_them_with_one_row_more(state, loss, seed):
+    observed, scores, weight, probability, noise = state
+    unseen = np.flatnonzero(np.random.RandomState(seed).uniform(size=len(observed)) < 0.5)
+    terms = loss.terms(observed, scores, noise, weight)
+    some = terms.judge(probability[unseen], unseen)
+    if isinstance(loss, LikelihoodLoss):
+        table = loss.terms(observed[unseen], scores[unseen], noise, weight[unseen])
+        alone = table.judge(probability[unseen])
+        assert_allclose(some.slope, alone.slope, atol=1e-12)
+        assert_allclose(some.curvature - alone.curvature, weight.mean() / (len(noise) - 1))
+        return
+    falling = (terms.class_weights[unseen] * probability[unseen]).sum()
+    one_more = terms.class_weights.sum() / len(observed)
+    assert_allclose(some.falling, falling + one_more / len(noise))
+    undecided = np.full_like(probability, 1 / len(noise))  # a learner that knows nothing
+    assert terms.judge(undecided[unseen], unseen).step == 0
+    assert_allclose(
+        some.falling + some.rising, terms.class_weights[unseen].sum() + one_more, rtol=1e-12
+    )
+
+
+@given(class_states(), losses, st.integers(0, 1000))
+def test_a_trusted_row_has_the_loss_of_a_right_label(state, loss, seed):
+    observed, scores, weight, _, noise = state
+    trusted = np.random.RandomState(seed).uniform(size=len(observed)) < 0.5
+    told = loss.terms(observed, scores, noise, weight, trusted)
+    plain = loss.terms(observed, scores, noise, weight)
+    clean = loss.terms(observed, scores, np.eye(len(noise)), weight)
+    scales = [np.exp(terms.log_scale) for terms in (told, plain, clean) if hasattr(terms, "loss")]
+    told_scale, plain_scale, clean_scale = scales or (1.0, 1.0, 1.0)
+    weights = told_scale * told.class_weights
+    assert_allclose(weights[trusted], clean_scale * clean.class_weights[trusted], atol=1e-12)
+    assert_allclose(weights[~trusted], plain_scale * plain.class_weights[~trusted], atol=1e-12)
+
+
+@given(class_states())
+def test_rows_at_their_minimum_and_perfect_learners_are_noticed(state):
+    observed, scores, weight, _, _ = state
+    n_classes = scores.shape[1]
+    right = np.eye(n_classes)[observed]
+    sums = ExponentialLoss().terms(observed, scores, np.eye(n_classes), weight).judge(right)
+    assert sums.perfect
+    assert not sums.at_minimum
+    assert sums.error == 0
+    at_minimum = LikelihoodLoss().terms(
+        observed, 1e4 * n_classes * right, np.eye(n_classes), weight
+    )
+    assert at_minimum.judge(right).at_minimum
 
 
 @given(noise_matrices(), st.floats(-0.3, 0.3))
@@ -206,12 +260,11 @@ def test_paper_mixing_does_not():
 
 @given(noise_matrices(smallest=0.01), st.floats(0.05, 0.95), mixings)
 def test_population_minimiser_minimises(noise, observed, mixing):
-    c = mixing_coefficients(noise, mixing)
+    labels, shares = np.array([0, 1]), np.array([1 - observed, observed])
 
     def expected_loss(score):
-        return observed * (c[1, 1] * np.exp(-score) + c[1, 0] * np.exp(score)) + (1 - observed) * (
-            c[0, 0] * np.exp(score) + c[0, 1] * np.exp(-score)
-        )
+        scores = np.array([[-score, score]] * 2)
+        return ExponentialLoss(mixing).terms(labels, scores, noise, shares).loss
 
     found = minimize_scalar(expected_loss, bounds=(-8, 8), method="bounded")
     best = float(population_minimiser(observed, noise, mixing))
@@ -219,21 +272,24 @@ def test_population_minimiser_minimises(noise, observed, mixing):
 
 
 @pytest.mark.parametrize("size", [1e3, 1e8])
-def test_scores_of_any_size_stay_finite(size):
-    labels = np.array([1.0, -1.0, 1.0])
-    scores = np.array([size, size, -size])
-    for noise in [np.eye(2), np.array([[0.7, 0.3], [0.1, 0.9]])]:
-        terms = loss_terms(labels, scores, mixing_coefficients(noise), np.ones(3))
-        assert np.all(np.isfinite(terms.row_weights))
-        assert np.abs(terms.row_weights).max() > 0
-        assert step_size(*terms.split(np.array([True, False, True]))) <= MAX_STEP
+@pytest.mark.parametrize("name", ["exponential", "likelihood"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_scores_of_any_size_stay_finite(size, name, n_classes):
+    loss = loss_named(name, "posterior", n_classes)
+    scores = size * (n_classes * np.eye(n_classes) - 1)
+    probability = np.eye(n_classes)
+    for observed in (np.arange(n_classes), np.roll(np.arange(n_classes), 1)):
+        for noise in [np.eye(n_classes), symmetric(0.3, n_classes)]:
+            terms = loss.terms(observed, scores, noise)
+            assert np.all(np.isfinite(terms.class_weights))
+            assert 0 <= terms.judge(probability).step <= step_size(1.0, 0.0, n_classes)
 
 
 def test_tiny_rates_do_not_drown_the_weights():
-    labels, scores = np.array([1.0, -1.0]), np.array([300.0, -301.0])
+    scores = np.array([[-300.0, 300.0], [301.0, -301.0]])
     noise = np.array([[1 - 1e-300, 1e-300], [1e-300, 1 - 1e-300]])
-    terms = loss_terms(labels, scores, mixing_coefficients(noise), np.ones(2))
-    assert_allclose(max(terms.right.max(), terms.wrong.max()), 1)
+    terms = ExponentialLoss().terms(np.array([1, 0]), scores, noise)
+    assert_allclose(terms.class_weights.max(), 1)
 
 
 def test_steps_are_clamped():
@@ -243,3 +299,12 @@ def test_steps_are_clamped():
     assert step_size(0.5, 0.5) == 0
     assert step_size(0.5 + 1e-15, 0.5 - 1e-15) == 0
     assert step_size(0.0, 0.0) == 0
+    assert step_size(0.25, 0.75, 4) == 0
+    assert step_size(0.26, 0.74, 4) > 0
+
+
+def test_the_loss_that_is_consistent_is_taken():
+    assert loss_named("auto", "paper", 2) == ExponentialLoss("paper")
+    assert loss_named("auto", "paper", 3) == LikelihoodLoss()
+    assert loss_named("exponential", "posterior", 3) == ExponentialLoss()
+    assert loss_named("likelihood", "posterior", 2) == LikelihoodLoss()

@@ -4,10 +4,9 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from rboost.tables import (
+    arranged,
     as_counts,
-    check_all_classes,
     checked_rows,
-    join,
     training_rows,
     trusted_rows,
     warn_of_copies,
@@ -55,10 +54,12 @@ def test_trusted_rows_are_all_trusted():
 
 def test_trusted_rows_that_are_calibrated_on_are_of_every_class():
     classes = np.array(["a", "b"])
-    check_all_classes(None)
-    check_all_classes(trusted_rows(X, Y, None, classes, lambda X: X))
+    rows, _ = training_rows(X, Y, None)
+    assert arranged(rows, None, out_of_bag=False) == (rows, None)
+    all_classes = trusted_rows(X, Y, None, classes, lambda X: X)
+    assert arranged(rows, all_classes, out_of_bag=False) == (rows, all_classes)
     with pytest.raises(ValueError, match="holds only one class"):
-        check_all_classes(trusted_rows(X[:1], Y[:1], None, classes, lambda X: X))
+        arranged(rows, trusted_rows(X[:1], Y[:1], None, classes, lambda X: X), out_of_bag=False)
 
 
 @pytest.mark.parametrize(
@@ -75,14 +76,13 @@ def test_trusted_rows_that_are_calibrated_on_are_of_every_class():
 def test_joined_rows_are_those_of_both(container, trusted_container):
     train, classes = training_rows(container(X), Y, [1, 2, 0, 1, 1, 3])
     trusted = trusted_rows(trusted_container(X[:2] + 100), Y[:2], np.eye(2), classes, lambda X: X)
-    rows = join(train, trusted)
+    rows, calibrated_on = arranged(train, trusted, out_of_bag=True)
+    assert calibrated_on is None
     if container is trusted_container:
         assert sparse.issparse(rows.X) == sparse.issparse(train.X)
     np.testing.assert_array_equal(as_array(rows.X), np.vstack([X[[0, 1, 3, 4, 5]], X[:2] + 100]))
     np.testing.assert_array_equal(rows.observed, [0, 1, 1, 1, 0, 0, 1])
-    np.testing.assert_array_equal(
-        rows.sample_weight, [1, 2, 1, 1, 3, 1.6, 1.6]
-    )
+    np.testing.assert_array_equal(rows.sample_weight, [1, 2, 1, 1, 3, 1.6, 1.6])
     np.testing.assert_array_equal(rows.trusted, [False] * 5 + [True] * 2)
     np.testing.assert_array_equal(rows.flip_counts, np.eye(2))
     drawn = np.array([6, 0, 0])
@@ -91,7 +91,7 @@ def test_joined_rows_are_those_of_both(container, trusted_container):
 
 def test_joining_nothing_changes_nothing():
     rows, _ = training_rows(X, Y, None)
-    assert join(rows, None) is rows
+    assert arranged(rows, None, out_of_bag=True)[0] is rows
 
 
 @pytest.mark.parametrize("mean", [1e-300, 0.5, 1e7, 1e300])

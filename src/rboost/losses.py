@@ -8,9 +8,9 @@ Nothing here sees the features: labels, scores and a noise matrix go in. Shapes,
     votes           g = (K·p − 1) / (K − 1), which is 1 for a sure class; a step α adds α·g to F
     noise_matrix    T[j, k] = p(observed k | true j), (K, K)
 
-Both losses are used alike. ``terms`` evaluates every row at its scores; ``class_weights`` say what a
-base learner is to fit: to name class j costs a row the less, the larger entry j is. ``judge`` sums
-up how good a learner is over the rows that judge it, and the sums say how far to go:
+Both losses are used alike. ``terms`` evaluates every row at its scores; ``class_weights`` say what
+a base learner is to fit: to name class j costs a row the less, the larger entry j is. ``judge``
+sums up how good a learner is over the rows that judge it, and the sums say how far to go:
 
     step            the step α that the loss asks for; 0 for a learner that is no better than chance
     error           the learner's weighted error on what it was to fit

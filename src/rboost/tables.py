@@ -127,10 +127,19 @@ def trusted_rows(
     return Rows(X_trusted, observed, ones, ones.astype(bool), len(classes), counts)
 
 
-def check_all_classes(trusted: Rows | None) -> None:
+def arranged(rows: Rows, trusted: Rows | None, out_of_bag: bool) -> tuple[Rows, Rows | None]:
+    """The rows to train on and those to calibrate on: with ``out_of_bag`` trusted rows are both."""
+    if out_of_bag:
+        return (rows if trusted is None else _join(rows, trusted)), None
+    if trusted is not None:
+        _check_all_classes(trusted)
+    return rows, trusted
+
+
+def _check_all_classes(trusted: Rows) -> None:
     """Fail when trusted rows that probabilities are calibrated on lack a class."""
-    n_found = 0 if trusted is None else len(np.unique(trusted.observed))
-    if trusted is not None and n_found < trusted.n_classes:
+    n_found = len(np.unique(trusted.observed))
+    if n_found < trusted.n_classes:
         found = "one class" if n_found == 1 else f"{n_found} of {trusted.n_classes} classes"
         raise ValueError(
             f"y_trusted holds only {found}; without out_of_bag probabilities are calibrated on "
@@ -181,10 +190,8 @@ def check_flip_counts(flip_counts: ArrayLike | None, n_classes: int) -> Floats |
     return counts if counts.any() else None
 
 
-def join(first: Rows, second: Rows | None) -> Rows:
+def _join(first: Rows, second: Rows) -> Rows:
     """Put trusted rows behind the others; they count as much."""
-    if second is None:
-        return first
     weight = second.sample_weight * first.sample_weight.mean()
     return replace(
         second,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+from scipy.optimize import brentq
 from scipy.special import softmax
 
 from rboost._typing import Floats
@@ -22,8 +22,8 @@ from rboost.tables import Rows
 
 # The first round after which the noise is inferred; then again each time the rounds have doubled.
 FIRST_UPDATE = 25
-# No calibration of more than two classes is steeper, for scores of unit variance.
-LARGEST_SCALE = 100.0
+# Calibrations of more than two classes are no flatter and no steeper, for scores of unit variance.
+SCALES = (1e-3, 100.0)
 # Rows whose votes are read at a time.
 BLOCK_ROWS = 2**16
 
@@ -100,14 +100,19 @@ def calibrate(
 
 def _likeliest(scores: Floats, rows: Rows, noise_matrix: Floats) -> float:
     """The scale of scores with which the labels are likeliest: Platt's method with one number."""
-    spread = float(scores.std()) or 1.0
+    spread = float(np.sqrt(np.average((scores**2).mean(axis=1), weights=rows.sample_weight)))
+    standard, (least, most) = scores / (spread or 1.0), SCALES
 
-    def cost(scale: float) -> float:
-        losses = NoisySoftmaxLoss(scale / spread * scores, rows.observed, noise_matrix).loss()
-        return float(rows.sample_weight @ losses) + SLOPE_PENALTY / 2 * scale**2
+    def slope(scale: float) -> float:
+        by_scores = NoisySoftmaxLoss(scale * standard, rows.observed, noise_matrix).by_scores()
+        cost = rows.sample_weight @ (by_scores * standard).sum(axis=1)
+        return float(cost) + SLOPE_PENALTY * scale
 
-    found = minimize_scalar(cost, bounds=(0.0, LARGEST_SCALE), method="bounded")
-    return float(found.x) / spread
+    if slope(least) >= 0 or slope(most) <= 0:
+        scale = least if slope(least) >= 0 else most
+    else:
+        scale = float(brentq(slope, least, most, xtol=1e-13))
+    return scale / (spread or 1.0)
 
 
 def updated_by_paper(

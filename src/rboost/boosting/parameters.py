@@ -93,8 +93,10 @@ class BoostingParameters(AdditiveClassifier):
         tags = super().__sklearn_tags__()
         if self.estimator is None:  # learners of the default pool take both
             tags.input_tags.sparse = tags.input_tags.allow_nan = True
-        tags.classifier_tags.multi_class = np.shape(self.noise_matrix) != (2, 2) and all(
-            get_tags(base).classifier_tags.multi_class for base in self._classifiers()
+        tags.classifier_tags.multi_class = (
+            self._calibrates_classes()
+            and np.shape(self.noise_matrix) != (2, 2)
+            and all(get_tags(base).classifier_tags.multi_class for base in self._classifiers())
         )
         return tags
 
@@ -123,13 +125,19 @@ class BoostingParameters(AdditiveClassifier):
     def _check_classes(self, pool: list[BaseLearner], n_classes: int) -> None:
         """Fail with one sentence when parameters are for two classes, but there are more."""
         check_classes(pool, n_classes)
-        if n_classes > 2 and self.calibration not in ("platt", "logistic")[: 2 - self.out_of_bag]:
+        if n_classes > 2 and not self._calibrates_classes():
             raise ValueError(
-                f"calibration={self.calibration!r} is for two classes, but y holds {n_classes}; "
-                "use calibration='platt'."
+                "Only binary classification is supported with "
+                f"calibration={self.calibration!r} and out_of_bag={self.out_of_bag!r}, but y holds "
+                f"{n_classes} classes; use calibration='platt'."
             )
 
-    def _loss(self, n_classes: int) -> Loss:
+    def _calibrates_classes(self) -> bool:
+        """Whether the calibration is one for more than two classes."""
+        return self.calibration in (("platt",) if self.out_of_bag else ("platt", "logistic"))
+
+    def chosen_loss(self, n_classes: int) -> Loss:
+        """The loss for so many classes."""
         return loss_named(self.loss, self.mixing, n_classes)
 
 

@@ -1,7 +1,7 @@
 """Rows in the native core, and one linear base learner that it fits; two classes.
 
 The core reads the rows once a round: the votes of a learner are added in the pass that judges the
-next one. It computes what :class:`rboost.boosting.engines.learners.LearnerEngine` does, and both are
+next one. It computes what :class:`rboost.boosting.engines.learners.LearnerEngine` does; both are
 tested to agree.
 """
 
