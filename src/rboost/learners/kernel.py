@@ -21,9 +21,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from rboost._typing import Floats, Integers
 from rboost._validation import Number, Requirements
-from rboost.fitting import RowsClassifier
+from rboost.fitting import RowsClassifier, ScoreClassifier
 from rboost.learners.softmax_regression import fit_softmax
-from rboost.log_odds import ScoreClassifier
 from rboost.tables import Rows
 
 # Standardised values beyond this are outliers, to a kernel nearly orthogonal to everything else.

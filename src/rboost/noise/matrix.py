@@ -25,24 +25,9 @@ def check_noise_matrix(
 ) -> Floats:
     """Validate a noise matrix and return it as a new float64 array.
 
-    Parameters
-    ----------
-    noise_matrix : array-like of shape (n_classes, n_classes)
-        ``noise_matrix[j, k] = p(observed k | true j)``.
-    n_classes : int, default=None
-        The number of classes it must have; any when None.
-    informative : bool, default=True
-        Also require that the observed labels say something about the true ones. For two classes
-        that is γ01 + γ10 < 1 (not each below ½); for more, that the matrix can be inverted.
-
-    Returns
-    -------
-    noise_matrix : ndarray of shape (n_classes, n_classes)
-
-    Raises
-    ------
-    ValueError
-        One sentence that says what is wrong with the matrix and how it should look.
+    With ``n_classes`` it must be for so many. With ``informative`` the observed labels must say
+    something about the true ones: for two classes γ01 + γ10 < 1 (not each below ½); for more, the
+    matrix can be inverted. Fails with one sentence on what is wrong and how it should look.
     """
     try:
         matrix = np.array(noise_matrix, dtype=np.float64)

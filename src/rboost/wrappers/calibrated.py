@@ -18,7 +18,7 @@ from rboost._validation import (
     check_sample_weight,
     warn_of_one_class,
 )
-from rboost.log_odds import ScoreClassifier
+from rboost.fitting import ScoreClassifier
 from rboost.noise.inference import infer_noise
 from rboost.noise.matrix import check_noise_parameter
 from rboost.noise.scores import prevalence_of

@@ -10,7 +10,7 @@ import numpy as np
 from rboost._typing import Floats
 from rboost._validation import Number, Requirements
 from rboost.calibration import agree_with_decision
-from rboost.literature.boosters.adaboost import AdaBoost
+from rboost.literature.boosters.reweighting import AdaBoost
 from rboost.literature.boosters.tree_booster import Addend, TreeBooster
 from rboost.tables import Rows
 

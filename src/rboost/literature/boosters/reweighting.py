@@ -89,6 +89,13 @@ class SteppingBooster(MarginBooster):
         return (Step(tree, step), state + step * votes) if step > 0 else None
 
 
+class AdaBoost(SteppingBooster):
+    """D ∝ e^(−ỹF) and α = ½·ln((1 − ε)/ε); scikit-learn's AdaBoostClassifier with small trees."""
+
+    def _step(self, rows: Rows, scores: Floats, weights: Floats, votes: Floats) -> float:
+        return adaboost_step(weights, rows.labels * votes)
+
+
 def exponential_weights(rows: Rows, margins: Floats) -> Floats:
     """e^(−margin) of each row times its sample weight, scaled so that no exponential exceeds 1."""
     return rows.sample_weight * np.exp(margins.min() - margins)

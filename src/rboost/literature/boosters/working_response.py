@@ -1,4 +1,7 @@
-"""The base of boosters that fit working responses: Newton steps on a loss, by least squares.
+"""Boosters that fit working responses: Newton steps on a loss, by least squares.
+
+The base of them, and Gentle AdaBoost: Friedman, Hastie & Tibshirani, "Additive logistic regression"
+(2000).
 
 Labels are −1 or +1, scores F are positive for class +1; all have shape (n_rows,).
 """
@@ -42,3 +45,15 @@ class WorkingResponseBooster(TreeBooster):
             addends.append(Step(tree, self._step))
             scores = scores + addends[-1].predict(rows.X)
         return addends
+
+
+class GentleBoostClassifier(WorkingResponseBooster):
+    """Gentle AdaBoost: each round adds a regression tree fitted to the labels ±1.
+
+    f(x) = E_D[ỹ | x] by weighted least squares is a Newton step on the exponential loss, and a
+    gentle one: it never exceeds 1, where the full step ½·log-odds has no bound.
+    """
+
+    def _working_response(self, labels: Floats, scores: Floats) -> tuple[Floats, Floats]:
+        margins = labels * scores
+        return labels, np.exp(margins.min() - margins)  # L'' = −ỹ·L' = e^(−ỹF)

@@ -20,11 +20,10 @@ from rboost._validation import (
     check_parameters,
     warn_not_converged,
 )
-from rboost.fitting import TwoClassClassifier
+from rboost.fitting import ScoreClassifier, TwoClassClassifier
 from rboost.learners.logistic_objective import NoisyLogisticObjective
 from rboost.literature.classifiers.annotator_objective import AnnotatorObjective, Labels
 from rboost.literature.classifiers.label_matrix import check_label_matrix, check_row_weight, votes
-from rboost.log_odds import ScoreClassifier
 from rboost.tables import as_counts
 
 

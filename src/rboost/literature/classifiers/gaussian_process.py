@@ -14,13 +14,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from rboost._typing import Floats
-from rboost._validation import (
-    Number,
-    OneOf,
-    Requirements,
-    warn_not_converged,
-)
-from rboost.fitting import TwoClassClassifier
+from rboost._validation import Number, OneOf, Requirements, warn_not_converged
+from rboost.fitting import ScoreClassifier, TwoClassClassifier
 from rboost.literature.classifiers.expectation_propagation import (
     Marginals,
     Propagation,
@@ -28,7 +23,6 @@ from rboost.literature.classifiers.expectation_propagation import (
     UnknownRate,
     propagate,
 )
-from rboost.log_odds import ScoreClassifier
 from rboost.noise.inference import infer_noise
 from rboost.noise.matrix import check_noise_parameter
 from rboost.tables import Rows

@@ -20,15 +20,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from rboost._typing import Floats
-from rboost._validation import (
-    Either,
-    Number,
-    OneOf,
-    Requirements,
-)
-from rboost.fitting import TwoClassClassifier
+from rboost._validation import Either, Number, OneOf, Requirements
+from rboost.fitting import ScoreClassifier, TwoClassClassifier
 from rboost.learners import RobustLogisticRegression
-from rboost.log_odds import ScoreClassifier
 from rboost.noise.inference import infer_noise
 from rboost.noise.matrix import check_noise_parameter
 from rboost.tables import Rows, as_counts

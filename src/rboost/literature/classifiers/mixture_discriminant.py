@@ -1,8 +1,8 @@
 """Robust mixture discriminant analysis (RMDA), Bouveyron & Girard 2009.
 
-    ψ_c(x) = p(component c | x)    of a Gaussian mixture fitted without labels
-    r[c, j] = p(y = j | component c)
-    p(y = j | x) = Σ_c r[c, j]·ψ_c(x)
+    ψ_c(x) = p(component c | x)         membership, of a Gaussian mixture fitted without labels
+    r[c, j] = p(y = j | component c)    shares, shape (n_components, 2)
+    p(y = j | x) = Σ_c r[c, j]·ψ_c(x),    p(ỹ = k | x) = Σ_j γ[j, k]·p(y = j | x)
 
 Labels play no part in finding the components, so that wrong ones can only change r, where each is
 one of many.
@@ -18,25 +18,51 @@ from scipy.special import softmax
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from rboost._typing import Floats
-from rboost._validation import (
-    Either,
-    Number,
-    OneOf,
-    Requirements,
-    warn_not_converged,
-)
+from rboost._typing import Floats, Integers
+from rboost._validation import Either, Number, OneOf, Requirements, warn_not_converged
 from rboost.fitting import TwoClassClassifier
 from rboost.literature.classifiers.gaussian_mixture import MixtureProblem
-from rboost.literature.classifiers.gaussians import STRUCTURES, Climb, Gaussians, scaling_of
-from rboost.literature.classifiers.labelled_components import LabelledComponents
+from rboost.literature.classifiers.gaussians import STRUCTURES, Climb, Gaussians, climb, scaling_of
+from rboost.noise.likelihood import joint_probability
 from rboost.noise.matrix import check_noise_matrix
 from rboost.tables import Rows
 
 # The numbers of components that BIC chooses from.
 CANDIDATES = (2, 3, 4, 6, 8, 12, 20)
+# The steps and precision of the class shares.
+SHARE_STEPS, SHARE_TOL = 1000, 1e-9
 # Components of fewer rows than this on average are of no use.
 ROWS_PER_COMPONENT = 5
+
+
+@dataclass(frozen=True)
+class LabelledComponents:
+    """What the class shares are fitted to: memberships ψ_c(xᵢ), observed classes and weights."""
+
+    membership: Floats
+    observed: Integers
+    sample_weight: Floats
+    noise_matrix: Floats
+
+    def step(self, shares: Floats) -> tuple[Floats, float]:
+        """One EM step of r, and the mean log-likelihood of the labels before it.
+
+        r[c, j] ← r[c, j]·Σᵢ wᵢ·ψ_c(xᵢ)·γ[j, ỹᵢ] / p(ỹᵢ | xᵢ), each row divided by its sum.
+        """
+        joint = joint_probability(self.membership @ shares, self.observed, self.noise_matrix)
+        likelihood = np.maximum(joint.sum(axis=1), 1e-200)
+        weighted = self.membership * (self.sample_weight / likelihood)[:, np.newaxis]
+        following = shares * (weighted.T @ self.noise_matrix.T[self.observed])
+        total = following.sum(axis=1, keepdims=True)
+        # A component without rows teaches nothing: its shares stay as they are.
+        following = np.where(total > 0, following / np.where(total > 0, total, 1), shares)
+        objective = self.sample_weight @ np.log(likelihood) / self.sample_weight.sum()
+        return following, float(objective)
+
+    def fit(self) -> Floats:
+        """The shares r of maximum likelihood, a concave problem, from equal ones."""
+        equal = np.full((self.membership.shape[1], 2), 0.5)
+        return climb(equal, self.step, SHARE_STEPS, SHARE_TOL).state
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
