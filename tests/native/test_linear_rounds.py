@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -58,7 +59,7 @@ def assert_same_fit(fast, slow, rtol=1e-4, atol=1e-7):
     assert_allclose(fast.estimator_weights_, slow.estimator_weights_, rtol=rtol, atol=atol)
     assert_allclose(fast.estimator_errors_, slow.estimator_errors_, rtol=rtol, atol=1e-7)
     assert_allclose(fast.noise_matrix_history_, slow.noise_matrix_history_, rtol=rtol, atol=1e-6)
-    assert_allclose(fast._row_votes.scores, slow._row_votes.scores, rtol=rtol, atol=1e-5)
+    assert_allclose(fast._training.votes.scores, slow._training.votes.scores, rtol=rtol, atol=1e-5)
     for one, other in zip(fast.estimators_, slow.estimators_, strict=True):
         assert type(one) is type(other)
         if hasattr(one, "coef_"):
@@ -158,7 +159,7 @@ def test_threads_change_nothing(version):
         for n_jobs in (1, 2)
     )
     assert_array_equal(one.estimator_weights_, two.estimator_weights_)
-    assert_array_equal(one._row_votes.scores, two._row_votes.scores)
+    assert_array_equal(one._training.votes.scores, two._training.votes.scores)
     assert_array_equal(one.decision_function(X), two.decision_function(X))
 
 
@@ -216,7 +217,7 @@ def test_huge_scores_do_not_overflow():
     y = (X[:, 0] > 0).astype(int)
     y[[5, 50]] = 1 - y[[5, 50]]
     fast, slow = both(X, y, **{**PAPER, "n_estimators": 40, "learning_rate": 20.0})
-    assert np.isfinite(fast._row_votes.scores).all()
+    assert np.isfinite(fast._training.votes.scores).all()
     assert_allclose(fast.estimator_weights_[:3], slow.estimator_weights_[:3], rtol=1e-3)
 
 
@@ -288,8 +289,11 @@ def test_boosting_that_goes_on_may_end_at_once(n_before):
     X, y = separable()
     model = RBoostClassifier(EXACT, random_state=0, warm_start=True, n_estimators=n_before)
     model.fit(X, y)
-    model._progress.noise_matrix = with_rates(0.5 - 1e-9, 0.5 - 1e-9)
-    model._row_votes = RowVotes(np.zeros(len(y)), np.ones(len(y)), 1.0)
+    model._training = replace(
+        model._training,
+        progress=replace(model._training.progress, noise_matrix=with_rates(0.5 - 1e-9, 0.5 - 1e-9)),
+        votes=RowVotes(np.zeros(len(y)), np.ones(len(y)), 1.0),
+    )
     model.set_params(n_estimators=n_before + 3).fit(X, y)
     assert "minimum" in model.stop_reason_
 
@@ -298,7 +302,7 @@ def test_large_scores_are_taken_up_again():
     X, y = table(300, 4, seed=16)
     settings_ = {**PAPER, "learning_rate": 20.0, "random_state": 0}
     model = RBoostClassifier(EXACT, warm_start=True, **{**settings_, "n_estimators": 3}).fit(X, y)
-    assert np.abs(model._row_votes.scores).max() > 60
+    assert np.abs(model._training.votes.scores).max() > 60
     model.set_params(n_estimators=5).fit(X, y)
     whole = RBoostClassifier(EXACT, **{**settings_, "n_estimators": 5}).fit(X, y)
     assert_allclose(model.estimator_weights_, whole.estimator_weights_, rtol=1e-3)

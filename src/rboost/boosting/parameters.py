@@ -136,7 +136,8 @@ class BoostingParameters(AdditiveClassifier):
         """Whether the calibration is one for more than two classes."""
         return self.calibration in (("platt",) if self.out_of_bag else ("platt", "logistic"))
 
-    def _loss(self, n_classes: int) -> Loss:
+    def chosen_loss(self, n_classes: int) -> Loss:
+        """The loss for so many classes."""
         return loss_named(self.loss, self.mixing, n_classes)
 
 

@@ -1,0 +1,139 @@
+"""The rounds of a fit, which a later fit can continue."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from rboost._typing import Floats
+from rboost.boosting.decisions import (
+    DecisionRule,
+    VoteCalibration,
+    decide_by_sign,
+    decide_by_votes,
+)
+from rboost.boosting.engine import Start
+from rboost.boosting.engines import engine_for
+from rboost.boosting.ensemble import Ensemble
+from rboost.boosting.learners import BaseLearner
+from rboost.boosting.noise_updates import noise_update
+from rboost.boosting.parameters import BoostingParameters, noise_update_name
+from rboost.boosting.rounds import Progress, boost, ensemble_of
+from rboost.boosting.sampling import Randomness
+from rboost.boosting.votes import RowVotes
+from rboost.noise import symmetric
+from rboost.progress import track
+from rboost.tables import Rows
+
+# Where the paper's estimation of the flip rates starts; it does not say. It must not be 0, which
+# the multiplicative updates never leave. Inference starts from labels that are all right.
+INITIAL_RATES = {"paper": 0.1, "noise-aware": 0.0}
+
+
+@dataclass(frozen=True)
+class Training:
+    """Where the rounds of a fit have come to; ``fitted_on`` is what a fit that goes on must share.
+
+    ``n_iter`` counts the rounds, ``checked_scores`` are those of rows that are not trained on.
+    """
+
+    fitted_on: tuple[Any, ...]
+    votes: RowVotes
+    progress: Progress
+    random: Randomness
+    ensemble: Ensemble = field(default_factory=Ensemble)
+    n_iter: int = 0
+    stop_reason: str = ""
+    finished: bool = False
+    checked_scores: Floats | None = None
+
+
+def begin(
+    parameters: BoostingParameters, rows: Rows, classes: NDArray[Any], fixed_noise: Floats | None
+) -> Training:
+    """Before the first round."""
+    n_rows, out_of_bag = len(rows.observed), bool(parameters.out_of_bag)
+    start = symmetric(INITIAL_RATES[parameters.noise_estimator], rows.n_classes)
+    noise_name = "estimate" if fixed_noise is None else fixed_noise.tolist()
+    return Training(
+        (n_rows, classes.tolist(), noise_name, out_of_bag),
+        RowVotes.none_yet(n_rows, rows.n_classes, out_of_bag),
+        Progress(start if fixed_noise is None else fixed_noise),
+        Randomness(check_random_state(parameters.random_state)),
+    )
+
+
+def resume(parameters: BoostingParameters, begun: Training, training: Training | None) -> Training:
+    """After the last round of an earlier fit; fail when one as ``begun`` cannot continue it."""
+    if training is None:
+        raise ValueError(
+            "warm_start cannot continue a model from a file, which leaves its training out; "
+            "set warm_start=False to fit anew."
+        )
+    if begun.fitted_on != training.fitted_on:
+        raise ValueError(
+            "warm_start continues a fit on the same rows, classes and noise_matrix, but one of "
+            "them changed; set warm_start=False to fit anew."
+        )
+    if parameters.n_estimators < training.n_iter:
+        raise ValueError(
+            f"warm_start can only add rounds, but n_estimators={parameters.n_estimators} is fewer "
+            f"than the {training.n_iter} already run; raise n_estimators."
+        )
+    # A copy, so that a fit that fails or is interrupted leaves the generator where it was.
+    return replace(training, random=copy.deepcopy(training.random))
+
+
+def run_rounds(
+    parameters: BoostingParameters,
+    training: Training,
+    pool: list[BaseLearner],
+    rows: Rows,
+    checked: Rows | None,
+    checked_scores: Floats | None,
+) -> Training:
+    """Run the rounds that are still to run; checked rows come with the scores they have so far."""
+    numbers = range(training.n_iter + 1, parameters.n_estimators + 1)
+    if training.finished or not numbers:
+        return replace(training, checked_scores=checked_scores)
+    loss, progress = parameters.chosen_loss(rows.n_classes), copy.copy(training.progress)
+    start = Start(rows, training.votes, training.random, progress.n_rounds, checked, checked_scores)
+    engine = engine_for(parameters, loss, pool, start)
+    found = boost(
+        engine,
+        progress,
+        noise_update(noise_update_name(parameters), rows),
+        parameters.learning_rate or loss.learning_rate,
+        track(numbers, len(numbers), "Boosting", enabled=bool(parameters.verbose)),
+    )
+    return Training(
+        training.fitted_on,
+        engine.votes,
+        progress,
+        training.random,
+        training.ensemble + ensemble_of(engine, found, rows.n_classes),
+        found.n_rounds,
+        found.stop_reason,
+        found.finished,
+        engine.checked_scores,
+    )
+
+
+def read_scores(
+    parameters: BoostingParameters, training: Training, rows: Rows, checked: Rows | None
+) -> tuple[DecisionRule, VoteCalibration | None]:
+    """How scores are to be read, and what out-of-bag votes say of the noise in the labels."""
+    loss, noise_matrix = parameters.chosen_loss(rows.n_classes), training.progress.noise_matrix
+    if parameters.out_of_bag:
+        known = None if noise_update_name(parameters) == "noise-aware" else noise_matrix
+        return decide_by_votes(
+            loss, parameters.calibration, training.votes, rows, noise_matrix, known
+        )
+    scores = training.votes.scores
+    if checked is not None and training.checked_scores is not None:
+        rows, scores = checked, training.checked_scores
+    return decide_by_sign(loss, parameters.calibration, scores, rows, noise_matrix), None
