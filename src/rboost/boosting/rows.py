@@ -51,13 +51,15 @@ def training_rows(X: Any, y: Any, sample_weight: Any) -> tuple[Rows, NDArray[Any
         )
     weight = check_sample_weight(sample_weight, observed)
     kept = weight > 0
-    without = np.setdiff1d(np.arange(len(classes)), observed[kept])
-    if len(without):
-        raise ValueError(
-            f"sample_weight is zero on all rows of class {classes[without].tolist()[0]!r}; give "
-            "some rows of each class a positive weight."
-        )
-    X, observed, weight = (X if kept.all() else X[kept]), observed[kept], as_counts(weight[kept])
+    if not kept.all():
+        X, observed, weight = X[kept], observed[kept], weight[kept]
+        is_left = np.bincount(observed, minlength=len(classes)) > 0
+        if not is_left.all():
+            raise ValueError(
+                f"sample_weight is zero on all rows of class {classes[~is_left].tolist()[0]!r}; "
+                "give some rows of each class a positive weight."
+            )
+    weight = as_counts(weight)
     return Rows(X, observed, weight, np.zeros(len(observed), dtype=bool), len(classes)), classes
 
 
