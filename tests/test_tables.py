@@ -4,12 +4,13 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from rboost.tables import (
-    Table,
-    join,
-    training_table,
-    trusted_table,
+    arranged,
+    as_counts,
+    checked_rows,
+    training_rows,
+    trusted_rows,
     warn_of_copies,
-    weights_as_counts,
+    weighed_classes,
 )
 
 X = np.arange(12.0).reshape(6, 2)
@@ -20,29 +21,45 @@ def as_array(X):
     return X.toarray() if sparse.issparse(X) else np.asarray(X)
 
 
-def two_tables(container, trusted_container):
-    train, classes = training_table(container(X), Y, [1, 2, 0, 1, 1, 3])
-    trusted = trusted_table(trusted_container(X[:2] + 100), Y[:2], classes, lambda X: X)
-    return train, trusted
-
-
-def test_a_training_table_leaves_out_rows_without_weight_and_trusts_none():
-    table, classes = training_table(X, Y, [1, 2, 0, 1, 1, 3])
+def test_training_rows_leave_out_rows_without_weight_and_trust_none():
+    rows, classes = training_rows(X, Y, [1, 2, 0, 1, 1, 3])
     np.testing.assert_array_equal(classes, ["a", "b"])
-    np.testing.assert_array_equal(table.X, X[[0, 1, 3, 4, 5]])
-    np.testing.assert_array_equal(table.labels, [-1, 1, 1, 1, -1])
-    np.testing.assert_array_equal(table.classes, [0, 1, 1, 1, 0])
-    np.testing.assert_array_equal(table.sample_weight, [1, 2, 1, 1, 3])
-    assert table.trusted.dtype == bool
-    assert not table.trusted.any()
+    np.testing.assert_array_equal(rows.X, X[[0, 1, 3, 4, 5]])
+    np.testing.assert_array_equal(rows.observed, [0, 1, 1, 1, 0])
+    np.testing.assert_array_equal(rows.labels, [-1, 1, 1, 1, -1])
+    np.testing.assert_array_equal(rows.sample_weight, [1, 2, 1, 1, 3])
+    assert_allclose(rows.prevalence, [0.5, 0.5])
+    assert rows.trusted.dtype == bool
+    assert not rows.trusted.any()
 
 
-def test_a_trusted_table_trusts_all():
-    table = trusted_table(X, Y, np.array(["a", "b"]), lambda X: X)
-    assert table.trusted.all()
-    np.testing.assert_array_equal(table.labels, [-1, 1, -1, 1, 1, -1])
-    np.testing.assert_array_equal(table.sample_weight, 1)
-    assert trusted_table(None, None, np.array(["a", "b"]), lambda X: X) is None
+def test_a_class_without_weight_is_refused_or_left_out():
+    three = np.array(["a", "b", "c", "b", "b", "a"])
+    with pytest.raises(ValueError, match="zero on all rows of class 'a'"):
+        training_rows(X, three, [0, 1, 1, 1, 1, 0])
+    rows, classes = weighed_classes(*checked_rows(X, three, [0, 1, 1, 1, 1, 0]))
+    np.testing.assert_array_equal(classes, ["b", "c"])
+    np.testing.assert_array_equal(rows.observed, [0, 1, 0, 0])
+    assert rows.n_classes == 2
+
+
+def test_trusted_rows_are_all_trusted():
+    classes = np.array(["a", "b"])
+    rows = trusted_rows(X, Y, None, classes, lambda X: X)
+    assert rows.trusted.all()
+    np.testing.assert_array_equal(rows.observed, [0, 1, 0, 1, 1, 0])
+    np.testing.assert_array_equal(rows.sample_weight, 1)
+    assert trusted_rows(None, None, None, classes, lambda X: X) is None
+
+
+def test_trusted_rows_that_are_calibrated_on_are_of_every_class():
+    classes = np.array(["a", "b"])
+    rows, _ = training_rows(X, Y, None)
+    both = trusted_rows(X, Y, None, classes, lambda X: X)
+    assert arranged(rows, None, out_of_bag=False) == (rows, None)
+    assert arranged(rows, both, out_of_bag=False) == (rows, both)
+    with pytest.raises(ValueError, match="holds only one class"):
+        arranged(rows, trusted_rows(X[:1], Y[:1], None, classes, lambda X: X), out_of_bag=False)
 
 
 @pytest.mark.parametrize(
@@ -56,36 +73,36 @@ def test_a_trusted_table_trusts_all():
     ],
     ids=["dense", "sparse", "sparse matrices", "trusted rows dense", "trusted rows sparse"],
 )
-def test_joined_tables_hold_the_rows_of_both(container, trusted_container):
-    train, trusted = two_tables(container, trusted_container)
-    table = join(train, trusted)
+def test_joined_rows_are_those_of_both(container, trusted_container):
+    train, classes = training_rows(container(X), Y, [1, 2, 0, 1, 1, 3])
+    trusted = trusted_rows(trusted_container(X[:2] + 100), Y[:2], np.eye(2), classes, lambda X: X)
+    rows, others = arranged(train, trusted, out_of_bag=True)
+    assert others is None
     if container is trusted_container:
-        assert sparse.issparse(table.X) == sparse.issparse(train.X)
-    np.testing.assert_array_equal(as_array(table.X), np.vstack([X[[0, 1, 3, 4, 5]], X[:2] + 100]))
-    np.testing.assert_array_equal(table.labels, [-1, 1, 1, 1, -1, -1, 1])
-    np.testing.assert_array_equal(
-        table.sample_weight, [1, 2, 1, 1, 3, 1.6, 1.6]
-    )  # as much as others
-    np.testing.assert_array_equal(table.trusted, [False] * 5 + [True] * 2)
-    rows = np.array([6, 0, 0])
-    np.testing.assert_array_equal(as_array(table.X[rows]), as_array(table.X)[rows])  # draws work
+        assert sparse.issparse(rows.X) == sparse.issparse(train.X)
+    np.testing.assert_array_equal(as_array(rows.X), np.vstack([X[[0, 1, 3, 4, 5]], X[:2] + 100]))
+    np.testing.assert_array_equal(rows.observed, [0, 1, 1, 1, 0, 0, 1])
+    np.testing.assert_array_equal(rows.sample_weight, [1, 2, 1, 1, 3, 1.6, 1.6])
+    np.testing.assert_array_equal(rows.trusted, [False] * 5 + [True] * 2)
+    np.testing.assert_array_equal(rows.flip_counts, np.eye(2))
+    drawn = np.array([6, 0, 0])
+    np.testing.assert_array_equal(as_array(rows.take(drawn).X), as_array(rows.X)[drawn])
 
 
 def test_joining_nothing_changes_nothing():
-    table, _ = training_table(X, Y, None)
-    assert join(table, None) is table
+    rows, _ = training_rows(X, Y, None)
+    assert arranged(rows, None, out_of_bag=True) == (rows, None)
 
 
 @pytest.mark.parametrize("mean", [1e-300, 0.5, 1e7, 1e300])
 def test_weights_that_cannot_be_counts_get_a_mean_of_one(mean):
-    table = Table(X, np.ones(6), np.array([1, 2, 3, 1, 2, 3]) * mean / 2, np.zeros(6, dtype=bool))
-    assert_allclose(weights_as_counts(table).sample_weight, [0.5, 1, 1.5, 0.5, 1, 1.5])
+    weight = np.array([1, 2, 3, 1, 2, 3]) * mean / 2
+    assert_allclose(as_counts(weight), [0.5, 1, 1.5, 0.5, 1, 1.5])
 
 
 def test_weights_that_may_be_counts_are_left_alone():
     for weight in [np.ones(6), np.arange(1.0, 7.0)]:
-        table = Table(X, np.ones(6), weight, np.zeros(6, dtype=bool))
-        np.testing.assert_array_equal(weights_as_counts(table).sample_weight, weight)
+        np.testing.assert_array_equal(as_counts(weight), weight)
 
 
 def test_copies_are_told_from_rows_that_happen_to_be_alike(rng):

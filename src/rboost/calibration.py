@@ -23,7 +23,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from rboost._typing import Floats
 from rboost.noise import true_probability
-from rboost.noise.likelihood import NoisyLogisticLoss
+from rboost.noise.likelihood import NoisySoftmaxLoss
 
 Calibration = Callable[[Floats], Floats]
 
@@ -116,12 +116,17 @@ def _fit_line(
     """
     design = np.column_stack([scores, np.ones_like(scores)])
     penalty = np.array([SLOPE_PENALTY, 1e-10])
+    weight = sample_weight * np.array([1 - target, target])  # of a row as either label
 
     def evaluate(line: Floats) -> tuple[float, Floats, Floats]:
-        rows = NoisyLogisticLoss(design @ line, target, noise_matrix)
-        value = sample_weight @ rows.loss() + 0.5 * penalty @ line**2
-        gradient = design.T @ (sample_weight * rows.by_margin()) + penalty * line
-        hessian = (design.T * (sample_weight * rows.curvature())) @ design + np.diag(penalty)
+        margin = design @ line
+        scores = np.column_stack([np.zeros_like(margin), margin])
+        rows = [NoisySoftmaxLoss(scores, np.full(len(margin), k), noise_matrix) for k in (0, 1)]
+        value = 0.5 * penalty @ line**2 + sum(weight[k] @ rows[k].loss() for k in (0, 1))
+        by_margin = sum(weight[k] * rows[k].by_scores()[:, 1] for k in (0, 1))
+        curvature = sample_weight * rows[0].curvature(np.array([0.0, 1.0]))
+        gradient = design.T @ by_margin + penalty * line
+        hessian = (design.T * curvature) @ design + np.diag(penalty)
         return float(value), gradient, hessian
 
     line = np.array([1.0, 0.0])

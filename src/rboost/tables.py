@@ -6,58 +6,92 @@ import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import gen_batches
 
 from rboost._typing import Floats, Integers
-from rboost._validation import check_binary_labels, check_labels, check_sample_weight
+from rboost._validation import check_class_labels, check_labels, check_sample_weight
 
 
 @dataclass(frozen=True)
-class Table:
-    """Rows with labels −1 or +1 and positive weights; ``trusted`` labels are known to be right.
+class Rows:
+    """Rows with the positions of their labels among the classes, and weights.
 
-    ``flip_counts[j, k]`` of the trusted rows had the label k before they turned out as class j.
+    ``trusted`` labels are known to be right; ``flip_counts[j, k]`` of those rows had the label k
+    before they turned out as class j.
     """
 
     X: Any
-    labels: Floats
+    observed: Integers
     sample_weight: Floats
     trusted: NDArray[np.bool_]
+    n_classes: int
     flip_counts: Floats | None = None
 
-    @property
-    def classes(self) -> Floats:
-        """The labels as 0.0 and 1.0."""
-        return (self.labels > 0).astype(np.float64)
+    @cached_property
+    def labels(self) -> Floats:
+        """The labels of two classes as −1.0 and +1.0."""
+        return np.where(self.observed > 0, 1.0, -1.0)
 
-    @property
-    def prevalence(self) -> float:
-        """The share of label +1."""
-        # Not a product of vectors: threads of BLAS would go on spinning beside those of the rounds.
-        positive = np.sum(self.sample_weight, where=self.labels > 0)
-        return float(positive / self.sample_weight.sum())
+    @cached_property
+    def prevalence(self) -> Floats:
+        """The share of each label."""
+        counts = np.bincount(self.observed, self.sample_weight, minlength=self.n_classes)
+        return counts / counts.sum()
+
+    def take(self, rows: Any) -> Rows:
+        """Some of the rows, by their numbers or a mask."""
+        observed, weight = self.observed[rows], self.sample_weight[rows]
+        return Rows(self.X[rows], observed, weight, self.trusted[rows], self.n_classes)
+
+    def used(self) -> Rows:
+        """The rows that have a weight."""
+        used = self.sample_weight > 0
+        return self if used.all() else self.take(used)
+
+    def counted(self) -> Rows:
+        """The same rows with weights :func:`as_counts`."""
+        return replace(self, sample_weight=as_counts(self.sample_weight))
 
 
-def training_table(X: Any, y: Any, sample_weight: Any) -> tuple[Table, NDArray[Any]]:
-    """Build the table of validated rows X, without those of weight 0, and return the classes."""
-    classes, encoded = check_binary_labels(y)
-    if X.shape[0] != len(encoded):
-        raise ValueError(f"X has {X.shape[0]} rows but y has {len(encoded)}; pass one label a row.")
-    weight = check_sample_weight(sample_weight, encoded)
-    rows = weight > 0
-    labels = _signed(encoded[rows])
-    trusted = np.zeros(len(labels), dtype=bool)
-    return Table(X if rows.all() else X[rows], labels, weight[rows], trusted), classes
+def checked_rows(
+    X: Any, y: Any, sample_weight: Any, check_y: Callable[[Any], Any] = check_class_labels
+) -> tuple[Rows, NDArray[Any]]:
+    """All rows of validated X, none of them trusted, and the classes."""
+    classes, observed = check_y(y)
+    if X.shape[0] != len(observed):
+        raise ValueError(
+            f"X has {X.shape[0]} rows but y has {len(observed)}; pass one label a row."
+        )
+    weight = check_sample_weight(sample_weight, observed)
+    return Rows(X, observed, weight, np.zeros(len(observed), dtype=bool), len(classes)), classes
 
 
-def weights_as_counts(table: Table, largest: float = 1e6) -> Table:
-    """The table with its weights :func:`as_counts`."""
-    return replace(table, sample_weight=as_counts(table.sample_weight, largest))
+def weighed_classes(rows: Rows, classes: NDArray[Any]) -> tuple[Rows, NDArray[Any]]:
+    """The rows as they are, or without those of classes that have no weight at all."""
+    if rows.prevalence.all():
+        return rows, classes
+    rows = rows.used()
+    present, observed = np.unique(rows.observed, return_inverse=True)
+    return replace(rows, observed=observed, n_classes=len(present)), classes[present]
+
+
+def training_rows(X: Any, y: Any, sample_weight: Any) -> tuple[Rows, NDArray[Any]]:
+    """The rows of positive weight, of all classes, with weights as counts; and the classes."""
+    rows, classes = checked_rows(X, y, sample_weight)
+    rows = rows.used()
+    without = np.flatnonzero(np.bincount(rows.observed, minlength=len(classes)) == 0)
+    if len(without):
+        raise ValueError(
+            f"sample_weight is zero on all rows of class {classes[without].tolist()[0]!r}; give "
+            "some rows of each class a positive weight."
+        )
+    return rows.counted(), classes
 
 
 def as_counts(weight: Floats, largest: float = 1e6) -> Floats:
@@ -70,17 +104,17 @@ def as_counts(weight: Floats, largest: float = 1e6) -> Floats:
     return weight if 1 <= mean <= largest else weight / mean
 
 
-def trusted_table(
+def trusted_rows(
     X_trusted: Any,
     y_trusted: Any,
+    flip_counts: ArrayLike | None,
     classes: NDArray[Any],
     check_X: Callable[[Any], Any],
-    *,
-    both_classes: bool = False,
-) -> Table | None:
-    """Build the table of rows whose labels are right, or None when there are no such rows."""
-    encoded = check_trusted_labels(X_trusted, y_trusted, classes)
-    if encoded is None:
+) -> Rows | None:
+    """The rows whose labels are right, or None when there are no such rows."""
+    observed = check_trusted_labels(X_trusted, y_trusted, classes)
+    check_counted_rows(flip_counts, observed)
+    if observed is None:
         return None
     try:
         X_trusted = check_X(X_trusted)
@@ -89,13 +123,28 @@ def trusted_table(
         raise ValueError(
             f"X_trusted must have the columns of X and hold what X may hold: {problem}"
         ) from error
-    if both_classes and len(np.unique(encoded)) < 2:
+    ones, counts = np.ones(len(observed)), check_flip_counts(flip_counts, len(classes))
+    return Rows(X_trusted, observed, ones, ones.astype(bool), len(classes), counts)
+
+
+def arranged(rows: Rows, trusted: Rows | None, out_of_bag: bool) -> tuple[Rows, Rows | None]:
+    """The rows to train on and those to calibrate on: with ``out_of_bag`` trusted rows are both."""
+    if out_of_bag:
+        return (rows if trusted is None else _join(rows, trusted)), None
+    if trusted is not None:
+        _check_all_classes(trusted)
+    return rows, trusted
+
+
+def _check_all_classes(trusted: Rows) -> None:
+    """Fail when trusted rows that probabilities are calibrated on lack a class."""
+    n_found = len(np.unique(trusted.observed))
+    if n_found < trusted.n_classes:
+        found = "one class" if n_found == 1 else f"{n_found} of {trusted.n_classes} classes"
         raise ValueError(
-            "y_trusted holds only one class; without out_of_bag probabilities are calibrated on "
-            "trusted rows alone, so pass rows of both."
+            f"y_trusted holds only {found}; without out_of_bag probabilities are calibrated on "
+            "trusted rows alone, so pass rows of every class."
         )
-    n_rows = len(encoded)
-    return Table(X_trusted, _signed(encoded), np.ones(n_rows), np.ones(n_rows, dtype=bool))
 
 
 def check_trusted_labels(X_trusted: Any, y_trusted: Any, classes: NDArray[Any]) -> Integers | None:
@@ -127,17 +176,29 @@ def check_counted_rows(flip_counts: Any, trusted: Any) -> None:
         )
 
 
-def join(first: Table, second: Table | None) -> Table:
-    """Put the rows of two tables into one; those of the second count as much as the first's."""
-    if second is None:
-        return first
-    second = replace(second, sample_weight=second.sample_weight * first.sample_weight.mean())
-    return Table(
-        stack_rows(first.X, second.X),
-        np.concatenate([first.labels, second.labels]),
-        np.concatenate([first.sample_weight, second.sample_weight]),
-        np.concatenate([first.trusted, second.trusted]),
-        second.flip_counts,
+def check_flip_counts(flip_counts: ArrayLike | None, n_classes: int) -> Floats | None:
+    """Return counts of checked labels, [true class, label before], as an array; None if none."""
+    if flip_counts is None:
+        return None
+    counts = np.asarray(flip_counts, dtype=np.float64)
+    shape = (n_classes, n_classes)
+    if counts.shape != shape or not np.isfinite(counts).all() or np.any(counts < 0):
+        raise ValueError(
+            f"flip_counts must hold {n_classes} × {n_classes} numbers of rows, [true class, label "
+            f"before the check], none of them negative, not {flip_counts!r}."
+        )
+    return counts if counts.any() else None
+
+
+def _join(first: Rows, second: Rows) -> Rows:
+    """Put trusted rows behind the others; they count as much."""
+    weight = second.sample_weight * first.sample_weight.mean()
+    return replace(
+        second,
+        X=stack_rows(first.X, second.X),
+        observed=np.concatenate([first.observed, second.observed]),
+        sample_weight=np.concatenate([first.sample_weight, weight]),
+        trusted=np.concatenate([first.trusted, second.trusted]),
     )
 
 
@@ -211,7 +272,3 @@ def stack_rows(first: Any, second: Any) -> Any:
             f"those of X {first.shape[1:]}."
         )
     return np.concatenate([first, second])
-
-
-def _signed(encoded: Integers) -> Floats:
-    return np.where(encoded > 0, 1.0, -1.0)

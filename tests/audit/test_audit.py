@@ -117,7 +117,7 @@ def test_checked_rows_are_right_and_never_flagged():
     np.testing.assert_array_equal(audit.suggested[refuted], checked[refuted])
     assert np.all(audit.issue_probability[~is_checked] > 0)
     for rows in (is_checked, ~is_checked):  # scores lie where their rows do
-        assert np.corrcoef(audit.scores[rows, 0], X[rows, 0])[0, 1] > 0.95
+        assert np.corrcoef(audit.scores[rows], X[rows, 0])[0, 1] > 0.95
     np.testing.assert_array_equal(audit.labels.given, y)
     again = quick(X, y, y_checked=np.where(is_checked, checked, np.nan))
     np.testing.assert_array_equal(again.issue_probability, audit.issue_probability)
@@ -182,7 +182,7 @@ def test_the_model_reads_infinite_values_as_the_audit_did():
     assert np.isfinite(audit.model.predict_proba(frame)).all()
     assert_allclose(
         audit.model.predict_proba(frame),
-        audit.model.classifier.predict_proba(audit.features),
+        audit.model.probability(audit.features),
         atol=1e-12,
     )
 

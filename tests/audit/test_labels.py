@@ -160,15 +160,6 @@ def test_flips_are_counted_one_by_one(rows):
     np.testing.assert_array_equal(labels_of(rows).flip_counts, expected)
 
 
-@given(ROWS, st.integers(0, 3))
-def test_flips_of_one_class_against_the_others_are_counted_one_by_one(rows, positive):
-    expected = np.zeros((2, 2))
-    for before, after in rows:
-        if before >= 0 and after >= 0:
-            expected[int(after == positive), int(before == positive)] += 1
-    np.testing.assert_array_equal(labels_of(rows).flip_counts_of(positive), expected)
-
-
 @given(ROWS)
 def test_a_checked_label_goes_before_a_given_one(rows):
     labels = labels_of(rows)

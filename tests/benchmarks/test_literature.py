@@ -28,9 +28,9 @@ def small(name):
 
 @pytest.mark.parametrize("name", LITERATURE)
 def test_all_converge_and_stay_finite_on_the_seven_sets_at_all_settings(name):
-    for dataset in SUITES["paper"]:
+    for dataset in SUITES["paper"].names:
         for setting in SETTINGS:
-            trial = draw_trial(dataset, setting, repeat=0, seed=0)
+            trial = draw_trial("paper", dataset, setting, repeat=0, seed=0)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 warnings.simplefilter("error", ConvergenceWarning)
@@ -43,7 +43,7 @@ def test_all_converge_and_stay_finite_on_the_seven_sets_at_all_settings(name):
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", LITERATURE)
 def test_any_of_them_can_be_boosted(name):
-    trial = draw_trial("Twonorm", "sym10", repeat=0, seed=0)
+    trial = draw_trial("paper", "Twonorm", "sym10", repeat=0, seed=0)
     learner = small(name)
     # A pipeline takes no weights.
     options = {"sampling": "weights"} if hasattr(learner, "steps") else {}

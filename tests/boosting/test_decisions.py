@@ -7,10 +7,10 @@ from scipy.special import expit
 
 from rboost.boosting.decisions import Decision, VoteCalibration, decide_by_sign, decide_by_votes
 from rboost.boosting.noise_updates import infer, vote_scores
-from rboost.boosting.rows import Rows
 from rboost.boosting.votes import RowVotes, coded
 from rboost.losses import ExponentialLoss, LikelihoodLoss
 from rboost.noise import asymmetric, flip_labels, symmetric
+from rboost.tables import Rows
 
 CALIBRATIONS = ["platt", "logistic", "isotonic"]
 

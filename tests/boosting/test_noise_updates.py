@@ -3,9 +3,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from rboost.boosting.noise_updates import FIRST_UPDATE, infer, noise_update, vote_scores
-from rboost.boosting.rows import Rows
 from rboost.boosting.votes import RowVotes, coded
 from rboost.noise import asymmetric, flip_labels
+from rboost.tables import Rows
 
 NOISE = {n_classes: asymmetric(0.3, from_class=0, n_classes=n_classes) for n_classes in (2, 3)}
 

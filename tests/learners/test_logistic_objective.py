@@ -22,6 +22,12 @@ KINDS = {
 }
 
 
+def n_logits(parameters):
+    """How many numbers a noise matrix is packed into."""
+    n_classes = getattr(parameters, "n_classes", 2)
+    return n_classes * (n_classes - 1)
+
+
 def objective(seed=0, *, to_sparse=False, C=0.7, fit_intercept=True, fixed_noise=None, n_scores=1):
     random = np.random.RandomState(seed)
     # Columns of very different location and scale: the parameters must cope, not the user.
@@ -34,7 +40,7 @@ def objective(seed=0, *, to_sparse=False, C=0.7, fit_intercept=True, fixed_noise
 
 def n_parameters(problem):
     free = problem.fixed_noise is None
-    return problem.n_linear + (problem.noise_parameters.n_logits if free else 0)
+    return problem.n_linear + (n_logits(problem.noise_parameters) if free else 0)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -71,7 +77,7 @@ def test_sparse_and_dense_agree(n_scores):
 @pytest.mark.parametrize("parameters", [FlipRates(), FreeRows(2), FreeRows(4)])
 def test_noise_matrices_are_those_of_their_logits(parameters):
     random = np.random.RandomState(0)
-    logits = random.standard_normal(parameters.n_logits)
+    logits = random.standard_normal(n_logits(parameters))
     matrix = parameters.matrix(logits)
     assert_allclose(matrix.sum(axis=1), 1)
     assert_allclose(parameters.logits(matrix), logits, rtol=1e-10, atol=1e-10)

@@ -6,7 +6,6 @@ from scipy.special import expit, softmax
 
 from rboost.noise import observed_probability, posterior
 from rboost.noise.likelihood import (
-    NoisyLogisticLoss,
     NoisySoftmaxLoss,
     joint_probability,
     log_joint_probability,
@@ -50,50 +49,31 @@ def test_a_label_that_is_impossible_says_nothing():
     assert logs.tolist() == [[-np.inf, -1e4]]
 
 
-@given(noise_matrices(), st.floats(-8, 8), st.floats(0, 1))
-def test_loss_is_the_cross_entropy_of_eq_3(matrix, margin, target):
+def margin_loss(margin, label, matrix):
+    """The loss of rows of two classes with these margins and the same label."""
+    margin = np.atleast_1d(margin)
+    scores = np.column_stack([np.full_like(margin, 1.5), 1.5 + margin])
+    return NoisySoftmaxLoss(scores, np.full(len(margin), label), matrix)
+
+
+@given(noise_matrices(), st.floats(-8, 8), st.integers(0, 1))
+def test_loss_is_the_cross_entropy_of_eq_3(matrix, margin, label):
     positive = expit(margin)
     observed = observed_probability([[1 - positive, positive]], matrix)[0]
-    rows = NoisyLogisticLoss(np.array([margin]), np.array([target]), matrix)
     with np.errstate(divide="ignore"):
-        expected = -((1 - target) * np.log(observed[0]) + target * np.log(observed[1]))
-    assert_allclose(rows.loss(), expected, rtol=1e-8)
-
-
-@given(noise_matrices(smallest=0.01), st.floats(-6, 6), st.floats(0, 1))
-def test_derivatives_match_differences(matrix, margin, target):
-    def loss(margin):
-        return NoisyLogisticLoss(np.array([margin]), np.array([target]), matrix).loss()[0]
-
-    rows = NoisyLogisticLoss(np.array([margin]), np.array([target]), matrix)
-    h = 1e-5
-    assert_allclose(rows.by_margin()[0], (loss(margin + h) - loss(margin - h)) / (2 * h), atol=1e-7)
-
-
-@given(noise_matrices(), st.floats(-6, 6))
-def test_curvature_is_the_expected_second_derivative(matrix, margin):
-    positive = expit(margin)
-    observed = observed_probability([[1 - positive, positive]], matrix)[0, 1]
-    h = 1e-4
-
-    def slope(at):  # the expectation over labels: a target equal to the probability at `margin`
-        return NoisyLogisticLoss(np.array([at]), np.array([observed]), matrix).by_margin()[0]
-
-    rows = NoisyLogisticLoss(np.array([margin]), np.array([observed]), matrix)
-    assert rows.curvature()[0] >= 0
-    assert_allclose(
-        rows.curvature()[0], (slope(margin + h) - slope(margin - h)) / (2 * h), rtol=1e-3, atol=1e-6
-    )
+        expected = -np.log(observed[label])
+    assert_allclose(margin_loss(margin, label, matrix).loss(), expected, rtol=1e-8)
 
 
 def test_huge_margins_stay_exact():
     margin = np.array([-1e4, -800.0, 800.0, 1e4])
-    clean = NoisyLogisticLoss(margin, np.ones(4), np.eye(2))
+    clean = margin_loss(margin, 1, np.eye(2))
     assert_allclose(clean.loss(), [1e4, 800, 0, 0])
-    assert_allclose(clean.by_margin(), [-1, -1, 0, 0])
-    noisy = NoisyLogisticLoss(margin, np.ones(4), np.array([[0.8, 0.2], [0.1, 0.9]]))
+    assert_allclose(clean.by_scores()[:, 1], [-1, -1, 0, 0])
+    noisy = margin_loss(margin, 1, np.array([[0.8, 0.2], [0.1, 0.9]]))
     assert_allclose(noisy.loss(), -np.log([0.2, 0.2, 0.9, 0.9]))
-    parts = noisy.by_margin(), noisy.curvature(), clean.curvature()
+    along = np.array([0.0, 1.0])
+    parts = noisy.by_scores(), noisy.curvature(along), clean.curvature(along)
     assert all(np.all(np.isfinite(part)) for part in parts)
 
 
@@ -103,16 +83,6 @@ def scored_rows(matrix, seed):
     scores = 2 * random.standard_normal((7, len(matrix)))
     observed = random.randint(len(matrix), size=7)
     return scores, observed, NoisySoftmaxLoss(scores, observed, matrix)
-
-
-@given(noise_matrices(), st.floats(-30, 30), st.integers(0, 1))
-def test_two_classes_are_the_loss_of_the_margin(matrix, margin, label):
-    one = NoisyLogisticLoss(np.array([margin]), np.array([float(label)]), matrix)
-    scores = np.array([[1.5, 1.5 + margin]])
-    rows = NoisySoftmaxLoss(scores, np.array([label]), matrix)
-    assert_allclose(rows.loss(), one.loss(), rtol=1e-8, atol=1e-12)
-    assert_allclose(rows.by_scores()[:, 1], one.by_margin(), rtol=1e-8, atol=1e-12)
-    assert_allclose(rows.curvature(np.array([[0.0, 1.0]])), one.curvature(), rtol=1e-8, atol=1e-12)
 
 
 @given(stochastic_matrices(), st.integers(0, 2**31 - 1))

@@ -176,7 +176,7 @@ def bad_data():
     return {
         "one class": ({}, (X, np.ones(20)), "y holds only one class"),
         "noise of two classes": (
-            {"noise_matrix": np.eye(2)}, (X, np.arange(20) % 3), "for 2 classes but there are 3"
+            {"noise_matrix": np.eye(2)}, (X, np.arange(20) % 3), "but there are 3 classes"
         ),
         "lengths": ({}, (X, y[:15]), "inconsistent numbers of samples"),
         "single row": ({}, (X, (np.arange(20) == 3).astype(int)), "has a single row"),

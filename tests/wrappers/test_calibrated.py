@@ -312,7 +312,6 @@ def bad_data():
     y = np.arange(20) % 2
     return {
         "one class": ({}, (X, np.ones(20)), {}, "y holds only one class"),
-        "three classes": ({}, (X, np.arange(20) % 3), {}, "Only binary classification"),
         "lengths": ({}, (X, y[:15]), {}, "inconsistent numbers of samples"),
         "single row": ({}, (X, (np.arange(20) == 3).astype(int)), {}, "has a single row"),
         "folds": ({"cv": 1}, (X, y), {}, "cv must be at least 2 folds"),

@@ -50,12 +50,12 @@ class TotalWeight(Memory):
 @pytest.mark.parametrize("cv", [2, 5, 10, StratifiedKFold(3), KFold(4, shuffle=True)], ids=str)
 def test_no_model_has_seen_the_row_it_scores(cv):
     np.testing.assert_array_equal(out_of_fold_outputs(Memory(), X, Y, cv=cv, random_state=0), 0)
-    assert np.all(model_outputs(Memory().fit(X, Y), X) == 1)
+    assert np.all(model_outputs(Memory().fit(X, Y), X, 2) == 1)
 
 
 def test_a_nearest_neighbour_knows_nothing_of_labels_out_of_fold():
     neighbour = KNeighborsClassifier(1)
-    np.testing.assert_array_equal(model_outputs(neighbour.fit(X, Y), X) > 0.5, Y == 1)
+    np.testing.assert_array_equal(model_outputs(neighbour.fit(X, Y), X, 2) > 0.5, Y == 1)
     scores = out_of_fold_outputs(neighbour, X, Y, random_state=0)
     assert 0.3 < np.mean((scores > 0.5) == Y) < 0.7
 

@@ -12,7 +12,7 @@ from rboost.audit.features import as_features, as_frame, cut_texts, make_vectori
 from rboost.audit.inference import infer
 from rboost.audit.labels import Labels, encode_labels
 from rboost.audit.result import LabelAudit
-from rboost.audit.scorers import ClassByClass, TableModel, make_scorer
+from rboost.audit.scorers import TableModel, fit_scorer, make_scorer
 from rboost.io.packages import package
 
 FEWEST_ROWS = 20
@@ -52,7 +52,7 @@ def audit_labels(
     id_name, label_name : str
         What to call names and labels.
     model : {"rboost", "linear", "forest"} or classifier, default="rboost"
-        What scores the rows. Any classifier of two classes will do.
+        What scores the rows. Any classifier of as many classes will do.
     random_state : int, default=0
         Seed; the same seed gives the same result.
     n_jobs : int, default=None
@@ -95,14 +95,14 @@ def audit_labels(
             "needed."
         )
     vectorizer, features = _vectorized(table)
-    classifier = ClassByClass(make_scorer(model, labels, random_state, n_jobs, verbose))
-    scores = classifier.fit_rows(features, labels).held_out_scores_
-    del classifier.held_out_scores_  # of training rows, which a model that is saved has no use for
+    scorer = make_scorer(model, labels, random_state, n_jobs, verbose)
+    scores = fit_scorer(scorer, features, labels)
     inference = infer(scores, labels)
     _warn_of_one_class(inference.probability, labels)
     return LabelAudit(
         table, labels, np.array(names, dtype=object), id_name, features, scores,
-        inference, TableModel(vectorizer, classifier), len(table) - n_rows,
+        inference, TableModel(vectorizer, scorer, labels.classes, inference.noise),
+        len(table) - n_rows,
     )  # fmt: skip
 
 

@@ -61,16 +61,6 @@ class Labels:
         places = self.checked[both] * n_classes + self.given[both]
         return np.bincount(places, minlength=n_classes**2).reshape(n_classes, -1).astype(np.float64)
 
-    def flip_counts_of(self, positive: int) -> NDArray[np.float64]:
-        """The counts of one class against the others."""
-        counts, others = self.flip_counts, np.arange(len(self.classes)) != positive
-        return np.array(
-            [
-                [counts[np.ix_(others, others)].sum(), counts[others, positive].sum()],
-                [counts[positive, others].sum(), counts[positive, positive]],
-            ]
-        )
-
     def with_checked(self, checked: Integers) -> Self:
         """The same labels after other checks."""
         return replace(self, checked=checked)

@@ -46,7 +46,7 @@ class LabelAudit:
         What the names of rows are: a column, or "row", which counts from 1.
     features : ndarray of shape (n_rows, n_features)
         The table in numbers.
-    scores : ndarray of shape (n_rows, 1 or n_classes)
+    scores : ndarray of shape (n_rows,), of more than two classes (n_rows, n_classes)
         What models say of each row that were not fitted to it.
     inference : Inference
         The noise and the true class of each row, as inferred from scores and labels.
@@ -149,10 +149,8 @@ class LabelAudit:
 
     def summary(self, suspects: Suspects | None = None) -> AuditSummary:
         """The numbers of the audit and of the suspects that were chosen from it."""
-        return summarize(
-            self.labels, self.inference.posterior, self.noise_matrix, self.noise_interval,
-            self.suspects() if suspects is None else suspects, self.unused_columns,
-        )  # fmt: skip
+        chosen = self.suspects() if suspects is None else suspects
+        return summarize(self.labels, self.inference, chosen, self.unused_columns)
 
     @cached_property
     def _explainer(self) -> Explainer:
@@ -179,7 +177,9 @@ class LabelAudit:
         probabilities follow at once; :func:`rboost.audit.audit_labels` also learns from them.
         """
         labels = self.labels.with_checked(checked)
-        return replace(self, labels=labels, inference=infer(self.scores, labels))
+        found = infer(self.scores, labels)
+        model = self.model.with_noise(found.noise)
+        return replace(self, labels=labels, inference=found, model=model)
 
     def missing(self) -> Integers:
         """Positions of rows without a label, for which there is only a suggestion."""

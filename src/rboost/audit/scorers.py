@@ -1,7 +1,7 @@
 """Models that score every row without having been fitted to it.
 
-A scorer is a classifier of two classes that takes ``X_trusted``, ``y_trusted`` and ``flip_counts``
-in ``fit`` and has ``held_out_scores_`` afterwards. Several classes take one scorer each.
+A scorer is a classifier that takes ``X_trusted``, ``y_trusted`` and ``flip_counts`` in ``fit`` and
+has ``held_out_scores_`` and ``score_rows`` afterwards.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import has_fit_parameter
 
-from rboost._typing import Floats
+from rboost._typing import Floats, Integers
 from rboost.audit.features import as_features, cut_texts
 from rboost.audit.labels import NO_LABEL, Labels
 from rboost.boosting import RBoostClassifier
+from rboost.noise import NoisePosterior
 from rboost.wrappers import NoiseCalibratedClassifier
 
 
@@ -64,103 +65,86 @@ def make_scorer(model: Any, labels: Labels, seed: int, n_jobs: int | None, verbo
     return scorer.set_params(**{k: v for k, v in options.items() if k in scorer.get_params()})
 
 
-# The score of a class that no row has any more.
-LOWEST_SCORE = -10.0
+def fit_scorer(scorer: Any, features: Floats, labels: Labels) -> Floats:
+    """Fit to given labels and to checked ones, which are trusted; score all rows."""
+    observed, checked = np.flatnonzero(labels.is_observed), np.flatnonzero(labels.is_checked)
+    known: dict[str, Any] = {}
+    if len(np.setdiff1d(labels.checked[checked], labels.given[observed])):
+        # All rows of a class were checked. Checked rows are then fitted like any others.
+        observed, checked = np.concatenate([observed, checked]), checked[:0]
+    elif len(checked):
+        present = np.unique(labels.given[observed])
+        known = {
+            "X_trusted": features[checked],
+            "y_trusted": labels.checked[checked],
+            "flip_counts": labels.flip_counts[np.ix_(present, present)],
+        }
+    given = features if len(observed) == len(features) else features[observed]
+    with warnings.catch_warnings():  # the audit itself says so
+        warnings.filterwarnings("ignore", message="Every training row is predicted")
+        scorer.fit(given, labels.current[observed], **known)
+    scores = np.empty((len(labels), *scorer.held_out_scores_.shape[1:]))
+    scores[np.concatenate([observed, checked])] = scorer.held_out_scores_
+    others = np.flatnonzero(labels.current == NO_LABEL)
+    if len(others):
+        scores[others] = scorer.score_rows(features[others])
+    return _of_all_classes(scores, scorer.classes_, len(labels.classes))
 
 
-def _has_two(is_positive: NDArray[np.bool_]) -> bool:
-    return bool(is_positive.any() and not is_positive.all())
+# How far a class that no row has any more lies below the likeliest one.
+ABSENT = 10.0
 
 
-class ClassByClass(ClassifierMixin, BaseEstimator):
-    """A scorer for each class against the others; for two classes, a single one.
-
-    After ``fit_rows`` the attribute ``held_out_scores_`` holds what
-    :func:`rboost.audit.inference.infer` takes.
-    """
-
-    classes_: NDArray[Any]
-    held_out_scores_: Floats
-
-    def __init__(self, scorer: Any) -> None:
-        self.scorer = scorer
-
-    def fit_rows(self, features: Floats, labels: Labels) -> Self:
-        """Fit to given labels and to checked ones, which are trusted; score all rows."""
-        self.classes_ = labels.classes
-        n_classes = len(labels.classes)
-        positives = range(1, 2) if n_classes == 2 else range(n_classes)
-        found = [self._fit_class(features, labels, positive) for positive in positives]
-        self.scorers_ = [scorer for scorer, _ in found]
-        self.held_out_scores_ = np.column_stack([scores for _, scores in found])
-        return self
-
-    def _fit_class(self, features: Floats, labels: Labels, positive: int) -> tuple[Any, Floats]:
-        """A scorer of one class against the others, and its scores of all rows."""
-        scorer = clone(self.scorer)
-        observed, checked = np.flatnonzero(labels.is_observed), np.flatnonzero(labels.is_checked)
-        known: dict[str, Any] = {}
-        if len(checked):
-            known = {
-                "X_trusted": features[checked],
-                "y_trusted": (labels.checked[checked] == positive).astype(np.intp),
-                "flip_counts": labels.flip_counts_of(positive),
-            }
-        if not _has_two(labels.given[observed] == positive):
-            # All rows of the class were checked. They are then fitted like any others.
-            observed, checked, known = np.concatenate([observed, checked]), checked[:0], {}
-        y = labels.current[observed] == positive
-        scores = np.full(len(labels), LOWEST_SCORE)
-        if not _has_two(y) and len(labels.classes) > 2:
-            return None, scores  # a class of which no row is left
-        given = features if len(observed) == len(features) else features[observed]
-        with warnings.catch_warnings():
-            # Of one class against the others; the audit says it of all classes together.
-            warnings.filterwarnings("ignore", message="Every training row is predicted")
-            scorer.fit(given, y.astype(np.intp), **known)
-        scores[np.concatenate([observed, checked])] = scorer.held_out_scores_
-        others = np.flatnonzero(labels.current == NO_LABEL)
-        if len(others):
-            scores[others] = scorer.score_rows(features[others])
-        return scorer, scores
-
-    def predict_proba(self, features: Any) -> Floats:
-        """Probability of each true class, shape (n_rows, n_classes)."""
-        positive = np.column_stack(
-            [
-                np.zeros(len(features)) if scorer is None else scorer.predict_proba(features)[:, 1]
-                for scorer in self.scorers_
-            ]
-        )
-        if len(self.classes_) == 2:
-            return np.column_stack([1 - positive, positive])
-        return positive / np.maximum(positive.sum(axis=1, keepdims=True), 1e-300)
-
-    def predict(self, features: Any) -> NDArray[Any]:
-        """The most probable true class."""
-        return self.classes_[self.predict_proba(features).argmax(axis=1)]
+def _of_all_classes(scores: Floats, present: Integers, n_classes: int) -> Floats:
+    """Scores of all classes, from those of the classes that a scorer was fitted to."""
+    if len(present) == n_classes:
+        return scores
+    if scores.ndim == 1:
+        scores = np.column_stack([np.zeros(len(scores)), scores])
+    found = np.tile(scores.max(axis=1, keepdims=True) - ABSENT, n_classes)
+    found[:, present] = scores
+    return found
 
 
 class TableModel(ClassifierMixin, BaseEstimator):
-    """A fitted vectorizer and a fitted classifier: from frames to probabilities of classes."""
+    """From frames to probabilities of classes: a fitted vectorizer, a fitted scorer, the noise.
 
-    def __init__(self, vectorizer: Any, classifier: ClassByClass) -> None:
+    ``noise`` is what the audit inferred, so that a row with the same scores gets the probabilities
+    that the report has.
+    """
+
+    def __init__(
+        self, vectorizer: Any, scorer: Any, classes: NDArray[Any], noise: NoisePosterior
+    ) -> None:
         self.vectorizer = vectorizer
-        self.classifier = classifier
+        self.scorer = scorer
+        self.classes = classes
+        self.noise = noise
 
     @property
     def classes_(self) -> NDArray[Any]:
         """The class labels, sorted."""
-        return self.classifier.classes_
+        return self.classes
+
+    def with_noise(self, noise: NoisePosterior) -> Self:
+        """The same model after more was learnt about the noise."""
+        return type(self)(self.vectorizer, self.scorer, self.classes, noise)
 
     def features(self, table: Any) -> Floats:
         """The frame in numbers."""
         return as_features(self.vectorizer.transform(cut_texts(table)))
 
+    def probability(self, features: Floats) -> Floats:
+        """Probability of each true class, for rows in numbers."""
+        scores = self.scorer.score_rows(features)
+        return self.noise.probability(
+            _of_all_classes(scores, self.scorer.classes_, len(self.classes))
+        )
+
     def predict_proba(self, table: Any) -> Floats:
         """Probability of each true class, shape (n_rows, n_classes)."""
-        return self.classifier.predict_proba(self.features(table))
+        return self.probability(self.features(table))
 
     def predict(self, table: Any) -> NDArray[Any]:
         """The most probable true class of each row."""
-        return self.classifier.predict(self.features(table))
+        return self.classes[self.predict_proba(table).argmax(axis=1)]

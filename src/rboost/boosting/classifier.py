@@ -19,9 +19,8 @@ from rboost.boosting.decisions import VoteCalibration
 from rboost.boosting.ensemble import Ensemble
 from rboost.boosting.fitting import Training, begin, read_scores, resume, run_rounds
 from rboost.boosting.parameters import BoostingParameters, noise_update_name
-from rboost.boosting.rows import Rows, arranged, training_rows, trusted_rows
 from rboost.noise.matrix import check_noise_parameter
-from rboost.tables import warn_of_copies
+from rboost.tables import Rows, arranged, training_rows, trusted_rows, warn_of_copies
 
 
 class RBoostClassifier(BoostingParameters):

@@ -14,12 +14,12 @@ from scipy.special import softmax
 
 from rboost._typing import Floats, Integers
 from rboost.boosting.noise_updates import SoftmaxCalibration, calibrate, infer, vote_scores
-from rboost.boosting.rows import Rows
 from rboost.boosting.votes import RowVotes
 from rboost.calibration import Calibration, agree_with_decision
 from rboost.losses import Loss
 from rboost.noise import NoisePosterior
 from rboost.noise.scores import probability_of
+from rboost.tables import Rows
 
 # Smaller probabilities have no logarithm that could be averaged.
 SMALLEST_PROBABILITY = 1e-300

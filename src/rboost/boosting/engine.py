@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from rboost._typing import Floats
-from rboost.boosting.rows import Rows
 from rboost.boosting.sampling import Randomness
 from rboost.boosting.votes import RowVotes
 from rboost.losses import Sums
+from rboost.tables import Rows
 
 
 @dataclass(frozen=True)

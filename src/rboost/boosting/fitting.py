@@ -23,11 +23,11 @@ from rboost.boosting.learners import BaseLearner
 from rboost.boosting.noise_updates import noise_update
 from rboost.boosting.parameters import BoostingParameters, noise_update_name
 from rboost.boosting.rounds import Progress, boost, ensemble_of
-from rboost.boosting.rows import Rows
 from rboost.boosting.sampling import Randomness
 from rboost.boosting.votes import RowVotes
 from rboost.noise import symmetric
 from rboost.progress import track
+from rboost.tables import Rows
 
 # Where the paper's estimation of the flip rates starts; it does not say. It must not be 0, which
 # the multiplicative updates never leave. Inference starts from labels that are all right.

@@ -11,7 +11,6 @@ from scipy.special import softmax
 from rboost._typing import Floats
 from rboost.boosting.engine import Engine
 from rboost.boosting.rounds import NoiseUpdate
-from rboost.boosting.rows import Rows
 from rboost.boosting.votes import RowVotes
 from rboost.calibration import CALIBRATIONS, SLOPE_PENALTY, Calibration
 from rboost.losses import Loss
@@ -19,6 +18,7 @@ from rboost.noise import NoisePosterior, infer_noise, multiplicative_update
 from rboost.noise.likelihood import NoisySoftmaxLoss
 from rboost.noise.matrix import keep_informative
 from rboost.noise.scores import smoothed_log_odds, smoothed_scores
+from rboost.tables import Rows
 
 # The first round after which the noise is inferred; then again each time the rounds have doubled.
 FIRST_UPDATE = 25

@@ -15,20 +15,8 @@ def make_banana(
 ) -> tuple[Floats, Integers]:
     """Two interlocked bananas in the plane, in the manner of the Banana benchmark set.
 
-    Parameters
-    ----------
-    n_samples : int, default=400
-        Number of rows; about 45 % of them are positive, as in the benchmark set.
-    spread : float, default=0.35
-        Standard deviation around each crescent of radius 1; larger makes the classes overlap more.
-    random_state : int, RandomState instance or None, default=None
-        Seed.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, 2)
-    y : ndarray of shape (n_samples,)
-        0 or 1.
+    About 45 % of the rows are positive, as there; ``spread`` is the standard deviation around each
+    crescent of radius 1. Labels are 0 or 1.
     """
     rng = check_random_state(random_state)
     y = (rng.uniform(size=n_samples) < 0.45).astype(np.intp)
@@ -81,13 +69,6 @@ def make_long_servedio(
     The labels are right; flip a tenth of them with :func:`rboost.noise.flip_labels`. The rows of
     large margin whose labels are wrong then cost a convex loss so much that it gives up the
     penalisers, half of the table, and errs on some quarter of all rows.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, 21)
-        −1 or +1.
-    y : ndarray of shape (n_samples,)
-        0 or 1.
     """
     rng = check_random_state(random_state)
     y = rng.randint(2, size=n_samples)

@@ -9,27 +9,21 @@ its own, which tells it from the others; their shares p are divided by their sum
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags, check_random_state
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rboost._typing import Floats
-from rboost._validation import (
-    Either,
-    Number,
-    OneOf,
-    Requirements,
-    all_or_nothing,
-    check_parameters,
-)
+from rboost._validation import Either, Number, OneOf, Requirements, check_parameters
+from rboost.fitting import RowsClassifier
 from rboost.learners._grower import TreeGrower, value_of_bins, value_of_raw
 from rboost.learners.binning import BinnedRows, Binning
-from rboost.learners.rows import Rows, training_rows
+from rboost.tables import Rows
 
 # A leaf of a smaller share of the weight, or a split that gains less, may be but rounding.
 NEGLIGIBLE = 1e-10
@@ -37,7 +31,8 @@ NEGLIGIBLE = 1e-10
 WEIGHT_BITS = 24
 
 
-class HistogramTreeClassifier(ClassifierMixin, BaseEstimator):
+@dataclass(eq=False, repr=False, kw_only=True)
+class HistogramTreeClassifier(RowsClassifier):
     """A decision tree whose thresholds lie between bins of the columns.
 
     It minimises the Gini impurity, as scikit-learn's trees do, and grows the leaf first that gains
@@ -70,14 +65,8 @@ class HistogramTreeClassifier(ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
     feature_importances_ : ndarray of shape (n_features_in_,)
         The share of each column in what the splits gained.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, when X had string column names.
 
     Notes
     -----
@@ -97,10 +86,17 @@ class HistogramTreeClassifier(ClassifierMixin, BaseEstimator):
     True
     """
 
-    classes_: NDArray[Any]
-    feature_importances_: Floats
-    n_features_in_: int
+    max_depth: int | None = None
+    max_leaf_nodes: int | None = None
+    min_samples_leaf: int = 1
+    max_features: float | str | None = None
+    max_bins: int = 255
+    max_cuts: int | None = None
+    max_rows: int | None = None
+    random_state: int | np.random.RandomState | None = None
+    n_jobs: int | None = None
 
+    _accepted: ClassVar[dict[str, Any]] = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
     _requirements: ClassVar[Requirements] = {
         "max_depth": Number(1, integer=True, closed=True, optional=True),
         "max_leaf_nodes": Number(2, integer=True, closed=True, optional=True),
@@ -111,74 +107,32 @@ class HistogramTreeClassifier(ClassifierMixin, BaseEstimator):
         "max_rows": Number(2, integer=True, closed=True, optional=True),
     }
 
-    def __init__(
-        self,
-        *,
-        max_depth: int | None = None,
-        max_leaf_nodes: int | None = None,
-        min_samples_leaf: int = 1,
-        max_features: float | str | None = None,
-        max_bins: int = 255,
-        max_cuts: int | None = None,
-        max_rows: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.max_depth = max_depth
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
-        self.max_features = max_features
-        self.max_bins = max_bins
-        self.max_cuts = max_cuts
-        self.max_rows = max_rows
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
     @property
     def prepare(self) -> Callable[[Any], BinnedRows]:
         """What turns X into rows that ``fit`` takes as well; equal for trees with equal bins."""
         check_parameters(self, self._requirements)
         return Binning(self.max_bins, effective_n_jobs(self.n_jobs))
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Grow the tree for labels of two classes, or one for each of several.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or rows from ``prepare``
-            Features, with missing values or without.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights.
-
-        Returns
-        -------
-        self : HistogramTreeClassifier
-            The fitted estimator.
-        """
-        with all_or_nothing(self):
-            check_parameters(self, self._requirements)
-            rows, self.classes_ = training_rows(self._check_X(X, reset=True), y, sample_weight)
-            if not isinstance(rows.X, BinnedRows):
-                rows = rows._replace(X=self.prepare(rows.X))
-            seed = check_random_state(self.random_state).randint(2**31 - 1)
-            random = np.random.default_rng(seed)
-            n_rows = len(rows.observed)
-            if self.max_rows is not None and n_rows > self.max_rows:
-                rows = rows.part(random.choice(n_rows, self.max_rows, replace=False, shuffle=False))
-            last_bins = None
-            if self.max_cuts is not None:
-                coarse, last_bins = rows.X.coarsened(self.max_cuts, random)
-                rows = rows._replace(X=coarse)
-            # What one tree draws must not change the next.
-            n_classes = len(self.classes_)
-            draws = enumerate(random.spawn(n_classes)) if n_classes > 2 else [(1, random)]
-            grown = [self._grow(rows, k, last_bins, own) for k, own in draws]
-            self._trees = [tree for tree, _ in grown]
-            gains = np.sum([gains for _, gains in grown], axis=0)
-            self.feature_importances_ = gains / (gains.sum() or 1.0)
-        return self
+    def _fit(self, rows: Rows) -> None:
+        rows = rows.used()
+        if not isinstance(rows.X, BinnedRows):
+            rows = replace(rows, X=self.prepare(rows.X))
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        random = np.random.default_rng(seed)
+        n_rows = len(rows.observed)
+        if self.max_rows is not None and n_rows > self.max_rows:
+            rows = rows.take(random.choice(n_rows, self.max_rows, replace=False, shuffle=False))
+        last_bins = None
+        if self.max_cuts is not None:
+            coarse, last_bins = rows.X.coarsened(self.max_cuts, random)
+            rows = replace(rows, X=coarse)
+        # What one tree draws must not change the next.
+        n_classes = len(self.classes_)
+        draws = enumerate(random.spawn(n_classes)) if n_classes > 2 else [(1, random)]
+        grown = [self._grow(rows, k, last_bins, own) for k, own in draws]
+        self._trees = [tree for tree, _ in grown]
+        gains = np.sum([gains for _, gains in grown], axis=0)
+        self.feature_importances_ = gains / (gains.sum() or 1.0)
 
     def _grow(
         self, rows: Rows, k: int, last_bins: NDArray[np.uint8] | None, random: np.random.Generator
@@ -232,12 +186,7 @@ class HistogramTreeClassifier(ClassifierMixin, BaseEstimator):
     def _check_X(self, X: Any, reset: bool = False) -> Any:
         if isinstance(X, BinnedRows):
             return validate_data(self, X, reset=reset, skip_check_array=True)
-        return validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=reset)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class that weighs most in the leaves of a row."""
-        probability = self.predict_proba(X)
-        return self.classes_[probability.argmax(axis=1)]
+        return super()._check_X(X, reset)
 
     def predict_proba(self, X: Any) -> Floats:
         """The weighted share of each class in the leaf of a row, shape (n_samples, n_classes)."""
@@ -250,18 +199,12 @@ class HistogramTreeClassifier(ClassifierMixin, BaseEstimator):
             values = [value_of_raw(tree, X, n_threads) for tree in self._trees]
         if len(values) == 1:  # 2p − 1 of the second of two classes
             return np.column_stack([(1 - values[0]) / 2, (1 + values[0]) / 2])
-        share = np.maximum(
-            np.column_stack(values) + 1, np.finfo(float).tiny
-        )  # no tree may claim it
+        # No tree may claim a row.
+        share = np.maximum(np.column_stack(values) + 1, np.finfo(float).tiny)
         return share / share.sum(axis=1, keepdims=True)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_trees")
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
 
 
 def _set_leaf_values(leaves: list[Any], signs: Floats, sample_weight: Floats) -> None:

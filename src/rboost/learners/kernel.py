@@ -7,23 +7,23 @@ costs the same for every row.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.impute import SimpleImputer
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import Tags, check_random_state, gen_batches
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils.validation import check_is_fitted
 
-from rboost._typing import Floats
-from rboost._validation import Number, Requirements, all_or_nothing, check_parameters
-from rboost.learners.rows import Rows, training_rows
+from rboost._typing import Floats, Integers
+from rboost._validation import Number, Requirements
+from rboost.fitting import RowsClassifier, ScoreClassifier
 from rboost.learners.softmax_regression import fit_softmax
-from rboost.log_odds import ScoreClassifier
+from rboost.tables import Rows
 
 # Standardised values beyond this are outliers, to a kernel nearly orthogonal to everything else.
 FARTHEST = 4.0
@@ -32,10 +32,12 @@ FARTHEST = 4.0
 BLOCK_ROWS = 1024
 
 
-class RandomKernelClassifier(ScoreClassifier):
+@dataclass(eq=False, repr=False, kw_only=True)
+class RandomKernelClassifier(ScoreClassifier, RowsClassifier):
     """Logistic regression on random Fourier features of the standardised columns.
 
-    The width of the kernel is drawn too, so that an ensemble of these needs no search for it.
+    The width of the kernel is drawn too, so that an ensemble of these needs no search for it. A
+    missing value counts as the median of its column.
 
     Parameters
     ----------
@@ -53,15 +55,6 @@ class RandomKernelClassifier(ScoreClassifier):
     random_state : int, RandomState instance or None, default=None
         Seed of the features and of the rows drawn.
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, when X had string column names.
-
     Examples
     --------
     >>> from sklearn.datasets import make_circles
@@ -71,6 +64,16 @@ class RandomKernelClassifier(ScoreClassifier):
     1.0
     """
 
+    n_components: int = 100
+    C: float = 10.0
+    narrowest: float = 2.0
+    widest: float = 0.25
+    max_rows: int = 2048
+    random_state: int | np.random.RandomState | None = None
+
+    _accepted: ClassVar[dict[str, Any]] = {
+        "accept_sparse": "csr", "ensure_all_finite": "allow-nan"
+    }  # fmt: skip
     _requirements: ClassVar[Requirements] = {
         "n_components": Number(1, integer=True, closed=True),
         "C": Number(0),
@@ -79,73 +82,33 @@ class RandomKernelClassifier(ScoreClassifier):
         "max_rows": Number(2, integer=True, closed=True),
     }
 
-    def __init__(
-        self,
-        *,
-        n_components: int = 100,
-        C: float = 10.0,
-        narrowest: float = 2.0,
-        widest: float = 0.25,
-        max_rows: int = 2048,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.C = C
-        self.narrowest = narrowest
-        self.widest = widest
-        self.max_rows = max_rows
-        self.random_state = random_state
+    def _fit(self, rows: Rows) -> None:
+        rows = rows.used()
+        random = check_random_state(self.random_state)
+        width = np.exp(random.uniform(np.log(self.widest), np.log(self.narrowest)))
+        if len(rows.observed) > self.max_rows:
+            rows = _some_rows(rows, self.max_rows, random)
+        self._medians = _medians(rows.X)
+        X = self._filled(rows.X)
+        # Sparse columns are scaled without moving their zeros.
+        self._scale = StandardScaler(with_mean=not sparse.issparse(X))
+        self._scale.fit(X, None, rows.sample_weight)
+        self._features = RBFSampler(
+            gamma=width / self.n_features_in_,
+            n_components=self.n_components,
+            random_state=random.randint(np.iinfo(np.int32).max),
+        )
+        self._features.fit(X)  # looks at the number of columns only
+        self._set_model(self._transform(X), rows.observed, rows.sample_weight)
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit to labels of two or more classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Features; a missing value counts as the median of its column.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights.
-
-        Returns
-        -------
-        self : RandomKernelClassifier
-            The fitted estimator.
-        """
-        with all_or_nothing(self):
-            check_parameters(self, self._requirements)
-            rows, self.classes_ = training_rows(self._check_X(X, reset=True), y, sample_weight)
-            random = check_random_state(self.random_state)
-            width = np.exp(random.uniform(np.log(self.widest), np.log(self.narrowest)))
-            if len(rows.observed) > self.max_rows:
-                rows = _some_rows(rows, self.max_rows, random)
-            self._medians = _medians(rows.X)
-            X = self._filled(rows.X)
-            # Sparse columns are scaled without moving their zeros.
-            self._scale = StandardScaler(with_mean=not sparse.issparse(X))
-            self._scale.fit(X, None, rows.sample_weight)
-            self._features = RBFSampler(
-                gamma=width / self.n_features_in_,
-                n_components=self.n_components,
-                random_state=random.randint(np.iinfo(np.int32).max),
-            )
-            self._features.fit(X)  # looks at the number of columns only
-            self._set_model(rows._replace(X=self._transform(X)))
-        return self
-
-    def _set_model(self, rows: Rows) -> None:
+    def _set_model(self, features: Floats, observed: Integers, weight: Floats) -> None:
         """Fit one score to two classes, or one to each of several."""
         if len(self.classes_) > 2:
-            self._coef, self._intercept = fit_softmax(*rows, self.C)
+            self._coef, self._intercept = fit_softmax(features, observed, weight, self.C)
         else:
-            model = LogisticRegression(C=self.C, solver="newton-cholesky", tol=1e-3).fit(*rows)
+            model = LogisticRegression(C=self.C, solver="newton-cholesky", tol=1e-3)
+            model.fit(features, observed, weight)
             self._coef, self._intercept = model.coef_[0], model.intercept_[0]
-
-    def _check_X(self, X: Any, reset: bool = False) -> Any:
-        return validate_data(
-            self, X, accept_sparse="csr", ensure_all_finite="allow-nan", reset=reset
-        )
 
     def _filled(self, X: Any) -> Any:
         """Put the median of the column where a value is missing."""
@@ -198,17 +161,12 @@ class RandomKernelClassifier(ScoreClassifier):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_coef")
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = tags.input_tags.allow_nan = True
-        return tags
-
 
 def _some_rows(rows: Rows, n_drawn: int, random: np.random.RandomState) -> Rows:
     """Draw rows, one of each class at least, however rare it is."""
     order = random.permutation(len(rows.observed))
     _, first = np.unique(rows.observed[order], return_index=True)
-    return rows.part(np.unique(np.append(order[:n_drawn], order[first])))
+    return rows.take(np.unique(np.append(order[:n_drawn], order[first])))
 
 
 def _medians(X: Any) -> Floats:

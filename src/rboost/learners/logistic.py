@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from rboost._typing import Floats
-from rboost._validation import (
-    Number,
-    OneOf,
-    Requirements,
-    all_or_nothing,
-    check_parameters,
-    warn_not_converged,
-)
+from rboost._validation import Number, OneOf, Requirements, check_parameters, warn_not_converged
+from rboost.fitting import RowsClassifier, ScoreClassifier
 from rboost.learners.logistic_objective import NoisyLogisticObjective
 from rboost.learners.logistic_solver import SOLVERS, Solution, solve_natively
-from rboost.learners.rows import training_rows
-from rboost.log_odds import ScoreClassifier
 from rboost.noise.matrix import check_noise_parameter, rates_of, with_rates
+from rboost.tables import Rows
 
 # How often the first start takes a class to be labelled wrongly.
 FIRST_RATE = 0.1
 
 
-class RobustLogisticRegression(ScoreClassifier):
+@dataclass(eq=False, repr=False, kw_only=True)
+class RobustLogisticRegression(ScoreClassifier, RowsClassifier):
     """Logistic regression that models label flips.
 
     The true class follows a logistic model, p(y = 1 | x) = σ(βᵀx), or softmaxⱼ(βⱼᵀx) for more than
@@ -65,8 +59,6 @@ class RobustLogisticRegression(ScoreClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Coefficients β; the one row of two classes speaks for ``classes_[1]`` where positive.
     intercept_ : ndarray of shape (1,) or (n_classes,)
@@ -78,10 +70,6 @@ class RobustLogisticRegression(ScoreClassifier):
         Iterations of the start that was kept.
     loss_ : float
         The minimised objective: mean negative log-likelihood of the observed labels plus penalty.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, when X had string column names.
 
     Examples
     --------
@@ -96,6 +84,19 @@ class RobustLogisticRegression(ScoreClassifier):
            [0. , 1. ]])
     """
 
+    noise_matrix: Any = "estimate"
+    C: float | None = 1.0
+    fit_intercept: bool = True
+    solver: str = "lbfgs"
+    n_init: int = 5
+    max_iter: int = 500
+    max_rows: int | None = None
+    tol: float = 1e-7
+    random_state: int | np.random.RandomState | None = None
+
+    _accepted: ClassVar[dict[str, Any]] = {
+        "accept_sparse": "csr", "dtype": (np.float64, np.float32)
+    }  # fmt: skip
     _requirements: ClassVar[Requirements] = {
         "C": Number(0, finite=False, optional=True),
         "fit_intercept": OneOf((True, False)),
@@ -106,69 +107,24 @@ class RobustLogisticRegression(ScoreClassifier):
         "tol": Number(0),
     }
 
-    def __init__(
-        self,
-        *,
-        noise_matrix: Any = "estimate",
-        C: float | None = 1.0,
-        fit_intercept: bool = True,
-        solver: str = "lbfgs",
-        n_init: int = 5,
-        max_iter: int = 500,
-        max_rows: int | None = None,
-        tol: float = 1e-7,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.noise_matrix = noise_matrix
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.max_rows = max_rows
-        self.tol = tol
-        self.random_state = random_state
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.classifier_tags.multi_class = np.shape(self.noise_matrix) != (2, 2)
         return tags
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit to observed, possibly wrong labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Features.
-        y : array-like of shape (n_samples,)
-            Observed labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights; a row with weight 0 is left out.
-
-        Returns
-        -------
-        self : RobustLogisticRegression
-            The fitted estimator.
-        """
-        with all_or_nothing(self):
-            check_parameters(self, self._requirements)
-            rows, self.classes_ = training_rows(self._check_X(X, reset=True), y, sample_weight)
-            n_classes = len(self.classes_)
-            noise_matrix = check_noise_parameter(self.noise_matrix, n_classes)
-            n_scores = 1 if n_classes == 2 else n_classes
-            objective = NoisyLogisticObjective(
-                rows.X,
-                rows.observed.astype(np.float64),
-                rows.sample_weight,
-                self.C,
-                self.fit_intercept,
-                noise_matrix,
-                n_scores,
-            )
-            self._set_solution(objective, self._solve(objective))
-        return self
+    def _fit(self, rows: Rows) -> None:
+        rows = rows.used()
+        n_scores = 1 if rows.n_classes == 2 else rows.n_classes
+        objective = NoisyLogisticObjective(
+            rows.X,
+            rows.observed.astype(np.float64),
+            rows.sample_weight,
+            self.C,
+            self.fit_intercept,
+            check_noise_parameter(self.noise_matrix, rows.n_classes),
+            n_scores,
+        )
+        self._set_solution(objective, self._solve(objective))
 
     def _set_solution(self, objective: NoisyLogisticObjective, solution: Solution) -> None:
         coef, intercept = objective.linear_model(objective.linear(solution.parameters))
@@ -236,11 +192,6 @@ class RobustLogisticRegression(ScoreClassifier):
             logits = np.repeat(np.log(each) - np.log(1 - rates), n_classes - 1, axis=2)
         return np.concatenate([flat, logits], axis=2)
 
-    def _check_X(self, X: Any, reset: bool = False) -> Any:
-        return validate_data(
-            self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=reset
-        )
-
     def _solve(self, objective: NoisyLogisticObjective) -> Solution:
         """Keep the best of several starts."""
         n_scores = objective.n_scores
@@ -255,7 +206,7 @@ class RobustLogisticRegression(ScoreClassifier):
             best = min(solutions, key=lambda solution: np.nan_to_num(solution.loss, nan=np.inf))
         if not best.converged:
             warn_not_converged(
-                self, "raise max_iter or tol, or penalise more with a smaller C", stacklevel=4
+                self, "raise max_iter or tol, or penalise more with a smaller C", stacklevel=5
             )
         return best
 

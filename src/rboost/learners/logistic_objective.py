@@ -36,6 +36,23 @@ class Columns(NamedTuple):
     constant: NDArray[np.bool_]
 
 
+def columns_of(X: Any, share: Floats, negligible: float = 1e-12) -> Columns:
+    """Measure columns; one whose variance is ``negligible`` beside its squared mean is constant."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = X.T @ share
+        if sparse.issparse(X):
+            variance = X.multiply(X).T @ share - mean**2
+        else:
+            variance = share @ (X - mean) ** 2
+        if not np.all(np.isfinite(variance)):
+            raise ValueError(
+                f"Column {int(np.argmin(np.isfinite(variance)))} of X holds values too large "
+                "to square; divide it by a constant first."
+            )
+        constant = variance <= negligible * mean**2
+    return Columns(mean, np.sqrt(np.where(constant, 1.0, variance)), constant)
+
+
 @dataclass(frozen=True)
 class NoisyLogisticObjective:
     """The objective as a function of the packed parameters.
@@ -85,19 +102,7 @@ class NoisyLogisticObjective:
     @cached_property
     def columns(self) -> Columns:
         """What the parameters are centred and scaled by."""
-        mean = self.X.T @ self.share
-        with np.errstate(over="ignore"):
-            if sparse.issparse(self.X):
-                variance = self.X.multiply(self.X).T @ self.share - mean**2
-            else:
-                variance = self.share @ (self.X - mean) ** 2
-            if not np.all(np.isfinite(variance)):
-                raise ValueError(
-                    f"Column {int(np.argmin(np.isfinite(variance)))} of X holds values too large "
-                    "to square; divide it by a constant first."
-                )
-            constant = variance <= 1e-12 * mean**2
-        return Columns(mean, np.sqrt(np.where(constant, 1.0, variance)), constant)
+        return columns_of(self.X, self.share)
 
     def linear(self, parameters: Floats) -> Floats:
         """Direction and level: a vector for one score, else one column per score."""

@@ -19,8 +19,6 @@ SMALLEST = 1e-300
 class FlipRates:
     """Two classes: (γ01, γ10, 1 − γ01 − γ10) = softmax(u, v, 0), so that γ01 + γ10 < 1 holds."""
 
-    n_logits: int = 2
-
     def matrix(self, logits: Floats) -> Floats:
         """The noise matrix of its logits."""
         return with_rates(*softmax(np.append(logits, 0.0))[:2])
@@ -41,11 +39,6 @@ class FreeRows:
     """Any number of classes: each row is a softmax in which the diagonal has the logit 0."""
 
     n_classes: int
-
-    @property
-    def n_logits(self) -> int:
-        """Number of entries off the diagonal."""
-        return self.n_classes * (self.n_classes - 1)
 
     @property
     def _others(self) -> NDArray[np.bool_]:

@@ -20,8 +20,9 @@ from rboost.noise.classes.kinds import known_noise
 from rboost.noise.classes.model import Layout, Rows
 from rboost.noise.classes.posterior import ClassesPosterior, relative_scores
 from rboost.noise.classes.search import compare_kinds
-from rboost.noise.matrix import check_flip_counts, check_noise_matrix
+from rboost.noise.matrix import check_noise_matrix
 from rboost.noise.platt.scaling import fit_noise_aware_platt
+from rboost.tables import check_flip_counts
 
 # Overlaps of this many pairs of classes per class are looked at.
 OVERLAPS_PER_CLASS = 2

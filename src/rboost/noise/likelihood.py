@@ -13,7 +13,6 @@ and as stable as that.
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import expit, log_expit
 
 from rboost._typing import Floats, Integers
 
@@ -48,16 +47,10 @@ def true_posterior(probability: Floats, observed: Integers, noise_matrix: Floats
 
 
 class NoisySoftmaxLoss:
-    """−log P̃ᵏ of each row that is observed as k, with its derivatives, for any number of classes.
+    """−log P̃ᵏ of each row that is observed as k, eq. (2), with its derivatives.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_rows, n_classes)
-        F, of which only differences within a row count.
-    observed : ndarray of int of shape (n_rows,)
-        The position of each observed label among the classes.
-    noise_matrix : ndarray of shape (n_classes, n_classes)
-        γ.
+    ``scores`` are F, (n_rows, n_classes), of which only differences within a row count, and
+    ``observed`` the positions of labels.
     """
 
     def __init__(self, scores: Floats, observed: Integers, noise_matrix: Floats) -> None:
@@ -102,47 +95,3 @@ def _softmax(scores: Floats) -> tuple[Floats, Floats]:
     powers = np.exp(scores - largest)
     total = powers.sum(axis=1, keepdims=True)
     return (largest + np.log(total))[:, 0], powers / total
-
-
-class NoisyLogisticLoss:
-    """−(t·log P̃¹ + (1 − t)·log P̃⁰) of each row, eq. (2), with its derivatives.
-
-    Parameters
-    ----------
-    margin : ndarray of shape (n_rows,)
-        Log-odds m of the true class.
-    target : ndarray of shape (n_rows,)
-        The observed label t, 0 or 1 or, for smoothed labels, between.
-    noise_matrix : ndarray of shape (2, 2)
-        γ, with γ01 + γ10 < 1.
-    """
-
-    def __init__(self, margin: Floats, target: Floats, noise_matrix: Floats) -> None:
-        self._target = target
-        self._informative = noise_matrix[1, 1] - noise_matrix[0, 1]  # = γ00 − γ10
-        self._true = expit(-margin), expit(margin)
-        parts = [self._observed(k, margin, noise_matrix) for k in (0, 1)]
-        self._log_observed, self._ratio = zip(*parts, strict=True)
-
-    def _observed(self, k: int, margin: Floats, noise_matrix: Floats) -> tuple[Floats, Floats]:
-        """log P̃ᵏ and σₖ / P̃ᵏ, eq. (3)."""
-        if noise_matrix[1 - k, k] > 0:
-            observed = noise_matrix[0, k] * self._true[0] + noise_matrix[1, k] * self._true[1]
-            return np.log(observed), self._true[k] / observed
-        log_true = log_expit(margin if k == 1 else -margin)
-        return np.log(noise_matrix[k, k]) + log_true, np.full_like(margin, 1 / noise_matrix[k, k])
-
-    def loss(self) -> Floats:
-        """The loss of each row."""
-        log_0, log_1 = self._log_observed
-        return -(self._target * log_1 + (1 - self._target) * log_0)
-
-    def by_margin(self) -> Floats:
-        """Derivative of each row's loss by its margin, eq. (4)."""
-        against = (1 - self._target) * self._true[1] * self._ratio[0]
-        return self._informative * (against - self._target * self._true[0] * self._ratio[1])
-
-    def curvature(self) -> Floats:
-        """Expected second derivative of each row's loss by its margin, never negative."""
-        product = self._true[0] * self._true[1] * self._ratio[0] * self._ratio[1]
-        return self._informative**2 * product

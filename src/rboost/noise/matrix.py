@@ -25,24 +25,9 @@ def check_noise_matrix(
 ) -> Floats:
     """Validate a noise matrix and return it as a new float64 array.
 
-    Parameters
-    ----------
-    noise_matrix : array-like of shape (n_classes, n_classes)
-        ``noise_matrix[j, k] = p(observed k | true j)``.
-    n_classes : int, default=None
-        The number of classes it must have; any when None.
-    informative : bool, default=True
-        Also require that the observed labels say something about the true ones. For two classes
-        that is γ01 + γ10 < 1 (not each below ½); for more, that the matrix can be inverted.
-
-    Returns
-    -------
-    noise_matrix : ndarray of shape (n_classes, n_classes)
-
-    Raises
-    ------
-    ValueError
-        One sentence that says what is wrong with the matrix and how it should look.
+    With ``n_classes`` it must be for so many. With ``informative`` the observed labels must say
+    something about the true ones: for two classes γ01 + γ10 < 1 (not each below ½); for more, the
+    matrix can be inverted. Fails with one sentence on what is wrong and how it should look.
     """
     try:
         matrix = np.array(noise_matrix, dtype=np.float64)
@@ -239,17 +224,3 @@ def threshold(noise_matrix: ArrayLike) -> float:
     """
     matrix = check_noise_matrix(noise_matrix, n_classes=2)
     return float((1 - matrix[1, 0] + matrix[0, 1]) / 2)
-
-
-def check_flip_counts(flip_counts: ArrayLike | None, n_classes: int) -> Floats | None:
-    """Return counts of checked labels, [true class, label before], as an array; None if none."""
-    if flip_counts is None:
-        return None
-    counts = np.asarray(flip_counts, dtype=np.float64)
-    shape = (n_classes, n_classes)
-    if counts.shape != shape or not np.isfinite(counts).all() or np.any(counts < 0):
-        raise ValueError(
-            f"flip_counts must hold {n_classes} × {n_classes} numbers of rows, [true class, label "
-            f"before the check], none of them negative, not {flip_counts!r}."
-        )
-    return counts if counts.any() else None

@@ -19,18 +19,7 @@ def multiplicative_update(
     g[j, k] = γ[j, k] · Σᵢ 1(ỹᵢ = k)·p(y = j | xᵢ) / p(ỹ = k | xᵢ), and each row of γ becomes the
     row of g divided by its sum. This is the EM step for the noise matrix when the probabilities of
     the true class are held fixed, so the likelihood of eq. (2) never decreases. An entry that is
-    zero stays zero.
-
-    Parameters
-    ----------
-    noise_matrix : ndarray of shape (n_classes, n_classes)
-        The current estimate γ.
-    true_probability : ndarray of shape (n_rows, n_classes)
-        p(y = j | xᵢ).
-    observed_class : ndarray of int of shape (n_rows,)
-        The position of each observed label ỹᵢ among the classes.
-    sample_weight : ndarray of shape (n_rows,), default=None
-        Weight of each row in the sums.
+    zero stays zero. ``observed_class`` has the positions of the labels ỹᵢ.
     """
     noise_matrix, true_probability = np.asarray(noise_matrix), np.asarray(true_probability)
     mixture = true_probability @ noise_matrix  # eq. (1)
@@ -38,9 +27,8 @@ def multiplicative_update(
     rows = np.arange(len(mixture))
     weight = 1.0 if sample_weight is None else sample_weight
     # The floor only matters where a row is impossible under the model: 0/0 must count as 0.
-    responsibility[rows, observed_class] = weight / np.maximum(
-        mixture[rows, observed_class], 1e-200
-    )
+    likelihood = np.maximum(mixture[rows, observed_class], 1e-200)
+    responsibility[rows, observed_class] = weight / likelihood
     g = noise_matrix * (true_probability.T @ responsibility)  # eq. (7), (22)
     total = g.sum(axis=1, keepdims=True)
     # A class that no row can belong to teaches nothing: its row stays as it is.

@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rboost._typing import Floats
-from rboost.datasets import BENCHMARKS
 from rboost.paper.figures import mean_curve, trusted_errors
 from rboost.paper.methods import METHODS
 from rboost.paper.run import CURVE_DATASETS
-from rboost.paper.tables import MIN_REPEATS, Measured, errors, significantly_lower
+from rboost.paper.tables import MIN_REPEATS, Measured, complete_samples, significantly_lower
 
 # Section 4.3: test errors with 20 trusted rows.
 PUBLISHED_TRUSTED = {"Banana": 15.74, "Image": 7.61, "Twonorm": 9.73}
@@ -49,16 +48,8 @@ def verdicts(measured: Measured) -> list[Verdict]:
 
 def _samples(measured: Measured, *methods: str) -> dict[str, list[Floats]]:
     """Errors at 30 % asymmetric noise by set, for the sets where all the methods are finished."""
-    found = {
-        name: [errors(measured, "asym30", name, method) for method in methods]
-        for name in BENCHMARKS
-    }
-    n_repeats = max((len(s) for samples in found.values() for s in samples), default=0)
-    return {
-        name: samples
-        for name, samples in found.items()
-        if n_repeats and all(len(sample) == n_repeats for sample in samples)
-    }
+    found = complete_samples(measured, "asym30", methods)
+    return {name: list(row.values()) for name, row in found.items()}
 
 
 def _means(samples: dict[str, list[Floats]]) -> list[float]:

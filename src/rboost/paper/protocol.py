@@ -93,5 +93,6 @@ def split_and_flip(
     order = np.random.RandomState(seed_of(*split)).permutation(len(y))
     train, test = order[:n_train], order[n_train : n_train + n_test]
     trial_seed = seed_of(*split, setting)
-    observed, _ = flip_labels(y[train], noise_matrix, trial_seed, classes=[0, 1])
+    classes = np.arange(len(noise_matrix))
+    observed, _ = flip_labels(y[train], noise_matrix, trial_seed, classes=classes)
     return Trial(X[train], observed, y[train], X[test], y[test], noise_matrix, trial_seed)

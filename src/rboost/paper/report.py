@@ -13,46 +13,11 @@ from rboost.datasets import characteristics
 from rboost.io.files import write_atomically
 from rboost.io.packages import package
 from rboost.paper import figures
-from rboost.paper.claims import Verdict, verdicts
+from rboost.paper.claims import verdicts
 from rboost.paper.methods import METHODS
 from rboost.paper.protocol import SETTINGS
 from rboost.paper.run import TABLE_SETTINGS, Options, jobs
-from rboost.paper.tables import (
-    ALL,
-    ErrorTable,
-    Measured,
-    error_table,
-    markdown_table,
-    to_markdown,
-)
-
-ASSUMPTIONS = [
-    "How to read the closeness: the penalty of LR, the steps of rLR and the treatment of negative "
-    "weights were chosen, one value for all sets, by comparing test errors of a few of these very "
-    "repeats with the published ones. That AdaBoost with LR lands on the published row All is "
-    "therefore a fit, not an independent confirmation. The trials were made by hand, with 2 to 5 "
-    "repeats each, and are not part of this run.",
-    "Splits have the sizes of the IDA collection, not 80/20: every published Heart error is a "
-    "multiple of 1/100 and every Diabetes error of 1/300. The option --protocol text runs 80/20.",
-    "Symmetric noise at rate r flips r/2 of each class; with r of each the published errors of "
-    "AdaBoost with LR were out of reach in earlier prototypes, where flipping positives instead "
-    "of negatives for asymmetric noise also gave smaller errors than published.",
-    "A base learner sees n rows drawn with replacement in proportion to the weights. Half as many "
-    "rows came no closer.",
-    "LR is penalised, with C = .03 on standardised features. Without a penalty (Newton to "
-    "convergence, or 3, 5, 10, 30 or 50 conjugate-gradient steps) AdaBoost with LR came out one to "
-    "two points above the published row All at 30 % symmetric noise, with C = .1 one point.",
-    "rLR starts from β ~ N(0, 1) and takes 50 conjugate-gradient steps with an update of its flip "
-    "rates after every five. 5, 10 and 20 steps came out further from the published errors; 30, "
-    "40, 50 and 100 steps, and updates after 1, 2, 3, 10 or 20 of them, could not be told apart "
-    "with so few repeats. A penalty (C = 1) made it worse, most of all on Banana.",
-    "A row with a negative weight is given to the base learner with |w| and the label it has. With "
-    "the opposite label, which eq. (11) asks for, rBoost with the true γ and rLR came out no "
-    "better than with LR, far above its published errors on Twonorm.",
-    "ModestBoost follows the text of its paper, with weights 1 − D for the inverse distribution; "
-    "its published errors on Image are three times as high.",
-    "γ is estimated from a start of .1 for both rates; the paper does not give one.",
-]
+from rboost.paper.tables import ALL, ErrorTable, Measured, error_table
 
 
 @dataclass(frozen=True)
@@ -101,14 +66,19 @@ def write_report(options: Options, measured: Measured, out: Path) -> list[Path]:
     for figure, png in pictures.items():
         written.append(out / "figures" / f"{figure.name}.png")
         write_atomically(written[-1], png)
-    claims = verdicts(measured)
-    summary = _summary(options, len(measured))
-    for name, content in [
-        ("report.html", _html(summary, tables, claims, pictures)),
-        ("report.md", _markdown(summary, tables, claims, list(pictures))),
-    ]:
-        write_atomically(out / name, content)
+    context = {
+        "summary": _summary(options, len(measured)),
+        "claims": verdicts(measured),
+        "tables": [(title_of(table), table) for table in tables],
+        "methods": METHODS,
+        "distances": distances(tables),
+        "characteristics": characteristics(),
+        "figures": [(figure, base64.b64encode(png).decode()) for figure, png in pictures.items()],
+        "assumptions": _resource("assumptions.txt").splitlines(),
+    }
+    for name in ("report.html", "report.md"):
         written.append(out / name)
+        write_atomically(written[-1], rendered(f"{name}.jinja", context))
     return written
 
 
@@ -132,7 +102,7 @@ def distances(tables: list[ErrorTable]) -> list[list[str]]:
 
 
 def _summary(options: Options, n_measured: int) -> str:
-    n_jobs = sum(1 for _ in jobs(options))
+    n_jobs = len(jobs(options))
     unfinished = "" if n_measured == n_jobs else f"UNFINISHED, {n_measured} of {n_jobs} fits: "
     return (
         f"{unfinished}{options.repeats} repeats of {options.rounds} rounds, protocol "
@@ -140,51 +110,13 @@ def _summary(options: Options, n_measured: int) -> str:
     )
 
 
-def _html(
-    summary: str,
-    tables: list[ErrorTable],
-    claims: list[Verdict],
-    pictures: dict[Figure, bytes],
-) -> str:
-    jinja = package("jinja2", extra="paper")
-    source = files("rboost.paper").joinpath("report.html.jinja").read_text(encoding="utf-8")
-    environment = jinja.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    encoded = [(figure, base64.b64encode(png).decode()) for figure, png in pictures.items()]
-    return environment.from_string(source).render(
-        summary=summary,
-        claims=claims,
-        tables=[(title_of(table), table) for table in tables],
-        methods=METHODS,
-        distances=distances(tables),
-        characteristics=characteristics(),
-        figures=encoded,
-        assumptions=ASSUMPTIONS,
+def rendered(template: str, context: dict[str, Any]) -> str:
+    """Fill in one of the templates beside this file."""
+    environment = package("jinja2", extra="paper").Environment(
+        autoescape="html" in template, trim_blocks=True, lstrip_blocks=True
     )
+    return environment.from_string(_resource(template)).render(context) + "\n"
 
 
-def _markdown(
-    summary: str, tables: list[ErrorTable], claims: list[Verdict], pictures: list[Figure]
-) -> str:
-    rows = [[verdict.claim, f"**{verdict.verdict}**", verdict.evidence] for verdict in claims]
-    sets = characteristics()
-    parts = [
-        "# Boosting in the presence of label noise: the experiments, run again",
-        f"{summary}. In tables: mean ± standard deviation of the test error in %, "
-        "in brackets the paper's; bold: not significantly larger than the smallest of the paper's "
-        "columns in its row (Wilcoxon rank-sum test, 5 %, from 4 repeats on).",
-        "## The paper's claims",
-        markdown_table(["claim", "verdict", "evidence"], rows),
-        "## Table 1: the sets",
-        markdown_table(sets[0], [row.values() for row in sets]),
-        *(part for table in tables for part in (f"## {title_of(table)}", to_markdown(table))),
-        "## How close the row All comes",
-        markdown_table(["", "method", "measured", "published", "difference"], distances(tables)),
-        *(
-            part
-            for figure in pictures
-            for part in (f"## {figure.title}", f"![{figure.alt}](figures/{figure.name}.png)")
-        ),
-        "## Assumptions, and what was tried",
-        "\n".join(f"- {assumption}" for assumption in ASSUMPTIONS),
-    ]
-    return "\n\n".join(parts) + "\n"
+def _resource(name: str) -> str:
+    return files("rboost.paper").joinpath(name).read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -71,56 +71,38 @@ class Job:
         return "/".join(map(str, (*run, *asdict(self).values())))
 
 
-def jobs(options: Options) -> Iterator[Job]:
-    """All pieces of work; the slow ones first, so that no process ends up alone with one."""
-    makers = {
-        "tables": _table_jobs,
-        "curves": _curve_jobs,
-        "boundaries": _boundary_jobs,
-        "trusted": _trusted_jobs,
-    }
-    found = [job for part in options.parts for job in makers[part](options)]
-    yield from sorted(found, key=lambda job: -BENCHMARKS[job.dataset].n_train)
-
-
-def _table_jobs(options: Options) -> Iterator[Job]:
-    for repeat in range(options.repeats):
-        for dataset in options.datasets:
-            for setting in TABLE_SETTINGS:
-                for method in methods_of(setting):
-                    yield Job("tables", dataset, setting, repeat, method)
-
-
 def methods_of(setting: str) -> list[str]:
     """The columns of a table. Under symmetric noise both mixings are one, so ours would repeat."""
     symmetric = SETTINGS[setting].kind == "symmetric"
     return [name for name, method in METHODS.items() if not (symmetric and method.ours)]
 
 
-def _curve_jobs(options: Options) -> Iterator[Job]:
-    for repeat in range(options.repeats):
-        for dataset in _only(CURVE_DATASETS, options):
-            for method in CURVE_METHODS:
-                yield Job("curves", dataset, "asym30", repeat, method)
+# What each part fits: on which sets, with which noise, method and number of trusted rows.
+PLANS: dict[str, list[tuple[Collection[str], str, str, int]]] = {
+    "tables": [
+        (BENCHMARKS, noise, name, 0) for noise in TABLE_SETTINGS for name in methods_of(noise)
+    ],
+    "curves": [(CURVE_DATASETS, "asym30", method, 0) for method in CURVE_METHODS],
+    "boundaries": [
+        (("Banana",), name, method, 0)
+        for name in ("clean", "asym30")
+        for method in BOUNDARY_METHODS
+    ],
+    "trusted": [(TRUSTED_DATASETS, "asym30", TRUSTED_METHOD, size) for size in TRUSTED_SIZES],
+}
 
 
-def _boundary_jobs(options: Options) -> Iterator[Job]:
-    for repeat in range(options.repeats):
-        for dataset in _only(("Banana",), options):
-            for setting in ("clean", "asym30"):
-                for method in BOUNDARY_METHODS:
-                    yield Job("boundaries", dataset, setting, repeat, method)
-
-
-def _trusted_jobs(options: Options) -> Iterator[Job]:
-    for repeat in range(options.repeats):
-        for dataset in _only(TRUSTED_DATASETS, options):
-            for size in TRUSTED_SIZES:
-                yield Job("trusted", dataset, "asym30", repeat, TRUSTED_METHOD, size)
-
-
-def _only(datasets: tuple[str, ...], options: Options) -> Iterator[str]:
-    return (dataset for dataset in datasets if dataset in options.datasets)
+def jobs(options: Options) -> list[Job]:
+    """All pieces of work; the slow ones first, so that no process ends up alone with one."""
+    found = [
+        Job(part, dataset, setting, repeat, method, trusted)
+        for part in options.parts
+        for repeat in range(options.repeats)
+        for datasets, setting, method, trusted in PLANS[part]
+        for dataset in options.datasets
+        if dataset in datasets
+    ]
+    return sorted(found, key=lambda job: -BENCHMARKS[job.dataset].n_train)
 
 
 def run_job(job: Job, options: Options) -> Record:

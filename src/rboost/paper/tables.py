@@ -1,9 +1,9 @@
-"""Tables 2–5, measured beside published: data, and the same as Markdown."""
+"""Tables 2–5, measured beside published."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -90,22 +90,29 @@ def significantly_lower(first: Floats, second: Floats) -> bool:
     return bool(mannwhitneyu(first, second, alternative="less").pvalue < SIGNIFICANCE / 2)
 
 
+def complete_samples(
+    measured: Measured, setting: str, methods: Sequence[str]
+) -> dict[str, dict[str, Floats]]:
+    """Errors by set and method; a set whose repeats are not all done would weigh differently."""
+    found = {
+        dataset: {method: errors(measured, setting, dataset, method) for method in methods}
+        for dataset in BENCHMARKS
+    }
+    most = max(len(sample) for row in found.values() for sample in row.values())
+    return {
+        dataset: row
+        for dataset, row in found.items()
+        if most and all(len(sample) == most for sample in row.values())
+    }
+
+
 def error_table(measured: Measured, setting: str) -> ErrorTable | None:
     """Build a table from what was measured, or None when nothing was."""
-    samples: dict[str, dict[str, Floats]] = {}
     methods = methods_of(setting)
-    for dataset in BENCHMARKS:
-        row = {method: errors(measured, setting, dataset, method) for method in methods}
-        if all(len(sample) for sample in row.values()):
-            samples[dataset] = row
-    most = max((len(s) for row in samples.values() for s in row.values()), default=0)
-    samples = {  # a set whose repeats are not all done would weigh differently
-        dataset: row
-        for dataset, row in samples.items()
-        if all(len(sample) == most for sample in row.values())
-    }
+    samples = complete_samples(measured, setting, methods)
     if not samples:
         return None
+    most = len(next(iter(samples.values()))[methods[0]])
     cells = {dataset: _row(setting, [dataset], row, most) for dataset, row in samples.items()}
     pooled = {
         method: np.concatenate([row[method] for row in samples.values()]) for method in methods
@@ -147,36 +154,3 @@ def _row(
             published_bold=len(known) == 1 and known[0][2],
         )
     return row
-
-
-def markdown_table(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    """A Markdown table; a bar in a cell is escaped."""
-
-    def line(values: Iterable[object]) -> str:
-        return "| " + " | ".join(str(value).replace("|", "\\|") for value in values) + " |"
-
-    header = list(header)
-    return "\n".join([line(header), "|" + "---|" * len(header), *map(line, rows)])
-
-
-def format_cell(cell: Cell) -> str:
-    """Measured, bold where best, with what the paper has in brackets, bold where it is."""
-    text = _bold(f"{cell.mean:.2f} ± {cell.std:.1f}", cell.best)
-    if cell.published is None:
-        return text
-    return (
-        f"{text} [{_bold(f'{cell.published:.2f} ± {cell.published_std:.1f}', cell.published_bold)}]"
-    )
-
-
-def _bold(text: str, bold: bool) -> str:
-    return f"**{text}**" if bold else text
-
-
-def to_markdown(table: ErrorTable) -> str:
-    """The table as Markdown, published errors in brackets."""
-    rows = [
-        [dataset, *(format_cell(row[method]) for method in table.methods)]
-        for dataset, row in table.cells.items()
-    ]
-    return markdown_table(["", *table.methods], rows)

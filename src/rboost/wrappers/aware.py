@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -37,6 +38,7 @@ from rboost.wrappers.latent import (
 from rboost.wrappers.out_of_fold import row_splits
 
 
+@dataclass(eq=False, repr=False)
 class NoiseAwareClassifier(ClassifierAround):
     """A probabilistic classifier fitted to the true classes behind the observed labels.
 
@@ -74,24 +76,10 @@ class NoiseAwareClassifier(ClassifierAround):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
-    estimator_ : classifier
-        The estimator fitted to all rows, on classes 0, 1, 2 and so on.
-    noise_matrix_ : ndarray of shape (n_classes, n_classes)
-        The fixed or estimated noise matrix.
-    label_issue_probability_ : ndarray of shape (n_samples,)
-        How likely the label of each training row is to be wrong.
-    true_class_ : ndarray of shape (n_samples,)
-        The most probable true class of each training row, given its features and its label.
     log_likelihood_ : ndarray of shape (n_iter_ + 1,)
         Log-likelihood of the observed labels per row, at the start and after each iteration.
     n_iter_ : int
         Number of iterations.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, when X had string column names.
 
     Examples
     --------
@@ -107,11 +95,15 @@ class NoiseAwareClassifier(ClassifierAround):
     True
     """
 
-    classes_: NDArray[Any]
-    noise_matrix_: Floats
-    label_issue_probability_: Floats
-    true_class_: NDArray[Any]
-    log_likelihood_: Floats
+    estimator: Any
+    cv: Any = 5
+    _: KW_ONLY
+    noise_matrix: Any = "estimate"
+    max_iter: int = 200
+    tol: float = 1e-4
+    random_state: int | np.random.RandomState | None = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
     # Of training rows, which prediction does not need; a model file leaves them out.
     _training_only: ClassVar[tuple[str, ...]] = ("label_issue_probability_", "true_class_")
@@ -121,27 +113,6 @@ class NoiseAwareClassifier(ClassifierAround):
         "tol": Number(0, closed=True),
         "verbose": Switch(),
     }
-
-    def __init__(
-        self,
-        estimator: Any,
-        cv: Any = 5,
-        *,
-        noise_matrix: Any = "estimate",
-        max_iter: int = 200,
-        tol: float = 1e-4,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.cv = cv
-        self.noise_matrix = noise_matrix
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to observed, possibly wrong labels.
@@ -154,11 +125,6 @@ class NoiseAwareClassifier(ClassifierAround):
             Observed labels of two or more classes.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights; a row with weight 0 is left out.
-
-        Returns
-        -------
-        self : NoiseAwareClassifier
-            The fitted estimator.
         """
         with all_or_nothing(self):
             check_parameters(self, self._requirements)

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import validate_data
 
+from rboost.fitting import Documented
 
-class ClassifierAround(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+ATTRIBUTES = """\
+estimator_ : classifier
+    The estimator fitted to all rows, on positions of classes, 0 to n_classes − 1.
+noise_matrix_ : ndarray of shape (n_classes, n_classes)
+    The fixed or inferred noise matrix.
+label_issue_probability_ : ndarray of shape (n_samples,)
+    How likely the label of each training row is to be wrong.
+true_class_ : ndarray of shape (n_samples,)
+    The most probable true class of each training row, given its features and its label.
+"""
+
+
+class ClassifierAround(Documented, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """A classifier around ``estimator``, whose fitted copy is ``estimator_``."""
 
+    classes_: NDArray[Any]
     estimator: Any
+
+    _shared_attributes: ClassVar[str] = ATTRIBUTES
 
     def _check_X(self, X: Any, reset: bool = False) -> None:
         """Remember or compare the columns; what is in them is the estimator's business."""

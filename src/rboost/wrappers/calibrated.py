@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
@@ -17,7 +18,7 @@ from rboost._validation import (
     check_sample_weight,
     warn_of_one_class,
 )
-from rboost.log_odds import ScoreClassifier
+from rboost.fitting import ScoreClassifier
 from rboost.noise.inference import infer_noise
 from rboost.noise.matrix import check_noise_parameter
 from rboost.noise.scores import prevalence_of
@@ -37,6 +38,7 @@ from rboost.wrappers.out_of_fold import (
 )
 
 
+@dataclass(eq=False, repr=False)
 class NoiseCalibratedClassifier(ClassifierAround, ScoreClassifier):
     """A classifier whose probabilities are of the true class, not of the observed label.
 
@@ -62,26 +64,12 @@ class NoiseCalibratedClassifier(ClassifierAround, ScoreClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels, sorted.
-    estimator_ : classifier
-        The estimator fitted to all rows, on positions of classes.
-    noise_matrix_ : ndarray of shape (n_classes, n_classes)
-        The fixed or inferred noise matrix.
     noise_interval_ : ndarray of shape (2, n_classes, n_classes)
         Lower and upper ends of intervals that hold its entries with probability .9, where it was
         inferred.
-    label_issue_probability_ : ndarray of shape (n_samples,)
-        How likely the label of each training row is to be wrong.
-    true_class_ : ndarray of shape (n_samples,)
-        The most probable true class of each training row.
     held_out_scores_ : ndarray of shape (n_samples + n_trusted,), of more classes (…, n_classes)
         Scores by copies of the estimator that were not fitted to the row, from which the noise is
         inferred; those of trusted rows come last.
-    n_features_in_ : int
-        Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, when X had string column names.
 
     Examples
     --------
@@ -97,34 +85,18 @@ class NoiseCalibratedClassifier(ClassifierAround, ScoreClassifier):
     True
     """
 
-    classes_: NDArray[Any]
-    noise_matrix_: Floats
-    noise_interval_: Floats
-    label_issue_probability_: Floats
-    true_class_: NDArray[Any]
-    held_out_scores_: Floats
+    estimator: Any
+    cv: Any = 5
+    _: KW_ONLY
+    noise_matrix: Any = "estimate"
+    random_state: int | np.random.RandomState | None = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
     # One number per training row, which prediction does not need; a model file leaves it out.
     _training_only: ClassVar[tuple[str, ...]] = (
         "label_issue_probability_", "true_class_", "held_out_scores_"
     )  # fmt: skip
-
-    def __init__(
-        self,
-        estimator: Any,
-        cv: Any = 5,
-        *,
-        noise_matrix: Any = "estimate",
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.cv = cv
-        self.noise_matrix = noise_matrix
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def fit(
         self,
@@ -154,11 +126,6 @@ class NoiseCalibratedClassifier(ClassifierAround, ScoreClassifier):
             Where trusted rows had a label in the table before it was checked: ``flip_counts[j, k]``
             of them had the label k and are of class j. Pass it when they were chosen for the check
             because of these labels, as a review of suspects does.
-
-        Returns
-        -------
-        self : NoiseCalibratedClassifier
-            The fitted estimator.
         """
         with all_or_nothing(self):
             X, rows = self._training_rows(X, y, sample_weight, X_trusted, y_trusted, flip_counts)
@@ -216,7 +183,8 @@ class NoiseCalibratedClassifier(ClassifierAround, ScoreClassifier):
 
     def decision_function(self, X: Any) -> Floats:
         """Log-odds of ``classes_[1]``; of more classes, the logarithm of each one's probability."""
-        return self._noise.log_odds(self.score_rows(X))
+        scores = self.score_rows(X)
+        return self._noise.log_odds(scores)
 
     def score_rows(self, X: Any) -> Floats:
         """Scores on the scale of ``held_out_scores_``, before the noise is taken into account."""

@@ -28,6 +28,7 @@ from rboost.noise.likelihood import joint_probability, true_posterior
 from rboost.noise.matrix import keep_informative, symmetric
 from rboost.noise.updates import multiplicative_update
 from rboost.progress import track
+from rboost.wrappers.out_of_fold import aligned
 
 # The flip rate of every class to start from.
 FIRST_RATE = 0.1
@@ -73,11 +74,7 @@ def fit_soft(model: Any, X: Any, share: Floats, sample_weight: Floats) -> Any:
 def class_probability(model: Any, X: Any, n_classes: int) -> Floats:
     """p(y = j | x) by a model fitted to classes 0 … K − 1; 0 for those that it was not shown."""
     found = np.asarray(model.predict_proba(X), dtype=np.float64)
-    if found.shape[1] == n_classes:
-        return found
-    probability = np.zeros((len(found), n_classes))
-    probability[:, np.asarray(model.classes_, dtype=np.intp)] = found
-    return probability
+    return aligned(found, np.asarray(model.classes_, dtype=np.intp), n_classes, absent=0.0)
 
 
 def unsure_probability(model: Any, X: Any, n_classes: int) -> Floats:

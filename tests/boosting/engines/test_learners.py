@@ -16,11 +16,11 @@ from rboost import RBoostClassifier
 from rboost.boosting.engine import Start
 from rboost.boosting.engines.learners import LearnerEngine
 from rboost.boosting.learners import check_learner
-from rboost.boosting.rows import Rows
 from rboost.boosting.sampling import Randomness
 from rboost.boosting.votes import RowVotes, coded, expanded
 from rboost.learners import HistogramTreeClassifier
 from rboost.losses import ExponentialLoss, LikelihoodLoss
+from rboost.tables import Rows
 from tests.boosting.test_learners import Halves
 from tests.strategies import boosting_states, noise_matrices
 

@@ -12,8 +12,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from rboost import RBoostClassifier
 from rboost.datasets import make_long_servedio, make_twonorm
-from rboost.literature.boosters.adaboost import AdaBoost
 from rboost.literature.boosters.potential import Potential, find_move
+from rboost.literature.boosters.reweighting import AdaBoost
 from rboost.noise import flip_labels, symmetric
 from rboost.rivals import (
     AdaCostClassifier,

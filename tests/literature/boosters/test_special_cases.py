@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
-from rboost.literature.boosters.adaboost import AdaBoost
+from rboost.literature.boosters.reweighting import AdaBoost
 from rboost.noise import flip_labels, symmetric
 from rboost.rivals import (
     AdaCostClassifier,

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 
-from rboost.literature.boosters.cost_sensitive import cost_step
+from rboost.literature.boosters.costs import cost_step
 from rboost.literature.boosters.eta import eta_step
 from rboost.literature.boosters.logit import GRID, LogitBoostClassifier
 from rboost.literature.boosters.potential import Potential, find_move

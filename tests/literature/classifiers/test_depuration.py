@@ -3,12 +3,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from rboost.literature.classifiers.depuration import (
-    LabelledRows,
-    Neighbourhood,
-    depurate,
-    voting_fraction,
-)
+from rboost.literature.classifiers.depuration import Neighbourhood, depurate, voting_fraction
+from rboost.tables import Rows
+
+
+def two_classes(X, labels, weight):
+    return Rows(X, labels, weight, np.zeros(len(X), dtype=bool), 2)
 
 
 def counted_votes(X, labels, weight, queries, k, own):
@@ -52,7 +52,7 @@ def test_votes_are_those_of_a_count_by_hand(seed, k, weights, own, grid):
         "fractions": random.gamma(1.0, size=n_rows) + 0.01,
     }[weights]
     queries = X if own else random.randint(3, size=(6, 2)).astype(float)
-    rows = LabelledRows(X, labels, weight, np.arange(n_rows))
+    rows = two_classes(X, labels, weight)
     votes = Neighbourhood(rows).votes(queries, k, own=own)
     expected = counted_votes(X, labels, weight, queries, k, own)
     assert_allclose(votes, expected, atol=1e-7)
@@ -73,9 +73,9 @@ def test_depuration_is_the_rule_of_the_paper(seed, setting):
             if nearest.count(label) >= agreeing:
                 kept.append(i)
                 new_labels.append(label)
-    rows = depurate(LabelledRows(X, labels, np.ones(20), np.arange(20)), k, agreeing)
-    assert_array_equal(rows.positions, kept)
-    assert_array_equal(rows.labels, new_labels)
+    rows, stays = depurate(two_classes(X, labels, np.ones(20)), k, agreeing)
+    assert_array_equal(np.flatnonzero(stays), kept)
+    assert_array_equal(rows.observed, new_labels)
     assert_array_equal(rows.X, X[kept])
 
 
@@ -91,7 +91,7 @@ def test_equal_rows_are_looked_up_once(monkeypatch):
     """Of 2000 rows with three bits, no query asks for more than the eight there can be."""
     random = np.random.RandomState(0)
     X, labels = random.randint(2, size=(2_000, 3)).astype(float), random.randint(2, size=2_000)
-    neighbourhood = Neighbourhood(LabelledRows(X, labels, np.ones(2_000), np.arange(2_000)))
+    neighbourhood = Neighbourhood(two_classes(X, labels, np.ones(2_000)))
     asked, look_up = [], neighbourhood.tree.kneighbors
     monkeypatch.setattr(
         neighbourhood.tree, "kneighbors", lambda X, n: asked.append(n) or look_up(X, n)

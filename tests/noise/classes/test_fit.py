@@ -78,4 +78,4 @@ def test_a_class_never_loses_most_of_its_labels():
     )  # fmt: skip
     kind = kinds.one_other(3, [1, 2, 0])
     fit = fit_kind(rows, kind, [start(Layout(3, rows.overlapping, kind), 0.3)])
-    assert np.diag(fit.noise_matrix).min() >= 0.5
+    assert np.all(fit.noise_matrix.argmax(axis=1) == np.arange(3))

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, logsumexp
 
 from rboost import native
-from rboost.noise.likelihood import NoisyLogisticLoss
+from rboost.noise.likelihood import NoisySoftmaxLoss
 from rboost.noise.matrix import rates_of, with_rates
 from rboost.noise.platt.binning import (
     MAX_BINS,
@@ -74,12 +74,16 @@ def tables(draw_from):
 lines = st.tuples(st.floats(0, 8), st.floats(-6, 6)).map(np.array)
 
 
+def row_losses(margin, labels, matrix):
+    scores = np.column_stack([np.zeros_like(margin), margin])
+    return NoisySoftmaxLoss(scores, labels.astype(int), matrix)
+
+
 def slow_objective(line, rows, matrix):
     """Penalised log-likelihood, row by row."""
     scores, labels, weight, trust = rows
     margin = line[0] * scores + line[1]
-    observed = NoisyLogisticLoss(margin, labels, matrix).loss()
-    clean = NoisyLogisticLoss(margin, labels, np.eye(2)).loss()
+    observed, clean = (row_losses(margin, labels, noise).loss() for noise in (matrix, np.eye(2)))
     return -weight @ np.where(trust > 0, clean, observed) - 0.5 * np.sum((line / SCALES) ** 2)
 
 
@@ -112,7 +116,8 @@ def test_information_is_the_expected_curvature_of_the_rows(table, line):
     scores, labels, weight, trust = rows
     margin = line[0] * scores + line[1]
     observed, clean = (
-        NoisyLogisticLoss(margin, labels, noise).curvature() for noise in (matrix, np.eye(2))
+        row_losses(margin, labels, noise).curvature(np.array([0.0, 1.0]))
+        for noise in (matrix, np.eye(2))
     )
     design = np.column_stack([scores, np.ones_like(scores)])
     curvature = weight * np.where(trust > 0, clean, observed)

@@ -20,7 +20,7 @@ import numpy as np
 from rboost.audit.audit import with_trusted
 from rboost.audit.disk.model_file import check_format, load_model, save_model
 from rboost.audit.disk.request import Request, read_inputs, run_audit
-from rboost.audit.inference import infer
+from rboost.audit.inference import judge_rows
 from rboost.audit.insight.suspects import Suspects
 from rboost.audit.labels import Labels
 from rboost.audit.result import LabelAudit
@@ -28,7 +28,7 @@ from rboost.io.files import atomic_path, check_writable, file_digest, staged, wr
 from rboost.io.spreadsheets import write_csv
 
 # Goes up with every change after which folders that were made before cannot be read as they are.
-FORMAT = 1
+FORMAT = 2
 RECORD, ROWS, MODEL, SUSPECTS, REPORT, TRUSTED = (
     "audit.json", "rows.npz", "model.skops", "suspects.csv", "report.html", "trusted_rows"
 )  # fmt: skip
@@ -148,7 +148,7 @@ def read_audit(folder: Path) -> LabelAudit:
     labels = Labels(np.array(record["classes"]), given, checked, request.label)
     return LabelAudit(
         table, labels, np.array(ids, dtype=object), inputs.id_name, model.features(table),
-        scores, infer(scores, labels), model, len(table) - len(inputs.X),
+        scores, judge_rows(model.noise, scores, labels), model, len(table) - len(inputs.X),
     )  # fmt: skip
 
 

@@ -196,7 +196,7 @@ class Explainer:
     def _log_odds(self, features: Floats, given: Integers, suggested: Integers) -> Floats:
         """log p(suggested) − log p(given) of the model."""
         with threadpool_limits(1, "blas"):  # many small products, for which threads only wait
-            probability = np.maximum(self.model.classifier.predict_proba(features), SMALLEST)
+            probability = np.maximum(self.model.probability(features), SMALLEST)
         each = np.arange(len(probability))
         return np.log(probability[each, suggested]) - np.log(probability[each, given])
 

@@ -16,7 +16,7 @@ from rboost.audit.labels import NO_LABEL, Labels
 ASSUMPTIONS = (
     "whether a label is wrong depends on the true class alone, not on the row",
     "every row stands in the table once",
-    "the score follows a sigmoid of the true class",
+    "the probability of a class follows a sigmoid of its score",
 )
 
 

@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 
 from rboost._typing import Floats
+from rboost.audit.inference import Inference
 from rboost.audit.insight.doubts import issue_probability
 from rboost.audit.insight.gain import Budget, review_gain
 from rboost.audit.insight.suspects import Suspects
 from rboost.audit.labels import Labels
 
-# An interval wider than this says little; a label is probably wrong from this probability on.
-WIDE, PROBABLY = 0.2, 0.5
+# An interval wider than this says little; classes overlap where the columns leave the class of so
+# many rows open; a label is probably wrong from this probability on.
+WIDE, OVERLAP, PROBABLY = 0.2, 0.05, 0.5
 
 
 @dataclass(frozen=True)
@@ -51,8 +53,10 @@ class AuditSummary:
     """What an audit found, in numbers.
 
     ``n_missing`` rows have no label and ``n_checked`` one that a person confirmed or corrected.
-    What is expected or probably wrong is among the other ``n_unchecked``. ``unused_columns`` are
-    empty, constant, or names of rows.
+    What is expected or probably wrong is among the other ``n_unchecked``; ``share_low`` to
+    ``share_high`` holds the share of wrong labels with probability .9. ``is_uncertain`` says that
+    wrong labels cannot be told from classes that overlap. ``unused_columns`` are empty, constant,
+    or names of rows.
     """
 
     label_name: str
@@ -65,6 +69,8 @@ class AuditSummary:
     noise: tuple[FlipRate, ...]
     expected_wrong: float
     expected_share: float
+    share_low: float
+    share_high: float
     probably_wrong: int
     n_suspects: int
     expected_precision: float
@@ -93,18 +99,16 @@ class AuditSummary:
 
 def summarize(
     labels: Labels,
-    posterior: Floats,
-    noise_matrix: Floats,
-    noise_interval: Floats,
+    found: Inference,
     suspects: Suspects,
     unused_columns: tuple[str, ...] = (),
 ) -> AuditSummary:
     """Sum up an audit and the suspects that were chosen from it."""
     observed = labels.is_observed
-    issue = issue_probability(posterior, labels)
+    issue = issue_probability(found.posterior, labels)
     gain = review_gain(issue[observed])
     corrected = labels.is_checked & (labels.given >= 0) & (labels.checked != labels.given)
-    low, high = noise_interval
+    low, high = found.wrong_share
     return AuditSummary(
         label_name=labels.name,
         n_rows=len(labels),
@@ -112,19 +116,31 @@ def summarize(
         n_checked=int(labels.is_checked.sum()),
         n_corrected=int(corrected.sum()),
         n_unchecked=gain.n_rows,
-        classes=_classes(labels, posterior, issue),
-        noise=_noise(labels, noise_matrix, noise_interval),
+        classes=_classes(labels, found.posterior, issue),
+        noise=_noise(labels, found.noise_matrix, found.noise_interval),
         expected_wrong=gain.expected_wrong,
         expected_share=gain.expected_wrong / gain.n_rows if gain.n_rows else float("nan"),
+        share_low=low,
+        share_high=high,
         probably_wrong=int(np.count_nonzero(issue[observed] >= PROBABLY)),
         n_suspects=len(suspects),
         expected_precision=suspects.expected_precision,
         expected_recall=suspects.expected_recall,
         expected_found=suspects.expected_found,
         budgets=gain.budgets(),
-        is_uncertain=bool((high - low > WIDE).any()),
+        is_uncertain=_is_uncertain(labels, found),
         unused_columns=unused_columns,
     )
+
+
+def _is_uncertain(labels: Labels, found: Inference) -> bool:
+    """Whether all labels might be right although classes overlap, or a rate be anything."""
+    if not labels.is_observed.any():
+        return False
+    low, high = found.noise_interval
+    overlap = 1 - found.probability[labels.current >= 0].max(axis=1).mean()
+    might_be_right = found.wrong_share[0] == 0 and overlap > OVERLAP
+    return bool(might_be_right or (high - low > WIDE).any())
 
 
 def _classes(labels: Labels, posterior: Floats, issue: Floats) -> tuple[ClassSummary, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rboost.audit.insight.projection import Projection
 from rboost.audit.insight.quality import Quality
-from rboost.audit.insight.summary import AuditSummary, FlipRate
+from rboost.audit.insight.summary import WIDE, AuditSummary, FlipRate
 from rboost.audit.labels import FEWEST_ROWS
 from rboost.audit.render.wording import format_count, percent, quoted, with_noun
 
@@ -44,12 +44,15 @@ def of_rows(summary: AuditSummary) -> str:
 
 def of_wrong_labels(summary: AuditSummary) -> str:
     """How many labels are expected to be wrong."""
+    if not summary.n_unchecked:
+        return "A person has checked every label."
     checked = " that nobody has checked" if summary.n_checked else ""
     are = "is" if summary.probably_wrong == 1 else "are"
     return (
         f"Of the {with_noun(summary.n_unchecked, 'label')}{checked}, about "
-        f"{format_count(summary.expected_wrong)} ({percent(summary.expected_share)}) are expected "
-        f"to be wrong. {format_count(summary.probably_wrong)} {are} more likely wrong than right."
+        f"{format_count(summary.expected_wrong)} ({percent(summary.expected_share)}, 90 % interval "
+        f"{percent(summary.share_low)} to {percent(summary.share_high)}) are expected to be wrong. "
+        f"{format_count(summary.probably_wrong)} {are} more likely wrong than right."
     )
 
 
@@ -75,22 +78,24 @@ def of_flip(flip: FlipRate) -> str:
 
 
 def of_uncertainty(summary: AuditSummary) -> str:
-    """What the data cannot tell, and what would help; nothing where intervals are narrow."""
-    # One model for each class treats all other classes as one, which their flips need not be.
-    several = "With more than two classes the true intervals are wider than those given."
+    """What the data cannot tell, and what would help; nothing where they can."""
     if not summary.is_uncertain:
-        return several if len(summary.classes) > 2 else ""
+        return ""
     widest = max(summary.noise, key=lambda entry: entry.high - entry.low)
-    label = (
-        "the right label" if widest.given == widest.true else f"the label {quoted(widest.given)}"
+    rate = ""
+    if widest.high - widest.low > WIDE:
+        is_kept = widest.given == widest.true
+        label = "the right label" if is_kept else f"the label {quoted(widest.given)}"
+        rate = (
+            f", and of rows that are truly {quoted(widest.true)}, anything from "
+            f"{percent(widest.low)} to {percent(widest.high)} may carry {label}"
+        )
+    return (
+        "The classes overlap too much to tell wrong labels from overlap: anything from "
+        f"{percent(summary.share_low)} to {percent(summary.share_high)} of the labels may be "
+        f"wrong{rate}; rows whose labels are known to be right narrow this down, and a few dozen, "
+        "checked by a person, already help."
     )
-    sentence = (
-        f"The data alone cannot tell wrong labels from classes that overlap: of rows that are "
-        f"truly {quoted(widest.true)}, anything from {percent(widest.low)} to "
-        f"{percent(widest.high)} may carry {label}. Rows whose labels are known to be right narrow "
-        "this down; a few dozen, checked by a person, already help."
-    )
-    return f"{sentence} {several}" if len(summary.classes) > 2 else sentence
 
 
 def of_matrix(summary: AuditSummary) -> str:

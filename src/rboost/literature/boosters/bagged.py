@@ -10,9 +10,9 @@ import numpy as np
 from rboost._typing import Floats
 from rboost._validation import Number, Requirements
 from rboost.calibration import agree_with_decision
-from rboost.literature.boosters.adaboost import AdaBoost
+from rboost.literature.boosters.reweighting import AdaBoost
 from rboost.literature.boosters.tree_booster import Addend, TreeBooster
-from rboost.tables import Table
+from rboost.tables import Rows
 
 
 @dataclass(frozen=True)
@@ -55,19 +55,13 @@ class BaggedBoostClassifier(TreeBooster):
     def _base_learners(self) -> list[Any]:
         return self._boosted()._base_learners()
 
-    def _boost(self, table: Table, random: np.random.RandomState) -> list[Addend]:
-        total = table.sample_weight.sum()
+    def _boost(self, rows: Rows, random: np.random.RandomState) -> list[Addend]:
+        total = rows.sample_weight.sum()
         members: list[Addend] = []
         for _ in range(self.n_bags):
-            counts = random.multinomial(round(total), table.sample_weight / total)
-            rows = np.flatnonzero(counts)
-            bag = replace(
-                table,
-                X=table.X[rows],
-                labels=table.labels[rows],
-                sample_weight=counts[rows].astype(np.float64),
-                trusted=table.trusted[rows],
-            )
+            counts = random.multinomial(round(total), rows.sample_weight / total)
+            drawn = np.flatnonzero(counts)
+            bag = replace(rows.take(drawn), sample_weight=counts[drawn].astype(np.float64))
             members.append(Member(self._boosted()._boost(bag, random)))
         return members
 

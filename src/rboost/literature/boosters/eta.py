@@ -12,7 +12,7 @@ from rboost._validation import Number, Requirements
 from rboost.literature.boosters.reweighting import SteppingBooster
 from rboost.literature.boosters.tree_booster import TreeBooster
 from rboost.losses import MAX_STEP
-from rboost.tables import Table
+from rboost.tables import Rows
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -42,26 +42,26 @@ class EtaBoostClassifier(SteppingBooster):
         "eta": Number(0, high=0.999, closed=True),
     }
 
-    def _row_weights(self, table: Table, state: Floats) -> Floats:
-        exponential, uniform = self._parts(table, state)
+    def _row_weights(self, rows: Rows, state: Floats) -> Floats:
+        exponential, uniform = self._parts(rows, state)
         return exponential + uniform
 
-    def _parts(self, table: Table, scores: Floats) -> tuple[Floats, Floats]:
+    def _parts(self, rows: Rows, scores: Floats) -> tuple[Floats, Floats]:
         """(1 − η)·e^(−ỹF) and η of each row, both divided by the largest e^(−ỹF)."""
-        margins = table.labels * scores
+        margins = rows.labels * scores
         lowest = min(margins.min(), 0.0)
         return (
-            (1 - self.eta) * table.sample_weight * np.exp(lowest - margins),
-            self.eta * table.sample_weight * np.exp(lowest),
+            (1 - self.eta) * rows.sample_weight * np.exp(lowest - margins),
+            self.eta * rows.sample_weight * np.exp(lowest),
         )
 
-    def _step(self, table: Table, scores: Floats, weights: Floats, votes: Floats) -> float:
-        exponential, uniform = self._parts(table, scores)
-        right = votes == table.labels
+    def _step(self, rows: Rows, scores: Floats, weights: Floats, votes: Floats) -> float:
+        exponential, uniform = self._parts(rows, scores)
+        right = votes == rows.labels
         return eta_step(
             float(exponential[right].sum()),
             float(exponential[~right].sum()),
-            float(uniform @ (table.labels * votes)),
+            float(uniform @ (rows.labels * votes)),
         )
 
 

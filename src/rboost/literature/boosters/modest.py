@@ -10,7 +10,7 @@ import numpy as np
 from rboost._typing import Floats
 from rboost.literature.boosters.reweighting import MarginBooster
 from rboost.literature.boosters.tree_booster import Addend
-from rboost.tables import Table
+from rboost.tables import Rows
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,12 @@ class ModestBoostClassifier(MarginBooster):
     """
 
     def _add(
-        self, tree: Any, table: Table, state: Floats, weights: Floats
+        self, tree: Any, rows: Rows, state: Floats, weights: Floats
     ) -> tuple[Addend, Floats] | None:
         # A row of weight 2 stands for two rows, each with half its share of D.
-        inverse = np.maximum(table.sample_weight - weights, 0)
-        leaf = tree.apply(table.X)
-        value = leaf_values(leaf, table.labels, weights, inverse / inverse.sum())
+        inverse = np.maximum(rows.sample_weight - weights, 0)
+        leaf = tree.apply(rows.X)
+        value = leaf_values(leaf, rows.labels, weights, inverse / inverse.sum())
         if np.all(np.abs(value) <= 1e-12):
             return None
         return LeafValues(tree, value), state + value[leaf]

@@ -7,13 +7,13 @@ Systems 3.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rboost._typing import Floats, Integers
-from rboost._validation import Either, Number, OneOf, Requirements, all_or_nothing
+from rboost._validation import Either, Number, OneOf, Requirements
 from rboost.literature.boosters.reweighting import (
     ReweightingBooster,
     adaboost_step,
@@ -21,7 +21,7 @@ from rboost.literature.boosters.reweighting import (
 )
 from rboost.literature.boosters.tree_booster import Addend, Step, TreeBooster
 from rboost.literature.boosters.wrong_labels import share_of_wrong_labels
-from rboost.tables import Table
+from rboost.tables import Rows
 
 
 class Remaining(NamedTuple):
@@ -53,7 +53,7 @@ class OutlierRemovalBoostClassifier(ReweightingBooster[Remaining]):
     Attributes
     ----------
     removed_ : ndarray of int
-        Numbers of the training rows that were dropped, without those of weight 0.
+        Numbers of the training rows that were dropped, in the order of X.
     """
 
     max_weight: float = 5.0
@@ -66,50 +66,45 @@ class OutlierRemovalBoostClassifier(ReweightingBooster[Remaining]):
         "max_removed": Either((OneOf(("estimate",)), Number(0, high=1, closed=True))),
     }
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit as every booster does, and number the dropped rows as they are in X."""
-        with all_or_nothing(self):
-            super().fit(X, y, sample_weight)
-            weight = np.asarray(1.0 if sample_weight is None else sample_weight)
-            if weight.ndim:  # a number for all rows leaves none out
-                self.removed_ = np.flatnonzero(weight)[self.removed_]
-        return self
+    def _fit(self, rows: Rows) -> None:
+        super()._fit(rows)
+        self.removed_ = np.flatnonzero(rows.sample_weight)[self.removed_]
 
-    def _boost(self, table: Table, random: np.random.RandomState) -> list[Addend]:
+    def _boost(self, rows: Rows, random: np.random.RandomState) -> list[Addend]:
         share = self.max_removed
         if isinstance(share, str):
-            share = share_of_wrong_labels(table, random.randint(np.iinfo(np.int32).max))
-        n_rows = len(table.labels)
-        droppable = share * table.sample_weight.sum()
+            share = share_of_wrong_labels(rows, random.randint(np.iinfo(np.int32).max))
+        n_rows = len(rows.labels)
+        droppable = share * rows.sample_weight.sum()
         start = Remaining(np.zeros(n_rows), np.ones(n_rows, dtype=bool), droppable)
-        addends, end = self._rounds(table, start, random)
+        addends, end = self._rounds(rows, start, random)
         self.removed_ = np.flatnonzero(~end.kept)
         return addends
 
-    def _row_weights(self, table: Table, state: Remaining) -> Floats:
-        margins = np.where(state.kept, table.labels * state.scores, np.inf)
-        return exponential_weights(table, margins)
+    def _row_weights(self, rows: Rows, state: Remaining) -> Floats:
+        margins = np.where(state.kept, rows.labels * state.scores, np.inf)
+        return exponential_weights(rows, margins)
 
     def _add(
-        self, tree: Any, table: Table, state: Remaining, weights: Floats
+        self, tree: Any, rows: Rows, state: Remaining, weights: Floats
     ) -> tuple[Addend, Remaining] | None:
-        votes = tree.predict(table.X)
-        step = adaboost_step(weights, table.labels * votes)
+        votes = tree.predict(rows.X)
+        step = adaboost_step(weights, rows.labels * votes)
         if step <= 0:
             return None
         state = state._replace(scores=state.scores + step * votes)
-        return Step(tree, step), self._without_outliers(table, state)
+        return Step(tree, step), self._without_outliers(rows, state)
 
-    def _without_outliers(self, table: Table, state: Remaining) -> Remaining:
+    def _without_outliers(self, rows: Rows, state: Remaining) -> Remaining:
         """Drop the heaviest rows that are too heavy, as many as may be; never all of a class."""
-        weights = self._row_weights(table, state) / table.sample_weight
-        mean = np.average(weights[state.kept], weights=table.sample_weight[state.kept])
+        weights = self._row_weights(rows, state) / rows.sample_weight
+        mean = np.average(weights[state.kept], weights=rows.sample_weight[state.kept])
         heaviest = np.argsort(-weights, kind="stable")
-        dropped = np.cumsum(table.sample_weight[heaviest]) <= state.droppable
-        rows = heaviest[dropped & (weights[heaviest] > self.max_weight * mean)]
+        dropped = np.cumsum(rows.sample_weight[heaviest]) <= state.droppable
+        outliers = heaviest[dropped & (weights[heaviest] > self.max_weight * mean)]
         kept = state.kept.copy()
-        kept[rows] = False
-        if len(np.unique(table.labels[kept])) < 2:
+        kept[outliers] = False
+        if len(np.unique(rows.labels[kept])) < 2:
             return state
-        left = state.droppable - table.sample_weight[rows].sum()
+        left = state.droppable - rows.sample_weight[outliers].sum()
         return state._replace(kept=kept, droppable=left)

@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 from rboost._typing import Floats
 from rboost.literature.boosters.tree_booster import Addend, Step, TreeBooster, fit_weighted
 from rboost.losses import step_size
-from rboost.tables import Table
+from rboost.tables import Rows
 
 State = TypeVar("State")
 
@@ -28,12 +28,12 @@ class ReweightingBooster(TreeBooster, Generic[State]):
     """
 
     @abstractmethod
-    def _row_weights(self, table: Table, state: State) -> Floats:
+    def _row_weights(self, rows: Rows, state: State) -> Floats:
         """D, up to a factor; with the sample weights in it."""
 
     @abstractmethod
     def _add(
-        self, tree: Any, table: Table, state: State, weights: Floats
+        self, tree: Any, rows: Rows, state: State, weights: Floats
     ) -> tuple[Addend, State] | None:
         """What the fitted tree adds and what is known then; None when nothing is left to gain.
 
@@ -44,14 +44,14 @@ class ReweightingBooster(TreeBooster, Generic[State]):
         return [DecisionTreeClassifier(max_leaf_nodes=self.max_splits + 1)]
 
     def _rounds(
-        self, table: Table, state: State, random: np.random.RandomState
+        self, rows: Rows, state: State, random: np.random.RandomState
     ) -> tuple[list[Addend], State]:
         """Boost from what is known before the first round to what is known after the last."""
         addends: list[Addend] = []
         for tree in self._seeded_trees(random):
-            weights = self._row_weights(table, state)
-            fit_weighted(tree, table, table.labels, weights)
-            added = self._add(tree, table, state, weights / weights.sum())
+            weights = self._row_weights(rows, state)
+            fit_weighted(tree, rows, rows.labels, weights)
+            added = self._add(tree, rows, state, weights / weights.sum())
             if added is None:
                 break
             addend, state = added
@@ -62,36 +62,43 @@ class ReweightingBooster(TreeBooster, Generic[State]):
 class MarginBooster(ReweightingBooster[Floats]):
     """Boosters that remember one number for each row, the scores F or what replaces them."""
 
-    def _start(self, table: Table) -> Floats:
+    def _start(self, rows: Rows) -> Floats:
         """What is known before the first round."""
-        return np.zeros(len(table.labels))
+        return np.zeros(len(rows.labels))
 
-    def _boost(self, table: Table, random: np.random.RandomState) -> list[Addend]:
-        addends, _ = self._rounds(table, self._start(table), random)
+    def _boost(self, rows: Rows, random: np.random.RandomState) -> list[Addend]:
+        addends, _ = self._rounds(rows, self._start(rows), random)
         return addends
 
-    def _row_weights(self, table: Table, state: Floats) -> Floats:
-        return exponential_weights(table, table.labels * state)
+    def _row_weights(self, rows: Rows, state: Floats) -> Floats:
+        return exponential_weights(rows, rows.labels * state)
 
 
 class SteppingBooster(MarginBooster):
     """Boosters that add α·h with a step size α of their own."""
 
     @abstractmethod
-    def _step(self, table: Table, scores: Floats, weights: Floats, votes: Floats) -> float:
+    def _step(self, rows: Rows, scores: Floats, weights: Floats, votes: Floats) -> float:
         """The step size α for votes h; not positive when they are of no use."""
 
     def _add(
-        self, tree: Any, table: Table, state: Floats, weights: Floats
+        self, tree: Any, rows: Rows, state: Floats, weights: Floats
     ) -> tuple[Addend, Floats] | None:
-        votes = tree.predict(table.X)
-        step = self._step(table, state, weights, votes)
+        votes = tree.predict(rows.X)
+        step = self._step(rows, state, weights, votes)
         return (Step(tree, step), state + step * votes) if step > 0 else None
 
 
-def exponential_weights(table: Table, margins: Floats) -> Floats:
+class AdaBoost(SteppingBooster):
+    """D ∝ e^(−ỹF) and α = ½·ln((1 − ε)/ε); scikit-learn's AdaBoostClassifier with small trees."""
+
+    def _step(self, rows: Rows, scores: Floats, weights: Floats, votes: Floats) -> float:
+        return adaboost_step(weights, rows.labels * votes)
+
+
+def exponential_weights(rows: Rows, margins: Floats) -> Floats:
     """e^(−margin) of each row times its sample weight, scaled so that no exponential exceeds 1."""
-    return table.sample_weight * np.exp(margins.min() - margins)
+    return rows.sample_weight * np.exp(margins.min() - margins)
 
 
 def adaboost_step(weights: Floats, agreement: Floats) -> float:

@@ -16,7 +16,7 @@ from rboost.literature.boosters.potential import Potential, find_move
 from rboost.literature.boosters.reweighting import ReweightingBooster
 from rboost.literature.boosters.tree_booster import Addend, Step, TreeBooster
 from rboost.literature.boosters.wrong_labels import share_of_wrong_labels
-from rboost.tables import Table
+from rboost.tables import Rows
 
 # Goals between which one is looked for: 0 would be AdaBoost's, ½ is met by any guess.
 LOWEST_GOAL, HIGHEST_GOAL = 0.01, 0.45
@@ -74,12 +74,12 @@ class RobustBoostClassifier(ReweightingBooster[Progress]):
         "margin_width": Number(0),
     }
 
-    def _boost(self, table: Table, random: np.random.RandomState) -> list[Addend]:
+    def _boost(self, rows: Rows, random: np.random.RandomState) -> list[Addend]:
         seed = random.randint(np.iinfo(np.int32).max)
         if isinstance(self.error_goal, str):
-            addends, end = self._search(table, seed)
+            addends, end = self._search(rows, seed)
         else:
-            addends, end = self._run(table, float(self.error_goal), seed)
+            addends, end = self._run(rows, float(self.error_goal), seed)
         self.error_goal_, self.time_ = end.potential.error_goal, end.time
         if end.time < 1:
             stuck = len(addends) < self.n_estimators
@@ -87,25 +87,25 @@ class RobustBoostClassifier(ReweightingBooster[Progress]):
                 f"RobustBoost ended at time {self.time_:.2f} of 1, before its error_goal of "
                 f"{self.error_goal_:.3g} was met; raise "
                 f"{'error_goal, as no tree has an edge' if stuck else 'n_estimators'}.",
-                stacklevel=3,
+                stacklevel=5,
             )
         return addends
 
-    def _run(self, table: Table, goal: float, seed: int) -> tuple[list[Addend], Progress]:
+    def _run(self, rows: Rows, goal: float, seed: int) -> tuple[list[Addend], Progress]:
         """Boost with a goal."""
         potential = Potential(goal, self.margin_goal, self.margin_width)
-        start = Progress(potential, np.zeros(len(table.labels)), 0.0)
-        return self._rounds(table, start, np.random.RandomState(seed))
+        start = Progress(potential, np.zeros(len(rows.labels)), 0.0)
+        return self._rounds(rows, start, np.random.RandomState(seed))
 
-    def _search(self, table: Table, seed: int) -> tuple[list[Addend], Progress]:
+    def _search(self, rows: Rows, seed: int) -> tuple[list[Addend], Progress]:
         """Boost with the lowest goal that is met and not below the share of wrong labels."""
-        lowest, best = HIGHEST_GOAL, self._run(table, HIGHEST_GOAL, seed)
+        lowest, best = HIGHEST_GOAL, self._run(rows, HIGHEST_GOAL, seed)
         if best[1].time < 1:
             return best
-        wrong = share_of_wrong_labels(table, seed)
+        wrong = share_of_wrong_labels(rows, seed)
         too_low, middle = 0.0, float(np.clip(wrong, LOWEST_GOAL, HIGHEST_GOAL))
         for _ in range(SEARCH_RUNS):
-            found = self._run(table, middle, seed)
+            found = self._run(rows, middle, seed)
             if found[1].time >= 1:
                 lowest, best = middle, found
             else:
@@ -115,20 +115,20 @@ class RobustBoostClassifier(ReweightingBooster[Progress]):
             middle = math.sqrt(too_low * lowest)
         return best
 
-    def _row_weights(self, table: Table, state: Progress) -> Floats:
-        return table.sample_weight * state.potential.slope(table.labels * state.scores, state.time)
+    def _row_weights(self, rows: Rows, state: Progress) -> Floats:
+        return rows.sample_weight * state.potential.slope(rows.labels * state.scores, state.time)
 
     def _add(
-        self, tree: Any, table: Table, state: Progress, weights: Floats
+        self, tree: Any, rows: Rows, state: Progress, weights: Floats
     ) -> tuple[Addend, Progress] | None:
         if state.time >= 1:
             return None
-        votes = tree.predict(table.X)
+        votes = tree.predict(rows.X)
         move = find_move(
             state.potential,
-            table.labels * state.scores,
-            table.labels * votes,
-            table.sample_weight,
+            rows.labels * state.scores,
+            rows.labels * votes,
+            rows.sample_weight,
             state.time,
         )
         if move is None:

@@ -6,20 +6,19 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import expit
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import check_random_state
 
 from rboost._typing import Floats
-from rboost._validation import Number, Requirements, all_or_nothing, check_parameters
+from rboost._validation import Number, Requirements
 from rboost.boosting.additive import AdditiveClassifier
 from rboost.boosting.learners import scaled_weights
 from rboost.calibration import agree_with_decision
-from rboost.literature.documented import Documented
-from rboost.tables import Table, training_table, weights_as_counts
+from rboost.fitting import TwoClassClassifier
+from rboost.tables import Rows
 
 
 class Addend(Protocol):
@@ -42,11 +41,10 @@ class Step:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class TreeBooster(Documented, AdditiveClassifier):
+class TreeBooster(AdditiveClassifier, TwoClassClassifier):
     """Boosting of small trees; the score is F(x) = Σ f(x), a sum over ``estimators_``.
 
-    How a tree is fitted and what it adds is what distinguishes one booster from another. Parameters
-    are fields of a dataclass, whose ``__init__`` only assigns.
+    How a tree is fitted and what it adds is what distinguishes one booster from another.
     """
 
     n_estimators: int = 150
@@ -76,33 +74,18 @@ estimators_ : list
     }
 
     @abstractmethod
-    def _boost(self, table: Table, random: np.random.RandomState) -> list[Addend]:
+    def _boost(self, rows: Rows, random: np.random.RandomState) -> list[Addend]:
         """What is added to the score, round by round; weights of rows are counts."""
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit to labels of two classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Features.
-        y : array-like of shape (n_samples,)
-            Labels of two classes, some of which may be wrong.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights; a row with weight 0 is left out.
-        """
-        with all_or_nothing(self):
-            check_parameters(self, self._requirements)
-            table, self.classes_ = training_table(self._check_X(X, reset=True), y, sample_weight)
-            random = check_random_state(self.random_state)
-            self.estimators_ = self._boost(weights_as_counts(table), random)
+    def _fit(self, rows: Rows) -> None:
+        random = check_random_state(self.random_state)
+        self.estimators_ = self._boost(rows.used().counted(), random)
         if not self.estimators_:
             warnings.warn(
                 "No base learner was kept, as no tree tells the classes apart, so every row is "
                 f"predicted as {self.classes_.tolist()[0]!r}; try other features or parameters.",
-                stacklevel=2,
+                stacklevel=4,
             )
-        return self
 
     def _seeded_trees(self, random: np.random.RandomState) -> Iterator[Any]:
         """An unfitted tree for each round."""
@@ -117,13 +100,8 @@ estimators_ : list
     def _positive_probability(self, scores: Floats) -> Floats:
         return agree_with_decision(expit(2 * scores), scores)
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
 
-
-def fit_weighted(tree: Any, table: Table, targets: Floats, weights: Floats) -> Any:
+def fit_weighted(tree: Any, rows: Rows, targets: Floats, weights: Floats) -> Any:
     """Fit to weights that sum to the sample weights, with ties between splits kept exact."""
-    scaled = scaled_weights(weights, table.sample_weight)
-    return tree.fit(table.X, targets, sample_weight=scaled)
+    scaled = scaled_weights(weights, rows.sample_weight)
+    return tree.fit(rows.X, targets, sample_weight=scaled)

@@ -1,4 +1,7 @@
-"""The base of boosters that fit working responses: Newton steps on a loss, by least squares.
+"""Boosters that fit working responses: Newton steps on a loss, by least squares.
+
+The base of them, and Gentle AdaBoost: Friedman, Hastie & Tibshirani, "Additive logistic regression"
+(2000).
 
 Labels are −1 or +1, scores F are positive for class +1; all have shape (n_rows,).
 """
@@ -13,7 +16,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from rboost._typing import Floats
 from rboost.literature.boosters.tree_booster import Addend, Step, TreeBooster, fit_weighted
-from rboost.tables import Table
+from rboost.tables import Rows
 
 
 class WorkingResponseBooster(TreeBooster):
@@ -33,12 +36,24 @@ class WorkingResponseBooster(TreeBooster):
     def _base_learners(self) -> list[Any]:
         return [DecisionTreeRegressor(max_leaf_nodes=self.max_splits + 1)]
 
-    def _boost(self, table: Table, random: np.random.RandomState) -> list[Addend]:
-        scores = np.zeros(len(table.labels))
+    def _boost(self, rows: Rows, random: np.random.RandomState) -> list[Addend]:
+        scores = np.zeros(len(rows.labels))
         addends: list[Addend] = []
         for tree in self._seeded_trees(random):
-            response, weights = self._working_response(table.labels, scores)
-            fit_weighted(tree, table, response, table.sample_weight * weights)
+            response, weights = self._working_response(rows.labels, scores)
+            fit_weighted(tree, rows, response, rows.sample_weight * weights)
             addends.append(Step(tree, self._step))
-            scores = scores + addends[-1].predict(table.X)
+            scores = scores + addends[-1].predict(rows.X)
         return addends
+
+
+class GentleBoostClassifier(WorkingResponseBooster):
+    """Gentle AdaBoost: each round adds a regression tree fitted to the labels ±1.
+
+    f(x) = E_D[ỹ | x] by weighted least squares is a Newton step on the exponential loss, and a
+    gentle one: it never exceeds 1, where the full step ½·log-odds has no bound.
+    """
+
+    def _working_response(self, labels: Floats, scores: Floats) -> tuple[Floats, Floats]:
+        margins = labels * scores
+        return labels, np.exp(margins.min() - margins)  # L'' = −ỹ·L' = e^(−ỹF)

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from scipy.special import expit
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from rboost._typing import Floats, Integers
 from rboost._validation import (
@@ -21,16 +20,15 @@ from rboost._validation import (
     check_parameters,
     warn_not_converged,
 )
+from rboost.fitting import ScoreClassifier, TwoClassClassifier
 from rboost.learners.logistic_objective import NoisyLogisticObjective
 from rboost.literature.classifiers.annotator_objective import AnnotatorObjective, Labels
 from rboost.literature.classifiers.label_matrix import check_label_matrix, check_row_weight, votes
-from rboost.literature.documented import Documented
-from rboost.log_odds import LogOddsClassifier
 from rboost.tables import as_counts
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class MultiAnnotatorLogisticRegression(Documented, LogOddsClassifier):
+class MultiAnnotatorLogisticRegression(ScoreClassifier, TwoClassClassifier):
     """Logistic regression on labels by several annotators, each of whom errs in their own way.
 
     The true class follows a logistic model, p(y = 1 | x) = σ(βᵀx). Annotator a, given the true
@@ -95,6 +93,9 @@ class MultiAnnotatorLogisticRegression(Documented, LogOddsClassifier):
     max_iter: int = 1000
     tol: float = 1e-7
 
+    _accepted: ClassVar[dict[str, Any]] = {
+        "accept_sparse": "csr", "dtype": (np.float64, np.float32)
+    }  # fmt: skip
     _requirements: ClassVar[Requirements] = {
         "C": Number(0, finite=False, optional=True),
         "fit_intercept": OneOf((True, False)),
@@ -117,11 +118,6 @@ class MultiAnnotatorLogisticRegression(Documented, LogOddsClassifier):
             Non-negative weights of the rows; a row with weight 0 is left out, one with weight 2
             counts twice. Weights that are no counts, with a mean below 1 or above a million, are
             divided by it.
-
-        Returns
-        -------
-        self : MultiAnnotatorLogisticRegression
-            The fitted estimator.
         """
         with all_or_nothing(self):
             check_parameters(self, self._requirements)
@@ -133,13 +129,13 @@ class MultiAnnotatorLogisticRegression(Documented, LogOddsClassifier):
                 )
             weight = check_row_weight(sample_weight, codes)
             rows = weight > 0
-            t = self._fit(X if rows.all() else X[rows], codes[rows], as_counts(weight[rows]))
+            t = self._solve(X if rows.all() else X[rows], codes[rows], as_counts(weight[rows]))
             self.annotator_noise_ = np.stack([expit(-t), expit(t)], axis=2)
             evidence = Labels.of(codes).log_likelihood(t)
             self.true_probability_ = expit(self._margins(X) + evidence[:, 1] - evidence[:, 0])
         return self
 
-    def _fit(self, X: Any, codes: Integers, weight: Floats) -> Floats:
+    def _solve(self, X: Any, codes: Integers, weight: Floats) -> Floats:
         """Descend from the majority vote, by L-BFGS, and return the annotators' log-odds t."""
         linear = NoisyLogisticObjective(
             X, votes(codes), weight, self.C, self.fit_intercept, np.eye(2)
@@ -164,11 +160,6 @@ class MultiAnnotatorLogisticRegression(Documented, LogOddsClassifier):
         self.coef_, self.intercept_ = coef[np.newaxis], np.array([intercept])
         return t
 
-    def _check_X(self, X: Any, reset: bool = False) -> Any:
-        return validate_data(
-            self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=reset
-        )
-
     def _margins(self, X: Any) -> Floats:
         return np.asarray(X @ self.coef_[0] + self.intercept_[0], dtype=np.float64)
 
@@ -176,8 +167,3 @@ class MultiAnnotatorLogisticRegression(Documented, LogOddsClassifier):
         """Log-odds that the true class is ``classes_[1]``, from the features alone."""
         check_is_fitted(self)
         return self._margins(self._check_X(X))
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

@@ -21,6 +21,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import gen_batches
 
 from rboost._typing import Floats, Integers
+from rboost.tables import Rows
 
 # Rows looked up at a time, which bounds the memory.
 BLOCK_ROWS = 1024
@@ -28,22 +29,6 @@ BLOCK_ROWS = 1024
 FEW_COLUMNS = 15
 # Sums of weights are equal when they differ by less than this.
 ROUNDING = 1e-9
-
-
-@dataclass(frozen=True)
-class LabelledRows:
-    """Rows with labels and weights, and their positions before others were removed."""
-
-    X: Floats
-    labels: Integers
-    sample_weight: Floats
-    positions: Integers
-
-    def take(self, rows: NDArray[np.bool_]) -> LabelledRows:
-        """Some of the rows."""
-        return LabelledRows(
-            self.X[rows], self.labels[rows], self.sample_weight[rows], self.positions[rows]
-        )
 
 
 class Points(NamedTuple):
@@ -58,7 +43,7 @@ class Points(NamedTuple):
 class Neighbourhood:
     """Looks up how the nearest rows vote."""
 
-    rows: LabelledRows
+    rows: Rows
 
     @cached_property
     def points(self) -> Points:
@@ -66,7 +51,7 @@ class Neighbourhood:
         X, of_row = np.unique(self.rows.X, axis=0, return_inverse=True)
         of_row = of_row.reshape(-1)  # some versions of NumPy return a column
         weight = np.zeros((len(X), 2))
-        np.add.at(weight, (of_row, self.rows.labels), self.rows.sample_weight)
+        np.add.at(weight, (of_row, self.rows.observed), self.rows.sample_weight)
         return Points(X, weight, of_row)
 
     @cached_property
@@ -107,7 +92,7 @@ class Neighbourhood:
         """Take one copy of each row, or all there is of it if that is less, from the weights."""
         query, place = np.nonzero(point == self.points.of_row[itself, np.newaxis])
         row = itself[query]
-        weight[query, place, self.rows.labels[row]] -= np.minimum(self.rows.sample_weight[row], 1)
+        weight[query, place, self.rows.observed[row]] -= np.minimum(self.rows.sample_weight[row], 1)
 
 
 def voting_fraction(distance: Floats, weight: Floats, k: int) -> Floats:
@@ -122,8 +107,8 @@ def voting_fraction(distance: Floats, weight: Floats, k: int) -> Floats:
     return before + at_last * left / np.where(tied > 0, tied, 1)
 
 
-def depurate(rows: LabelledRows, n_neighbors: int, n_agreeing: int) -> LabelledRows:
-    """Give each row the label that enough of its neighbours have, and remove the others."""
+def depurate(rows: Rows, n_neighbors: int, n_agreeing: int) -> tuple[Rows, NDArray[np.bool_]]:
+    """Give each row the label that enough of its neighbours have, without the others; who stays."""
     votes = Neighbourhood(rows).votes(rows.X, n_neighbors, own=True)
-    relabelled = replace(rows, labels=votes.argmax(axis=1))
-    return relabelled.take(votes.max(axis=1) >= n_agreeing - ROUNDING)
+    kept = votes.max(axis=1) >= n_agreeing - ROUNDING
+    return replace(rows, observed=votes.argmax(axis=1)).take(kept), kept

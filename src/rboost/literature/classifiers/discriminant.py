@@ -9,22 +9,16 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from rboost._typing import Floats, Integers
-from rboost._validation import (
-    Number,
-    OneOf,
-    Requirements,
-    warn_not_converged,
-)
-from rboost.literature.classifiers.base import TrainingRows, TwoClassClassifier
+from rboost._validation import Number, OneOf, Requirements, warn_not_converged
+from rboost.fitting import ScoreClassifier, TwoClassClassifier
 from rboost.literature.classifiers.gaussians import Climb, climb, expectation, scaling_of
 from rboost.literature.classifiers.noisy_discriminant import Model, NoisyDiscriminant
-from rboost.log_odds import LogOddsClassifier
 from rboost.noise.matrix import check_noise_parameter
-from rboost.tables import weights_as_counts
+from rboost.tables import Rows
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class RobustDiscriminantClassifier(LogOddsClassifier, TwoClassClassifier):
+class RobustDiscriminantClassifier(ScoreClassifier, TwoClassClassifier):
     """Linear or quadratic discriminant analysis that models label flips.
 
     Each true class is normal; the observed label is a flipped copy of the true one. Classes and
@@ -98,14 +92,14 @@ class RobustDiscriminantClassifier(LogOddsClassifier, TwoClassClassifier):
         "tol": Number(0),
     }
 
-    def _fit(self, rows: TrainingRows) -> None:
-        table = weights_as_counts(rows.table)
-        self._scaling = scaling_of(table.X, table.sample_weight)
+    def _fit(self, rows: Rows) -> None:
+        train = rows.used().counted()
+        self._scaling = scaling_of(train.X, train.sample_weight)
         problem = NoisyDiscriminant(
-            self._scaling.apply(table.X),
-            rows.observed[rows.used],
-            table.sample_weight,
-            self.shrinkage * table.X.shape[1],
+            self._scaling.apply(train.X),
+            train.observed,
+            train.sample_weight,
+            self.shrinkage * train.X.shape[1],
             self.covariance,
             check_noise_parameter(self.noise_matrix),
         )

@@ -14,13 +14,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from rboost._typing import Floats
-from rboost._validation import (
-    Number,
-    OneOf,
-    Requirements,
-    warn_not_converged,
-)
-from rboost.literature.classifiers.base import TrainingRows, TwoClassClassifier
+from rboost._validation import Number, OneOf, Requirements, warn_not_converged
+from rboost.fitting import ScoreClassifier, TwoClassClassifier
 from rboost.literature.classifiers.expectation_propagation import (
     Marginals,
     Propagation,
@@ -28,10 +23,9 @@ from rboost.literature.classifiers.expectation_propagation import (
     UnknownRate,
     propagate,
 )
-from rboost.log_odds import LogOddsClassifier
 from rboost.noise.inference import infer_noise
 from rboost.noise.matrix import check_noise_parameter
-from rboost.tables import Table, weights_as_counts
+from rboost.tables import Rows
 
 # The default kernel: variance of a constant, variance and, in units of √n_features, length of a
 # smooth function of standardised columns.
@@ -41,7 +35,7 @@ MANY_ROWS = 3000
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class RobustGaussianProcessClassifier(LogOddsClassifier, TwoClassClassifier):
+class RobustGaussianProcessClassifier(ScoreClassifier, TwoClassClassifier):
     """Gaussian process classification that models label flips.
 
     A function f with a Gaussian process prior says the true class, p(y = 1 | x) = Φ(f(x)), and the
@@ -130,9 +124,9 @@ class RobustGaussianProcessClassifier(LogOddsClassifier, TwoClassClassifier):
     # The decision is a probit.
     _distribution, _log_distribution = ndtr, log_ndtr
 
-    def _fit(self, rows: TrainingRows) -> None:
+    def _fit(self, rows: Rows) -> None:
         kernel = _check_kernel(self.kernel) or default_kernel(self.n_features_in_)
-        train = weights_as_counts(rows.table)
+        train = rows.used().counted()
         self._scale = StandardScaler(with_mean=self.standardize, with_std=self.standardize)
         X = self._scale.fit_transform(train.X, sample_weight=train.sample_weight)
         _warn_of_many_rows(len(X))
@@ -143,10 +137,10 @@ class RobustGaussianProcessClassifier(LogOddsClassifier, TwoClassClassifier):
         self.noise_matrix_ = found.tilted.noise_matrix
         self.n_iter_ = found.n_iter
         self.label_issue_probability_ = np.empty(len(rows.observed))
-        self.label_issue_probability_[rows.used] = found.tilted.issue_probability
+        self.label_issue_probability_[rows.sample_weight > 0] = found.tilted.issue_probability
         self._judge_rows_left_out(rows)
 
-    def _propagate(self, covariance: Floats, train: Table) -> Propagation:
+    def _propagate(self, covariance: Floats, train: Rows) -> Propagation:
         """Find the sites, and the noise matrix where it is not known."""
         noise_matrix = check_noise_parameter(self.noise_matrix)
         noise: Any = noise_matrix
@@ -157,7 +151,7 @@ class RobustGaussianProcessClassifier(LogOddsClassifier, TwoClassClassifier):
         found = propagate(*data, noise, **limits)
         if noise_matrix is None and self.noise_estimator == "noise-aware":
             inferred = infer_noise(
-                found.tilted.score, train.classes, sample_weight=train.sample_weight
+                found.tilted.score, train.observed, sample_weight=train.sample_weight
             )
             found = propagate(*data, inferred.noise_matrix, start=found.sites, **limits)
         if not found.converged:
@@ -166,13 +160,13 @@ class RobustGaussianProcessClassifier(LogOddsClassifier, TwoClassClassifier):
             )
         return found
 
-    def _judge_rows_left_out(self, rows: TrainingRows) -> None:
+    def _judge_rows_left_out(self, rows: Rows) -> None:
         """Judge the labels of rows of weight 0 by the posterior, which knows nothing of them."""
-        left_out = ~rows.used
+        left_out = rows.sample_weight == 0
         if left_out.any():
-            labels = np.where(rows.observed[left_out] > 0, 1.0, -1.0)
-            judged = Tilted(self._latent(rows.X[left_out]), labels, self.noise_matrix_)
-            self.label_issue_probability_[left_out] = judged.issue_probability
+            judged = rows.take(left_out)
+            tilted = Tilted(self._latent(judged.X), judged.labels, self.noise_matrix_)
+            self.label_issue_probability_[left_out] = tilted.issue_probability
 
     def _latent(self, X: Floats) -> Marginals:
         """The posterior of f at each row."""

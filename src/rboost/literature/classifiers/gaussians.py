@@ -21,6 +21,7 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 
 from rboost._typing import Floats
+from rboost.learners.logistic_objective import columns_of
 from rboost.literature.classifiers.covariances import TINY, Covariances, Variances
 
 STRUCTURES = ("shared", "separate", "diagonal")
@@ -45,17 +46,8 @@ class Scaling(NamedTuple):
 
 def scaling_of(X: Floats, sample_weight: Floats) -> Scaling:
     """Measure the columns of X."""
-    share = sample_weight / sample_weight.sum()
-    with np.errstate(over="ignore", invalid="ignore"):
-        mean = share @ X
-        variance = share @ (X - mean) ** 2
-    if not np.all(np.isfinite(variance)):
-        raise ValueError(
-            f"Column {int(np.argmin(np.isfinite(variance)))} of X holds values too large to "
-            "square; divide it by a constant first."
-        )
-    constant = variance <= 1e-24 * mean**2
-    return Scaling(mean, np.sqrt(np.where(constant, 1.0, variance)))
+    mean, scale, _ = columns_of(X, sample_weight / sample_weight.sum(), negligible=1e-24)
+    return Scaling(mean, scale)
 
 
 @dataclass(frozen=True)

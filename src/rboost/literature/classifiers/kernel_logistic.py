@@ -20,18 +20,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from rboost._typing import Floats
-from rboost._validation import (
-    Either,
-    Number,
-    OneOf,
-    Requirements,
-)
+from rboost._validation import Either, Number, OneOf, Requirements
+from rboost.fitting import ScoreClassifier, TwoClassClassifier
 from rboost.learners import RobustLogisticRegression
-from rboost.literature.classifiers.base import TrainingRows, TwoClassClassifier
-from rboost.log_odds import LogOddsClassifier
 from rboost.noise.inference import infer_noise
 from rboost.noise.matrix import check_noise_parameter
-from rboost.tables import Table, weights_as_counts
+from rboost.tables import Rows, as_counts
 
 # Features with Z·Zᵀ = K exist for kernels that are positive semi-definite. The polynomial one is so
 # when degree is whole and coef0 is not negative.
@@ -39,7 +33,7 @@ KERNELS = ("rbf", "laplacian", "polynomial", "linear")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class RobustKernelLogisticRegression(LogOddsClassifier, TwoClassClassifier):
+class RobustKernelLogisticRegression(ScoreClassifier, TwoClassClassifier):
     """Kernel logistic regression that models label flips.
 
     The log-odds of the true class are a function f(x) = Σᵢ aᵢ·k(xᵢ, x) + b; the observed label is a
@@ -140,8 +134,8 @@ class RobustKernelLogisticRegression(LogOddsClassifier, TwoClassClassifier):
         "tol": Number(0),
     }
 
-    def _fit(self, rows: TrainingRows) -> None:
-        train, random = rows.table, check_random_state(self.random_state)
+    def _fit(self, rows: Rows) -> None:
+        train, random = rows.used(), check_random_state(self.random_state)
         self._scale = StandardScaler(with_mean=self.standardize, with_std=self.standardize)
         X = self._scale.fit_transform(train.X, sample_weight=train.sample_weight)
         self.gamma_ = self.gamma
@@ -153,7 +147,7 @@ class RobustKernelLogisticRegression(LogOddsClassifier, TwoClassClassifier):
         self.noise_matrix_ = self._model.noise_matrix_
         self.loss_, self.n_iter_ = self._model.loss_, self._model.n_iter_
 
-    def _fit_linear(self, train: Table, random: np.random.RandomState) -> RobustLogisticRegression:
+    def _fit_linear(self, train: Rows, random: np.random.RandomState) -> RobustLogisticRegression:
         """Fit the linear model on features, and the noise before it where that is asked for."""
         model = RobustLogisticRegression(
             noise_matrix=self.noise_matrix,
@@ -165,13 +159,14 @@ class RobustKernelLogisticRegression(LogOddsClassifier, TwoClassClassifier):
         )
         estimated = check_noise_parameter(self.noise_matrix) is None
         if estimated and self.noise_estimator == "noise-aware":
-            counts = weights_as_counts(train)
             first = clone(model).set_params(noise_matrix=np.eye(2))
-            first.fit(train.X, train.classes, train.sample_weight)
+            first.fit(train.X, train.observed, train.sample_weight)
             scores = leave_one_out(first.decision_function(train.X), train, self.C)
-            inferred = infer_noise(scores, counts.classes, sample_weight=counts.sample_weight)
+            inferred = infer_noise(
+                scores, train.observed, sample_weight=as_counts(train.sample_weight)
+            )
             model.set_params(noise_matrix=inferred.noise_matrix)
-        return model.fit(train.X, train.classes, train.sample_weight)
+        return model.fit(train.X, train.observed, train.sample_weight)
 
     def _nystroem(self, rows: Floats, random: np.random.RandomState) -> Nystroem:
         """The map to features; landmarks are distinct rows, so that it is the same for weights."""
@@ -200,7 +195,7 @@ def scale_of_kernel(rows: Floats, sample_weight: Floats) -> float:
     return float(1 / (rows.shape[1] * variance)) if variance > 0 else 1.0
 
 
-def leave_one_out(log_odds: Floats, train: Table, C: float) -> Floats:
+def leave_one_out(log_odds: Floats, train: Rows, C: float) -> Floats:
     """What logistic regression would say of each row without it, by one Newton step.
 
     From log-odds f with σ = σ(f), f + (σ − t)·h/(1 − σ(1 − σ)h), where h = xᵀH⁻¹x and H is the
@@ -215,4 +210,4 @@ def leave_one_out(log_odds: Floats, train: Table, C: float) -> Floats:
     hessian[np.diag_indices_from(hessian)] += np.append(np.full(train.X.shape[1], 1 / C), 1e-10)
     leverage = np.einsum("ij,ji->i", X, np.linalg.solve(hessian, X.T))
     removed = np.minimum(train.sample_weight, 1) * leverage
-    return log_odds + removed * (probability - train.classes) / (1 - removed * curvature)
+    return log_odds + removed * (probability - train.observed) / (1 - removed * curvature)

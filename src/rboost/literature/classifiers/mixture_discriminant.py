@@ -1,8 +1,8 @@
 """Robust mixture discriminant analysis (RMDA), Bouveyron & Girard 2009.
 
-    ψ_c(x) = p(component c | x)    of a Gaussian mixture fitted without labels
-    r[c, j] = p(y = j | component c)
-    p(y = j | x) = Σ_c r[c, j]·ψ_c(x)
+    ψ_c(x) = p(component c | x)         membership, of a Gaussian mixture fitted without labels
+    r[c, j] = p(y = j | component c)    shares, shape (n_components, 2)
+    p(y = j | x) = Σ_c r[c, j]·ψ_c(x),    p(ỹ = k | x) = Σ_j γ[j, k]·p(y = j | x)
 
 Labels play no part in finding the components, so that wrong ones can only change r, where each is
 one of many.
@@ -18,25 +18,51 @@ from scipy.special import softmax
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from rboost._typing import Floats
-from rboost._validation import (
-    Either,
-    Number,
-    OneOf,
-    Requirements,
-    warn_not_converged,
-)
-from rboost.literature.classifiers.base import TrainingRows, TwoClassClassifier
+from rboost._typing import Floats, Integers
+from rboost._validation import Either, Number, OneOf, Requirements, warn_not_converged
+from rboost.fitting import TwoClassClassifier
 from rboost.literature.classifiers.gaussian_mixture import MixtureProblem
-from rboost.literature.classifiers.gaussians import STRUCTURES, Climb, Gaussians, scaling_of
-from rboost.literature.classifiers.labelled_components import LabelledComponents
+from rboost.literature.classifiers.gaussians import STRUCTURES, Climb, Gaussians, climb, scaling_of
+from rboost.noise.likelihood import joint_probability
 from rboost.noise.matrix import check_noise_matrix
-from rboost.tables import Table, weights_as_counts
+from rboost.tables import Rows
 
 # The numbers of components that BIC chooses from.
 CANDIDATES = (2, 3, 4, 6, 8, 12, 20)
+# The steps and precision of the class shares.
+SHARE_STEPS, SHARE_TOL = 1000, 1e-9
 # Components of fewer rows than this on average are of no use.
 ROWS_PER_COMPONENT = 5
+
+
+@dataclass(frozen=True)
+class LabelledComponents:
+    """What the class shares are fitted to: memberships ψ_c(xᵢ), observed classes and weights."""
+
+    membership: Floats
+    observed: Integers
+    sample_weight: Floats
+    noise_matrix: Floats
+
+    def step(self, shares: Floats) -> tuple[Floats, float]:
+        """One EM step of r, and the mean log-likelihood of the labels before it.
+
+        r[c, j] ← r[c, j]·Σᵢ wᵢ·ψ_c(xᵢ)·γ[j, ỹᵢ] / p(ỹᵢ | xᵢ), each row divided by its sum.
+        """
+        joint = joint_probability(self.membership @ shares, self.observed, self.noise_matrix)
+        likelihood = np.maximum(joint.sum(axis=1), 1e-200)
+        weighted = self.membership * (self.sample_weight / likelihood)[:, np.newaxis]
+        following = shares * (weighted.T @ self.noise_matrix.T[self.observed])
+        total = following.sum(axis=1, keepdims=True)
+        # A component without rows teaches nothing: its shares stay as they are.
+        following = np.where(total > 0, following / np.where(total > 0, total, 1), shares)
+        objective = self.sample_weight @ np.log(likelihood) / self.sample_weight.sum()
+        return following, float(objective)
+
+    def fit(self) -> Floats:
+        """The shares r of maximum likelihood, a concave problem, from equal ones."""
+        equal = np.full((self.membership.shape[1], 2), 0.5)
+        return climb(equal, self.step, SHARE_STEPS, SHARE_TOL).state
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -132,24 +158,25 @@ class RobustMixtureDiscriminantClassifier(TwoClassClassifier):
         "tol": Number(0),
     }
 
-    def _fit(self, rows: TrainingRows) -> None:
+    def _fit(self, rows: Rows) -> None:
         given = np.eye(2) if self.noise_matrix is None else self.noise_matrix
         noise_matrix = check_noise_matrix(given, n_classes=2)
-        table = weights_as_counts(rows.table)
-        self._scaling = scaling_of(table.X, table.sample_weight)
-        self._set_mixture(self._fit_mixture(table))
-        observed, weight = rows.observed[rows.used], table.sample_weight
-        labelled = LabelledComponents(self._membership(table.X), observed, weight, noise_matrix)
+        train = rows.used().counted()
+        self._scaling = scaling_of(train.X, train.sample_weight)
+        self._set_mixture(self._fit_mixture(train))
+        labelled = LabelledComponents(
+            self._membership(train.X), train.observed, train.sample_weight, noise_matrix
+        )
         self.class_shares_ = labelled.fit()
 
-    def _fit_mixture(self, table: Table) -> Climb[Gaussians]:
+    def _fit_mixture(self, rows: Rows) -> Climb[Gaussians]:
         """Fit the mixture, with the number of components that was asked for or that is best."""
         # Sorted, so that a seed draws the same whatever the order and for repeated rows.
-        order = np.lexsort(table.X.T)
+        order = np.lexsort(rows.X.T)
         problem = MixtureProblem(
-            self._scaling.apply(table.X[order]),
-            table.sample_weight[order],
-            self.shrinkage * table.X.shape[1],
+            self._scaling.apply(rows.X[order]),
+            rows.sample_weight[order],
+            self.shrinkage * rows.X.shape[1],
             self.covariance,
             self.n_init,
             self.max_iter,
@@ -157,8 +184,8 @@ class RobustMixtureDiscriminantClassifier(TwoClassClassifier):
         )
         random = check_random_state(self.random_state)
         most = min(
-            max(1, int(table.sample_weight.sum() / ROWS_PER_COMPONENT)),
-            len(np.unique(table.X, axis=0)),
+            max(1, int(rows.sample_weight.sum() / ROWS_PER_COMPONENT)),
+            len(np.unique(rows.X, axis=0)),
         )
         candidates = CANDIDATES if self.n_components == "bic" else (int(self.n_components),)
         sizes = sorted({min(size, most) for size in candidates})

@@ -8,15 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from rboost._typing import Floats, Integers
-from rboost._validation import (
-    Number,
-    Requirements,
-    warn_of_one_class,
-)
-from rboost.literature.classifiers.base import TrainingRows, TwoClassClassifier
-from rboost.literature.classifiers.depuration import LabelledRows, Neighbourhood, depurate
-from rboost.tables import as_counts
+from rboost._typing import Floats
+from rboost._validation import Number, Requirements, warn_of_one_class
+from rboost.fitting import TwoClassClassifier
+from rboost.literature.classifiers.depuration import Neighbourhood, depurate
+from rboost.tables import Rows
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -87,28 +83,24 @@ class DepurationNeighborsClassifier(TwoClassClassifier):
         "n_voters": Number(1, integer=True, closed=True),
     }
 
-    def _fit(self, rows: TrainingRows) -> None:
+    def _fit(self, rows: Rows) -> None:
         if not self.n_neighbors / 2 < self.n_agreeing <= self.n_neighbors:
             raise ValueError(
                 f"n_agreeing must be more than half of n_neighbors={self.n_neighbors} and at most "
                 f"all of it, not {self.n_agreeing}."
             )
-        positions, weight = np.flatnonzero(rows.used), as_counts(rows.table.sample_weight)
-        left = LabelledRows(rows.table.X, rows.observed[positions], weight, positions)
-        self._more_common = int(np.bincount(left.labels, weight).argmax())
+        left, positions = rows.used().counted(), np.flatnonzero(rows.sample_weight)
+        self._more_common = int(left.prevalence.argmax())
         for _ in range(self.n_passes):
-            if len(left.X):
-                left = depurate(left, self.n_neighbors, self.n_agreeing)
-        self._set_fit(left, rows.observed)
-
-    def _set_fit(self, rows: LabelledRows, observed: Integers) -> None:
-        self.kept_rows_ = rows.positions
-        self.kept_labels_ = self.classes_[rows.labels]
-        self.relabelled_ = np.zeros(len(observed), dtype=bool)
-        self.relabelled_[rows.positions] = rows.labels != observed[rows.positions]
-        self._neighbourhood = Neighbourhood(rows) if len(rows.X) else None
-        left = self.kept_labels_ if len(rows.X) else self.classes_[[self._more_common]]
-        warn_of_one_class(left, "lower n_agreeing or n_passes.", stacklevel=5)
+            if len(positions):
+                left, kept = depurate(left, self.n_neighbors, self.n_agreeing)
+                positions = positions[kept]
+        self.kept_rows_, self.kept_labels_ = positions, self.classes_[left.observed]
+        self.relabelled_ = np.zeros(len(rows.observed), dtype=bool)
+        self.relabelled_[positions] = left.observed != rows.observed[positions]
+        self._neighbourhood = Neighbourhood(left) if len(positions) else None
+        predicted = self.kept_labels_ if len(positions) else self.classes_[[self._more_common]]
+        warn_of_one_class(predicted, "lower n_agreeing or n_passes.", stacklevel=4)
 
     def predict_proba(self, X: Any) -> Floats:
         """Share of each class among the nearest rows that were kept, shape (n_samples, 2).

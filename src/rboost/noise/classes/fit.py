@@ -18,6 +18,12 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from rboost._typing import Floats
+from rboost.noise.classes.frequencies import (
+    frequency_jacobian,
+    label_frequencies,
+    log_density,
+    log_density_derivatives,
+)
 from rboost.noise.classes.kinds import Kind
 from rboost.noise.classes.model import Layout, Rows
 
@@ -138,6 +144,8 @@ class _Posterior:
     def __init__(self, rows: Rows, layout: Layout) -> None:
         self.rows, self.layout = rows, layout
         self._places = np.arange(len(rows)), rows.observed
+        self._share = rows.weight / rows.weight.sum()
+        self._labels = label_frequencies(rows)
 
     def value(self, parameters: Floats) -> float:
         """−∞ where a class would mostly lose its label, or a label mostly be another class's."""
@@ -146,10 +154,13 @@ class _Posterior:
         flipped = noise - np.diag(kept)
         if self.layout.kind.n_rates and np.any(np.maximum(flipped.max(0), flipped.max(1)) >= kept):
             return -np.inf
-        observed = self._observed(self.layout.true_probability(parameters, self.rows.scores), noise)
+        true = self.layout.true_probability(parameters, self.rows.scores)
+        observed = self._observed(true, noise)
         deviation = parameters - self.layout.center
         value = self.rows.weight @ np.log(observed[self._places])
-        value += np.log1p(-parameters[self.layout.rates] / self.layout.kind.largest).sum()
+        value += log_density(self._share @ true, self._labels)
+        if self.layout.kind.n_rates:
+            value += np.log1p(-parameters[self.layout.rates] / self.layout.kind.largest).sum()
         value -= self.layout.precision @ deviation**2 / 2
         if self.rows.flip_counts is not None:
             value += np.sum(self.rows.flip_counts * np.log(np.maximum(noise, FLOOR)))
@@ -169,16 +180,26 @@ class _Posterior:
         jacobian *= np.sqrt(rows.weight[:, np.newaxis] / observed)
         flat = jacobian.reshape(len(jacobian), -1)
         information = flat @ flat.T + np.diag(layout.precision)
-        rates = np.arange(len(parameters))[layout.rates]
-        steepness = 1 / (layout.kind.largest - parameters[layout.rates])  # of the rates' density
-        gradient[rates] -= steepness
-        information[rates, rates] += steepness**2
-        if rows.flip_counts is not None and layout.kind.n_rates:
-            ratio = rows.flip_counts / np.maximum(noise, FLOOR)
-            directions = layout.kind.directions
-            gradient[layout.rates] += np.einsum("jk,mjk->m", ratio, directions)
-            information[layout.rates, layout.rates] += np.einsum(
-                "jk,mjk,ljk->ml", ratio / np.maximum(noise, FLOOR), directions, directions
+        by_frequencies, of_frequencies = log_density_derivatives(
+            self._share @ true, self._labels, frequency_jacobian(layout, parameters, rows, true)
+        )
+        gradient, information = gradient + by_frequencies, information + of_frequencies
+        if layout.kind.n_rates:
+            by_rates, of_rates = self._rates_derivatives(parameters[layout.rates], noise)
+            gradient[layout.rates] += by_rates
+            information[layout.rates, layout.rates] += of_rates
+        return gradient, information
+
+    def _rates_derivatives(self, rates: Floats, noise: Floats) -> tuple[Floats, Floats]:
+        """The same of what is known of the rates whatever the scores, by rates."""
+        kind, flips = self.layout.kind, self.rows.flip_counts
+        steepness = 1 / (kind.largest - rates)  # of the density of rates
+        gradient, information = -steepness, np.diag(steepness**2)
+        if flips is not None:
+            ratio = flips / np.maximum(noise, FLOOR)
+            gradient = gradient + np.einsum("jk,mjk->m", ratio, kind.directions)
+            information = information + np.einsum(
+                "jk,mjk,ljk->ml", ratio / np.maximum(noise, FLOOR), kind.directions, kind.directions
             )
         return gradient, information
 

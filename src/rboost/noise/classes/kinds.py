@@ -1,9 +1,11 @@
 """Kinds of noise among K classes, and how plausible each is beforehand.
 
-A noise matrix is the identity plus rates times *directions*, T = I + Σ_m r_m·D_m. A direction says
-where labels go per unit of its rate; its rows sum to 0. A kind of noise is a list of directions:
+A noise matrix is nearly the identity plus rates times *directions*, T = I' + Σ_m r_m·D_m. I' has a
+few slips, ``SLIPS`` of every class to all others alike: nobody is perfect, and a label that all
+scores contradict is suspicious whatever the kind. A direction says where labels go per unit of its
+rate; its rows sum to 0. A kind of noise is a list of directions:
 
-    none            no direction
+    none            no direction, slips alone
     symmetric       every class to all others alike
     out of a class  that class to all others alike
     into a class    all others to that class
@@ -24,6 +26,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from rboost._typing import Floats
+from rboost.noise.matrix import symmetric
 
 # Prior probability of each kind.
 PRIOR = {
@@ -32,6 +35,8 @@ PRIOR = {
 }  # fmt: skip
 # One more pair is this much less plausible.
 PER_PAIR = 0.7
+# The rate at which labels of every class are wrong beside all kinds of noise.
+SLIPS = 0.01
 # Largest rates: of a pair, and where one class's labels are spread over all others.
 LARGEST_PAIR, LARGEST_SPREAD = 0.5, 0.9
 
@@ -66,7 +71,7 @@ def pair_direction(n_classes: int, pair: Pair) -> Floats:
 
 
 def no_noise(n_classes: int) -> Kind:
-    """All labels are right."""
+    """Hardly a label is wrong."""
     return _kind("none", np.zeros((0, n_classes, n_classes)), np.log(PRIOR["none"]))
 
 
@@ -121,4 +126,5 @@ def single_pairs(n_classes: int, chosen: Sequence[Pair], any_pair: bool = False)
 
 
 def _kind(name: str, directions: Floats, log_prior: float, largest: float = LARGEST_PAIR) -> Kind:
-    return Kind(name, directions, np.eye(directions.shape[1]), largest, float(log_prior))
+    origin = symmetric(SLIPS, directions.shape[1])
+    return Kind(name, directions, origin, largest, float(log_prior))

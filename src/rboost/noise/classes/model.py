@@ -2,7 +2,7 @@
 
 The true class follows a softmax of calibrated scores, the observed label is a flipped copy,
 
-    F = M·(s ∘ z) + b,   p = softmax(F),   p(ỹ = k) = Σ_j p_j·T_jk,   T = I + Σ_m r_m·D_m.
+    F = M·(s ∘ z) + b,   p = softmax(F),   p(ỹ = k) = Σ_j p_j·T_jk,   T = I' + Σ_m r_m·D_m.
 
 z are the scores, s > 0 a slope for each class, b an offset for each. M = I − Σ_u o_u·d_u·d_uᵀ with
 d_u = e_j − e_k pulls the scores of two classes that overlap towards each other: at o_u = ½ the
@@ -129,7 +129,7 @@ class Layout:
         return clipped
 
     def noise_matrix(self, parameters: Floats) -> Floats:
-        """T = I + Σ_m r_m·D_m."""
+        """T = I' + Σ_m r_m·D_m."""
         flips = np.tensordot(parameters[self.rates], self.kind.directions, 1)
         return self.kind.origin + flips
 

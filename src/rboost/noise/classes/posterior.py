@@ -17,7 +17,7 @@ from rboost.noise.likelihood import true_posterior
 BLOCK_ROWS = 8192
 # The share of wrong labels comes from this many rows at most.
 SHARE_ROWS = 5000
-# A rate that a kind of noise takes for 0 may be up to this, but hardly: the cube of a uniform
+# A rate that a kind of noise leaves to slips may be up to this, but hardly: the cube of a uniform
 # number, which prefers small ones.
 RARE = 0.05
 # Each rate of each kind stands for this many equally likely values.
@@ -137,9 +137,9 @@ def _share_deviation(fit: Fit, classes: Floats) -> float:
 
 def _values(mean: float, deviation: float) -> Floats:
     """Equally likely values of a rate, in order, by a beta distribution with these moments."""
-    if mean < 1e-6 or deviation == 0:
-        return mean + RARE * _QUANTILES**3 if mean < 1e-6 else np.full(N_VALUES, mean)
-    mean = min(mean, 1 - 1e-6)
+    if deviation == 0:  # slips alone
+        return RARE * _QUANTILES**3
+    mean = min(max(mean, 1e-6), 1 - 1e-6)
     # No wider than a distribution that falls from 0 on.
     variance = min(deviation**2, mean**2 * (1 - mean) / (1 + mean))
     size = mean * (1 - mean) / variance - 1

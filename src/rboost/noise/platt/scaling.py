@@ -23,12 +23,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rboost._typing import Floats
-from rboost.noise.matrix import check_flip_counts, check_noise_matrix, rates_of
+from rboost.noise.matrix import check_noise_matrix, rates_of
 from rboost.noise.platt.binning import LabelCounts, bin_rows
 from rboost.noise.platt.kinds import KINDS, Grid, explore
 from rboost.noise.platt.posterior import NoiseAwarePlatt
 from rboost.noise.platt.sigmoid import fit_lines
 from rboost.noise.platt.steepening import MANY_ROWS, STRENGTHS, UNCHANGED, Steepening
+from rboost.tables import check_flip_counts
 
 
 def fit_noise_aware_platt(
@@ -40,43 +41,7 @@ def fit_noise_aware_platt(
     flip_counts: ArrayLike | None = None,
     noise_matrix: ArrayLike | None = None,
 ) -> NoiseAwarePlatt:
-    """Infer the noise and the sigmoid from scores of rows that the scorer was not trained on.
-
-    Parameters
-    ----------
-    scores : array-like of shape (n_rows,)
-        Scores, larger for class 1.
-    labels : array-like of shape (n_rows,)
-        Observed labels, 0 or 1.
-    sample_weight : array-like of shape (n_rows,), default=None
-        How often each row counts.
-    trusted : array-like of bool of shape (n_rows,), default=None
-        Rows whose labels are known to be right.
-    flip_counts : array-like of shape (2, 2), default=None
-        Where trusted rows had an observed label before it was checked: ``flip_counts[j, k]`` of
-        them had the label k and are of class j. Needed when rows were not picked for the check by
-        chance, but for instance because their labels looked wrong.
-    noise_matrix : array-like of shape (2, 2), default=None
-        The noise matrix, where it is known; only the sigmoid is then fitted.
-
-    Returns
-    -------
-    calibration : NoiseAwarePlatt
-        A function from scores to probabilities of the true class, with the inferred noise.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rboost.noise.platt.scaling import fit_noise_aware_platt
-    >>> from rboost.noise import asymmetric, flip_labels
-    >>> random = np.random.RandomState(0)
-    >>> scores = random.normal(scale=3, size=3000)
-    >>> true = random.uniform(size=3000) < 1 / (1 + np.exp(-2 * scores))
-    >>> observed, _ = flip_labels(true, asymmetric(0.3, from_class=0), random_state=0)
-    >>> fit_noise_aware_platt(scores, observed).noise_matrix.round(1)
-    array([[0.7, 0.3],
-           [0. , 1. ]])
-    """
+    """Infer noise and sigmoid; what :func:`rboost.noise.infer_noise` does for two classes."""
     counts, center, spread = bin_rows(scores, labels, sample_weight, trusted)
     counts = replace(counts, flips=check_flip_counts(flip_counts, n_classes=2))
     known = None

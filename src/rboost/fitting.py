@@ -1,0 +1,160 @@
+"""What classifiers share: how a fit begins, how scores are read, what all docstrings say."""
+
+from __future__ import annotations
+
+import inspect
+from abc import abstractmethod
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, log_expit, log_softmax, softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import validate_data
+
+from rboost._typing import Floats
+from rboost._validation import (
+    Requirements,
+    all_or_nothing,
+    check_binary_labels,
+    check_class_labels,
+    check_parameters,
+)
+from rboost.tables import Rows, checked_rows, weighed_classes
+
+FITTED = """\
+Attributes
+----------
+classes_ : ndarray of shape (n_classes,)
+    The class labels, sorted.
+n_features_in_ : int
+    Number of features seen in ``fit``.
+feature_names_in_ : ndarray of shape (n_features_in_,)
+    Names of the features, when X had string column names.
+"""
+# What may follow the attributes.
+SECTIONS = ("Attributes", "Notes", "References", "Examples")
+
+
+class Documented:
+    """Puts shared parameters and attributes into the docstring of every subclass."""
+
+    _shared_parameters: ClassVar[str] = ""
+    _shared_attributes: ClassVar[str] = ""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        doc = inspect.cleandoc(cls.__doc__ or "")
+        headings = [f"{name}\n{'-' * len(name)}\n" for name in SECTIONS]
+        heading = next((heading for heading in headings if heading in doc), headings[0])
+        before, _, after = doc.partition(heading)
+        if cls._shared_parameters and "Parameters\n----------\n" not in before:
+            before = f"{before.rstrip()}\n\nParameters\n----------"
+        before = before.rstrip() + cls._shared_parameters
+        after = after if heading == headings[0] else f"\n{heading}{after}"
+        cls.__doc__ = f"{before}\n\n{FITTED}{cls._shared_attributes}{after}"
+
+
+class RowsClassifier(Documented, ClassifierMixin, BaseEstimator):
+    """A classifier that is fitted to rows with labels.
+
+    Parameters are fields of a dataclass, whose ``__init__`` only assigns.
+    """
+
+    classes_: NDArray[Any]
+    _requirements: ClassVar[Requirements]
+    # What X may be, in the words of scikit-learn's ``validate_data``.
+    _accepted: ClassVar[dict[str, Any]] = {"dtype": np.float64}
+    _check_y: ClassVar[Any] = staticmethod(check_class_labels)
+
+    @abstractmethod
+    def _fit(self, rows: Rows) -> None:
+        """Fit to checked rows, some of which may have no weight; ``classes_`` are known."""
+
+    @abstractmethod
+    def predict_proba(self, X: Any) -> Floats:
+        """Probability of each class, shape (n_samples, n_classes)."""
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit to observed, possibly wrong labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features; sparse, or with missing values, where the tags of the estimator say so.
+        y : array-like of shape (n_samples,)
+            Observed labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights; a row with weight 0 is left out. Methods that count rows divide
+            weights with a mean below 1 by it.
+        """
+        with all_or_nothing(self):
+            check_parameters(self, self._requirements)
+            X = self._check_X(X, reset=True)
+            rows, classes = checked_rows(X, y, sample_weight, self._check_y)
+            rows, self.classes_ = weighed_classes(rows, classes)
+            self._fit(rows)
+        return self
+
+    def _check_X(self, X: Any, reset: bool = False) -> Any:
+        return validate_data(self, X, reset=reset, **self._accepted)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the most probable class."""
+        probability = self.predict_proba(X)
+        return self.classes_[probability.argmax(axis=1)]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = self._check_y is not check_binary_labels
+        tags.input_tags.sparse = "accept_sparse" in self._accepted
+        tags.input_tags.allow_nan = self._accepted.get("ensure_all_finite") == "allow-nan"
+        return tags
+
+
+class TwoClassClassifier(RowsClassifier):
+    """A classifier of two classes."""
+
+    _check_y: ClassVar[Any] = staticmethod(check_binary_labels)
+
+
+class ScoreClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier of any number of classes; a subclass fits ``classes_`` and says the scores."""
+
+    classes_: NDArray[Any]
+    # F with p(y = 1 | x) = F(decision) = 1 − F(−decision) of two classes, and log F.
+    _distribution: ClassVar[Any] = expit
+    _log_distribution: ClassVar[Any] = log_expit
+
+    @abstractmethod
+    def decision_function(self, X: Any) -> Floats:
+        """Log-odds of ``classes_[1]``, shape (n_samples,); of more classes one score for each.
+
+        The probabilities of more than two classes are the softmax of the scores.
+        """
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the true class, whatever the observed label may be."""
+        scores = self.decision_function(X)
+        best = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
+        return self.classes_[best]
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Probability of the *true* class, not of the observed label; (n_samples, n_classes).
+
+        For the probability of the observed label pass this to
+        :func:`rboost.noise.observed_probability`.
+        """
+        scores = self.decision_function(X)
+        if scores.ndim == 2:
+            return softmax(scores, axis=1)
+        return np.column_stack([self._distribution(-scores), self._distribution(scores)])
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Logarithm of the probability of the true class."""
+        scores = self.decision_function(X)
+        if scores.ndim == 2:
+            return log_softmax(scores, axis=1)
+        log_distribution = self._log_distribution
+        return np.column_stack([log_distribution(-scores), log_distribution(scores)])
