@@ -15,8 +15,9 @@ from rboost.calibration import (
     fit_logistic,
     fit_platt,
 )
-from rboost.losses import mixing_coefficients, population_minimiser
+from rboost.losses import mixing_coefficients
 from rboost.noise import flip_labels, observed_probability
+from tests.population import population_minimiser
 from tests.strategies import noise_matrices
 
 calibrations = st.sampled_from(sorted(CALIBRATIONS))

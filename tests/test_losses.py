@@ -13,10 +13,10 @@ from rboost.losses import (
     LikelihoodLoss,
     loss_named,
     mixing_coefficients,
-    population_minimiser,
     step_size,
 )
 from rboost.noise import symmetric, threshold
+from tests.population import population_minimiser
 from tests.strategies import boosting_states, noise_matrices
 
 mixings = st.sampled_from(["posterior", "paper"])

@@ -1,5 +1,6 @@
 // The pass over all rows of a round: votes added, the new learner judged. Part of kernels.cpp.
 #pragma once
+#include "kernel_margins.hpp"
 #include "kernels.hpp"
 #include "simd.hpp"
 
@@ -8,63 +9,6 @@ namespace {
 using rboost::Pass;
 using rboost::PassSums;
 using rboost::Rows;
-
-INLINE Floats centred(const float* x, const float* center) {
-    return center == nullptr ? load<Floats>(x) : load<Floats>(x) - load<Floats>(center);
-}
-INLINE Floats centred(const double* x, const double* center) {
-    Doubles low = load<Doubles>(x), high = load<Doubles>(x + HALF);
-    if (center != nullptr) {
-        low -= load<Doubles>(center);
-        high -= load<Doubles>(center + HALF);
-    }
-    return join(low, high);
-}
-INLINE Quad centred_quad(const float* x, const float* center) {
-    return center == nullptr ? load<Quad>(x) : load<Quad>(x) - load<Quad>(center);
-}
-INLINE Quad centred_quad(const double* x, const double* center) {
-    QuadDoubles quad = load<QuadDoubles>(x);
-    if (center != nullptr) quad -= load<QuadDoubles>(center);
-    return __builtin_convertvector(quad, Quad);
-}
-
-// How far beyond the end of a row its margin reads, in values: to the end of a quad or vector.
-INLINE size_t values_read(size_t n_features) {
-    const size_t full = n_features / LANES * LANES, rest = n_features - full;
-    return rest > LANES - 4 ? full + LANES : full + (rest + 3) / 4 * 4;
-}
-
-// Margins of LANES rows, without the intercept. What is read beyond a row meets coefficients of 0.
-template <class T>
-INLINE Floats margins_of(const T* rows, size_t stride, const T* center, const float* coef,
-                         size_t n_read) {
-    const size_t full = n_read / LANES * LANES;
-    Floats sums[4];
-    for (int g = 0; g < 4; ++g) {
-        // Rows g, 4 + g, ... so that all end up in order.
-        const T* row[QUADS];
-        for (int k = 0; k < QUADS; ++k) row[k] = rows + (g + 4 * k) * stride;
-        sums[g] = Floats{};
-        if (full > 0) {
-            Floats products[QUADS];
-            for (int k = 0; k < QUADS; ++k)
-                products[k] = centred(row[k], center) * load<Floats>(coef);
-            for (size_t c = LANES; c < full; c += LANES)
-                for (int k = 0; k < QUADS; ++k)
-                    products[k] += centred(row[k] + c, center == nullptr ? center : center + c) *
-                                   load<Floats>(coef + c);
-            sums[g] = sum_quads(products);
-        }
-        for (size_t c = full; c < n_read; c += 4) {
-            Quad values[QUADS];
-            for (int k = 0; k < QUADS; ++k)
-                values[k] = centred_quad(row[k] + c, center == nullptr ? center : center + c);
-            sums[g] += quads(values) * repeated(coef + c);
-        }
-    }
-    return sum_within_quads(sums);
-}
 
 struct Accumulators {
     Floats falling{}, rising{}, all{}, net{};
@@ -120,27 +64,32 @@ struct Side {
     const double* weight;
 };
 
+// What the previous learner voted is added now; the score with it.
 template <bool OUT_OF_BAG>
-INLINE void judge_vector(const Common& common, Floats margin_of_learner, const Side& side,
-                         Accumulators& sums) {
-    const Floats zero = floats(0.0f), one = floats(1.0f);
-    const Ints bits = widened(side.flags);
-    const Ints positive = (bits & rboost::POSITIVE) != 0;
-
-    // What the previous learner voted is added now.
+INLINE Floats add_last_votes(const Common& common, const Side& side, Ints bits) {
+    const Floats zero = floats(0.0f);
     Floats last = load<Floats>(side.last_vote);
     if (OUT_OF_BAG) last = (bits & rboost::SEEN_BEFORE) != 0 ? zero : last;
     const Doubles low = load<Doubles>(side.votes) + common.last_step * low_doubles(last);
     const Doubles high = load<Doubles>(side.votes + HALF) + common.last_step * high_doubles(last);
     store(side.votes, low);
     store(side.votes + HALF, high);
-    Floats score = join(low, high);
-    if (OUT_OF_BAG) {
-        const Floats steps = join(common.total_step - load<Doubles>(side.missed),
-                                  common.total_step - load<Doubles>(side.missed + HALF));
-        score = steps > zero ? score * common.total / steps : zero;
-    }
+    const Floats score = join(low, high);
+    if (!OUT_OF_BAG) return score;
+    const Floats steps = join(common.total_step - load<Doubles>(side.missed),
+                              common.total_step - load<Doubles>(side.missed + HALF));
+    return steps > zero ? score * common.total / steps : zero;
+}
 
+// Eq. (13): the exponentials of a row for not being further on the side of its label, and for
+// being too far on that side.
+struct Exponentials {
+    Floats right, wrong;
+};
+INLINE Exponentials exponentials_of(const Common& common, const Side& side, Ints bits,
+                                    Floats score) {
+    const Floats zero = floats(0.0f), one = floats(1.0f);
+    const Ints positive = (bits & rboost::POSITIVE) != 0;
     const Floats margin = signed_by(score, bits);
     Floats right, wrong;
     if (common.is_scaled) {
@@ -164,29 +113,43 @@ INLINE void judge_vector(const Common& common, Floats margin_of_learner, const S
         right *= times;
         wrong *= times;
     }
+    return {right, wrong};
+}
 
-    const Floats said = margin_of_learner + common.intercept;
+// What the new learner says: its vote, and how far it agrees with the label and disagrees.
+struct Said {
     Floats vote, agreement, against;
-    if (common.probability) {
-        // The smaller probability must not be lost to rounding: a sure learner errs by that much.
-        const Floats e = exponential(-magnitude(said));
-        const Floats likelier = one / (one + e), other = e * likelier;
-        vote = said > zero ? likelier - other : other - likelier;
-        const Ints agrees = signed_by(said, bits) > zero;
-        agreement = agrees ? likelier : other;
-        against = agrees ? other : likelier;
-    } else {
-        vote = said > zero ? one : -one;
-        agreement = 0.5f + 0.5f * signed_by(vote, bits);
-        against = one - agreement;
+};
+INLINE Said said_by(const Common& common, Floats margin, Ints bits) {
+    const Floats zero = floats(0.0f), one = floats(1.0f);
+    if (!common.probability) {
+        const Floats vote = margin > zero ? one : -one;
+        const Floats agreement = 0.5f + 0.5f * signed_by(vote, bits);
+        return {vote, agreement, one - agreement};
     }
+    // The smaller probability must not be lost to rounding: a sure learner errs by that much.
+    const Floats e = exponential(-magnitude(margin));
+    const Floats likelier = one / (one + e), other = e * likelier;
+    const Ints agrees = signed_by(margin, bits) > zero;
+    return {margin > zero ? likelier - other : other - likelier, agrees ? likelier : other,
+            agrees ? other : likelier};
+}
+
+template <bool OUT_OF_BAG>
+INLINE void judge_vector(const Common& common, Floats margin_of_learner, const Side& side,
+                         Accumulators& sums) {
+    const Ints bits = widened(side.flags);
+    const Floats score = add_last_votes<OUT_OF_BAG>(common, side, bits);
+    const auto [right, wrong] = exponentials_of(common, side, bits, score);
+    const auto [vote, agreement, against] =
+        said_by(common, margin_of_learner + common.intercept, bits);
     store(side.last_vote, vote);
     Floats falling = agreement * right + against * wrong;
     Floats rising = agreement * wrong + against * right;
     if (OUT_OF_BAG) {
         const Ints seen = (bits & rboost::SEEN) != 0;
-        falling = seen ? zero : falling;
-        rising = seen ? zero : rising;
+        falling = seen ? floats(0.0f) : falling;
+        rising = seen ? floats(0.0f) : rising;
     }
     sums.falling += falling;
     sums.rising += rising;
@@ -234,35 +197,26 @@ INLINE void prefetch(const void* here, size_t begin, size_t end) {
         __builtin_prefetch(static_cast<const char*>(here) + AHEAD + b, 0, 2);
 }
 
+// The rows from `begin` on, a tile at a time, as long as whole vectors can be read; where it ended.
 template <bool OUT_OF_BAG, class T>
-INLINE void judge(const Rows<T>& rows, const Pass& pass, size_t begin, size_t end,
-                  PassSums& result) {
-    const size_t m = rows.n_features, n_read = values_read(m);
-    // Rows whose values can be read as far as n_read without leaving X.
-    size_t n_safe = 0;
-    if (rows.n_rows * m >= n_read) n_safe = (rows.n_rows * m - n_read) / m + 1;
-    if (n_safe > end) n_safe = end;
-    const Common common(pass);
-    const size_t vector_bytes = LANES * m * sizeof(T);
-    const T* const values = rows.values;
+INLINE size_t judge_tiles(const Rows<T>& rows, const Pass& pass, const Common& common,
+                          size_t begin, size_t n_safe, Accumulators& sums, PassSums& result) {
+    const size_t m = rows.n_features, n_read = values_read(m), bytes = LANES * m * sizeof(T);
     const T* const center = rows.center;
-    const float* const coef = pass.coef;
-    result = PassSums{};
-    Accumulators sums;
     alignas(64) float margins[TILE];
     size_t i = begin;
     while (i + LANES <= n_safe) {
         const size_t n = (n_safe - i < TILE ? n_safe - i : TILE) / LANES * LANES;
         for (size_t r = 0; r < n; r += LANES) {
-            const T* here = values + (i + r) * m;
-            prefetch(here, 0, vector_bytes / 2);
+            const T* here = rows.values + (i + r) * m;
+            prefetch(here, 0, bytes / 2);
             store(margins + r, center == nullptr
-                                   ? margins_of<T>(here, m, nullptr, coef, n_read)
-                                   : margins_of<T>(here, m, center, coef, n_read));
+                                   ? margins_of<T>(here, m, nullptr, pass.coef, n_read)
+                                   : margins_of<T>(here, m, center, pass.coef, n_read));
         }
         for (size_t r = 0; r < n; r += LANES) {
             const size_t at = i + r;
-            prefetch(values + at * m, vector_bytes / 2, vector_bytes);
+            prefetch(rows.values + at * m, bytes / 2, bytes);
             judge_vector<OUT_OF_BAG>(
                 common, load<Floats>(margins + r),
                 {pass.votes + at, OUT_OF_BAG ? pass.missed + at : nullptr, pass.last_vote + at,
@@ -272,6 +226,21 @@ INLINE void judge(const Rows<T>& rows, const Pass& pass, size_t begin, size_t en
         sums.move_to(result);
         i += n;
     }
+    return i;
+}
+
+template <bool OUT_OF_BAG, class T>
+INLINE void judge(const Rows<T>& rows, const Pass& pass, size_t begin, size_t end,
+                  PassSums& result) {
+    const size_t m = rows.n_features, n_read = values_read(m);
+    // Rows whose values can be read as far as n_read without leaving X.
+    size_t n_safe = 0;
+    if (rows.n_rows * m >= n_read) n_safe = (rows.n_rows * m - n_read) / m + 1;
+    if (n_safe > end) n_safe = end;
+    const Common common(pass);
+    result = PassSums{};
+    Accumulators sums;
+    size_t i = judge_tiles<OUT_OF_BAG>(rows, pass, common, begin, n_safe, sums, result);
     if (i < end) {
         T* copy = new T[LANES * n_read];
         for (; i < end; i += LANES)

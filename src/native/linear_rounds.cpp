@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "parallel.hpp"
+#include "sample_weights.hpp"
 
 namespace rboost {
 
@@ -13,8 +14,6 @@ namespace {
 
 // Exponentials of larger scores are scaled down: with their weights they might overflow float32.
 constexpr double LARGE_SCORE = 60;
-// The same for the weights of a sample, in float64.
-constexpr double LARGEST_EXPONENT = 300;
 // After a larger step the largest score is looked up instead of bounded.
 constexpr double LARGE_STEP = 20;
 // Columns whose mean is this many deviations from 0 are centred before they are multiplied.
@@ -42,8 +41,8 @@ class Rounds : public LinearRounds {
         find_largest_score();
     }
 
-    const LinearLearner& fit_learner(const Mixing& mixing, const int64_t* sample, size_t n_drawn,
-                                     const double* starts, size_t n_starts) override {
+    bool fit_learner(const Mixing& mixing, const int64_t* sample, size_t n_drawn,
+                     const double* starts, size_t n_starts) override {
         mixing_ = mixing;
         if (last_step_ > LARGE_STEP) settle();
         log_scale_ = std::max(0.0, largest_score_ + last_step_ - LARGE_SCORE);
@@ -53,17 +52,17 @@ class Rounds : public LinearRounds {
         else
             std::copy_n(sample, n_drawn, sample_.begin());
 
-        find_exponentials();
         weigh_sample();
         const bool is_offset = is_far_ && !options_.learner.fit_intercept;
-        if (!holds_both_classes())
+        bool converged = true;
+        if (!weighed_.hold_both_classes())
             vote_constantly();
         else if (options_.learner.tol >= FINEST_FLOAT_TOL && !is_offset)
-            fit_sample(float_rows_, starts, n_starts);
+            converged = fit_sample(float_rows_, starts, n_starts);
         else
-            fit_sample(double_rows_, starts, n_starts);
+            converged = fit_sample(double_rows_, starts, n_starts);
         set_pass();
-        return learner_;
+        return converged;
     }
 
     PassSums judge() override {
@@ -78,6 +77,7 @@ class Rounds : public LinearRounds {
     }
 
     void move(double step) override {
+        kept.push_back(learner_);
         last_step_ = step;
         total_step += step;
         if (!out_of_bag_) return;
@@ -125,87 +125,36 @@ class Rounds : public LinearRounds {
         return steps > 0 ? sum * total_step / steps : 0;
     }
 
-    double weight_of(size_t i) const {
-        return table_.sample_weight == nullptr ? 1 : table_.sample_weight[i];
-    }
-
-    // e^-margin and e^margin of the sampled rows, divided by the same number where they are large.
-    void find_exponentials() {
-        const size_t n = sample_.size();
-        falling_.resize(n);
-        rising_.resize(n);
-        double farthest = 0;
-        for (size_t r = 0; r < n; ++r) {
-            const size_t i = size_t(sample_[r]);
-            const double margin = (flags_[i] & POSITIVE) ? score_of(i) : -score_of(i);
-            falling_[r] = -margin;
-            farthest = std::max(farthest, std::abs(margin));
-        }
-        const double beyond = std::max(0.0, farthest - LARGEST_EXPONENT);
-        if (beyond > 0) {
-            for (size_t r = 0; r < n; ++r) {
-                rising_[r] = -falling_[r] - beyond;
-                falling_[r] -= beyond;
-            }
-            kernels().exponentials(rising_.data(), n);
-        }
-        kernels().exponentials(falling_.data(), n);
-        if (beyond == 0)
-            for (size_t r = 0; r < n; ++r) rising_[r] = 1 / falling_[r];
-    }
-
-    // Step (1), eq. (12): what the sampled rows weigh, at most 1, and as which class.
+    // Step (1), eq. (12).
     void weigh_sample() {
-        const size_t n = sample_.size();
-        weights_.resize(n);
-        targets_.resize(n);
-        double largest = 0;
-        sample_weight_ = 0;
-        for (size_t r = 0; r < n; ++r) {
+        weighed_.margins.resize(sample_.size());
+        for (size_t r = 0; r < sample_.size(); ++r) {
             const size_t i = size_t(sample_[r]);
-            const int k = (flags_[i] & POSITIVE) != 0;
-            const bool trusted = flags_[i] & TRUSTED;
-            const double weight = weight_of(i) * ((trusted ? 1 : mixing_.right[k]) * falling_[r] -
-                                                  (trusted ? 0 : mixing_.wrong[k]) * rising_[r]);
-            targets_[r] = (weight < 0 && options_.flip_negative) ? !k : k;
-            weights_[r] = std::abs(weight);
-            largest = std::max(largest, weights_[r]);
-            sample_weight_ += weight_of(i);
+            weighed_.margins[r] = (flags_[i] & POSITIVE) ? score_of(i) : -score_of(i);
         }
-        if (!(largest > 0)) {  // rows so well fitted that their weights vanished: all alike
-            largest = 1;
-            for (size_t r = 0; r < n; ++r) weights_[r] = weight_of(size_t(sample_[r]));
-        }
-        for (double& weight : weights_) weight /= largest;
-    }
-
-    bool holds_both_classes() const {
-        bool seen[2] = {false, false};
-        for (size_t r = 0; r < sample_.size(); ++r)
-            if (weights_[r] > 0) seen[targets_[r]] = true;
-        return seen[0] && seen[1];
+        weighed_.weigh(sample_, flags_, mixing_, options_.flip_negative, [&](size_t i) {
+            return table_.sample_weight == nullptr ? 1.0 : table_.sample_weight[i];
+        });
     }
 
     // A single class leaves a constant vote.
     void vote_constantly() {
-        const size_t heaviest =
-            size_t(std::max_element(weights_.begin(), weights_.end()) - weights_.begin());
         direction_.assign(table_.n_features, 0.0);
-        level_ = std::numeric_limits<double>::infinity() * (targets_[heaviest] ? 1 : -1);
+        level_ = std::numeric_limits<double>::infinity() * (weighed_.heaviest_is_positive() ? 1 : -1);
         learner_.rates[0] = learner_.rates[1] = learner_.loss = learner_.n_iter = 0;
-        learner_.converged = true;
     }
 
     template <class R>
-    void fit_sample(SampleRows<R>& rows, const double* starts, size_t n_starts) {
+    bool fit_sample(SampleRows<R>& rows, const double* starts, size_t n_starts) {
         const size_t m = table_.n_features, n_parameters = options_.learner.n_parameters(m);
         rows.resize(sample_.size(), m);
         rows.set_rows(table_.values, sample_.data(), sample_.size(), columns_);
-        const double total = std::accumulate(weights_.begin(), weights_.end(), 0.0);
+        const std::vector<double>& weights = weighed_.weights;
+        const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
         for (size_t r = 0; r < sample_.size(); ++r)
-            rows.set_label(r, targets_[r], weights_[r] / total);
-        const LogisticFit fit = solver_.best_fit(rows, columns_, options_.learner, sample_weight_,
-                                                 starts, n_starts);
+            rows.set_label(r, weighed_.targets[r], weights[r] / total);
+        const LogisticFit fit = solver_.best_fit(rows, columns_, options_.learner,
+                                                 weighed_.sample_weight, starts, n_starts);
         const std::vector<double>& best = fit.parameters;
         direction_.assign(best.begin(), best.begin() + std::ptrdiff_t(m));
         level_ = options_.learner.fit_intercept ? best[m] : 0;
@@ -213,7 +162,7 @@ class Rounds : public LinearRounds {
         if (options_.learner.estimate_noise) flip_rates(&best[n_parameters - 2], learner_.rates);
         learner_.loss = fit.loss;
         learner_.n_iter = fit.n_iter;
-        learner_.converged = fit.converged;
+        return fit.converged;
     }
 
     // The learner in the units of X, and as the pass takes it.
@@ -289,11 +238,9 @@ class Rounds : public LinearRounds {
     PlattState platt_;
     std::vector<PassSums> chunks_;
 
-    // The sample of the new learner and of the previous one, and the new one's weights.
+    // The samples of the new learner and of the previous one; the new one's weights.
     std::vector<int64_t> sample_, last_sample_;
-    std::vector<double> falling_, rising_, weights_;
-    std::vector<uint8_t> targets_;
-    double sample_weight_ = 0;
+    SampleWeights weighed_;
     Mixing mixing_{};
 
     // The new learner: in the fit's columns, in those of X, and as the pass takes it.

@@ -27,7 +27,6 @@ struct LinearLearner {
     double rates[2] = {0, 0};  // the flip rates that its own fit found
     double loss = 0;
     int n_iter = 0;
-    bool converged = true;
 };
 
 // The rows, checked: contiguous values, labels and weights of one length.
@@ -53,13 +52,12 @@ class LinearRounds {
    public:
     virtual ~LinearRounds() = default;
     // Fit a learner to n_drawn rows; a null sample means all rows. `starts` holds n_starts packed
-    // parameters.
-    virtual const LinearLearner& fit_learner(const Mixing& mixing, const int64_t* sample,
-                                             size_t n_drawn, const double* starts,
-                                             size_t n_starts) = 0;
+    // parameters. Returns whether the fit converged.
+    virtual bool fit_learner(const Mixing& mixing, const int64_t* sample, size_t n_drawn,
+                             const double* starts, size_t n_starts) = 0;
     // Add the votes of the previous learner and sum up how good the new one is, in one pass.
     virtual PassSums judge() = 0;
-    // Count the votes of the new learner; they are added with the next pass.
+    // Keep the new learner and count its votes, which are added with the next pass.
     virtual void move(double step) = 0;
     // Add the votes that are still to be added.
     virtual void settle() = 0;
@@ -72,6 +70,7 @@ class LinearRounds {
     virtual const std::vector<double>& center() const = 0;
 
     double total_step = 0;
+    std::vector<LinearLearner> kept;
 };
 
 // `total_step` is the sum of the steps of earlier rounds, whose votes are in the state.

@@ -56,7 +56,7 @@ struct HeldRounds {
 };
 
 template <class T>
-nb::tuple fit_learner(HeldRounds<T>& held, Matrix<double> coefficients,
+bool fit_learner(HeldRounds<T>& held, Matrix<double> coefficients,
                       std::optional<Vector<int64_t>> sample, Matrix<double> starts) {
     require(coefficients.shape(0) == 2 && coefficients.shape(1) == 2,
             "The coefficients are 2 by 2.");
@@ -69,16 +69,26 @@ nb::tuple fit_learner(HeldRounds<T>& held, Matrix<double> coefficients,
                 "sample must hold numbers of rows.");
     const double* c = coefficients.data();
     const Mixing mixing{{c[0], c[3]}, {c[1], c[2]}};
-    LinearLearner learner;
-    {
-        nb::gil_scoped_release unlocked;
-        learner = held.rounds->fit_learner(mixing, sample ? sample->data() : nullptr, n_drawn,
-                                           starts.data(), starts.shape(0));
+    nb::gil_scoped_release unlocked;
+    return held.rounds->fit_learner(mixing, sample ? sample->data() : nullptr, n_drawn,
+                                    starts.data(), starts.shape(0));
+}
+
+// The learners that were kept: coefficients; intercept, both flip rates, loss and iterations.
+template <class T>
+nb::tuple kept(HeldRounds<T>& held) {
+    const std::vector<LinearLearner>& learners = held.rounds->kept;
+    const size_t n = learners.size(), m = held.X.shape(1);
+    std::vector<double> coefs, numbers;
+    coefs.reserve(n * m);
+    numbers.reserve(n * 5);
+    for (const LinearLearner& learner : learners) {
+        coefs.insert(coefs.end(), learner.coef.begin(), learner.coef.end());
+        numbers.insert(numbers.end(), {learner.intercept, learner.rates[0], learner.rates[1],
+                                       learner.loss, double(learner.n_iter)});
     }
-    const size_t m = learner.coef.size();
-    return nb::make_tuple(to_numpy<OutVector>(std::move(learner.coef), {m}), learner.intercept,
-                          learner.rates[0], learner.rates[1], learner.loss, learner.n_iter,
-                          learner.converged);
+    return nb::make_tuple(to_numpy<OutMatrix>(std::move(coefs), {n, m}),
+                          to_numpy<OutMatrix>(std::move(numbers), {n, 5}));
 }
 
 template <class T>
@@ -150,6 +160,7 @@ void bind_rounds_of(nb::module_& m, const char* name) {
         .def("fit_learner", &fit_learner<T>, "coefficients"_a, "sample"_a.none(), "starts"_a)
         .def("judge", &judge<T>)
         .def("move", [](Held& self, double step) { self.rounds->move(step); }, "step"_a)
+        .def("kept", &kept<T>)
         .def("settle", [](Held& self) { self.rounds->settle(); })
         .def("update_noise", &update_noise<T>, "noise_matrix"_a)
         .def_prop_ro("total_step", [](Held& self) { return self.rounds->total_step; })

@@ -48,6 +48,113 @@ bool is_moderate(const T* values, size_t n) {
     return *std::max_element(largest, largest + LANES) <= T(1e15);
 }
 
+// Parameters are for the centre and scale that were given; the core rounds both.
+class GivenUnits {
+   public:
+    GivenUnits(const Columns& columns, const double* center, const double* scale, bool intercept)
+        : columns_(columns), center_(center), scale_(scale), intercept_(intercept) {}
+    void into_core(double* parameters) const { convert(parameters, true); }
+    void from_core(double* parameters) const { convert(parameters, false); }
+
+   private:
+    void convert(double* parameters, bool into_core) const {
+        const size_t width = columns_.n_features;
+        double level = 0;
+        for (size_t f = 0; f < width; ++f) {
+            const double factor = columns_.inverse_scale[f] * scale_[f];
+            const double given = parameters[f] * (into_core ? 1 : factor);
+            level += given / scale_[f] * (center_[f] - columns_.center[f]);
+            parameters[f] = into_core ? given / factor : given;
+        }
+        if (intercept_) parameters[width] += into_core ? -level : level;
+    }
+    const Columns& columns_;
+    const double *center_, *scale_;
+    const bool intercept_;
+};
+
+// A fit to a whole table, in float32 where that is fine enough.
+template <class T>
+LogisticFit fit_units(Matrix<T> X, const double* observed, Vector<double> weight, const double* center,
+                      const double* scale, Matrix<double> starts, const LogisticOptions& options) {
+    const size_t n = X.shape(0), width = X.shape(1), n_starts = starts.shape(0);
+    Columns columns(X.data(), n, width, center, scale, weight.data());
+    const GivenUnits units(columns, center, scale, options.fit_intercept);
+    std::vector<double> begin(starts.data(), starts.data() + starts.size());
+    for (size_t s = 0; s < n_starts; ++s)
+        units.into_core(&begin[s * options.n_parameters(width)]);
+    const bool is_coarse = options.tol >= FINEST_FLOAT_TOL;
+    LogisticFit best = (is_coarse ? fit_table<float, T> : fit_table<double, T>)(
+        X.data(), observed, weight.data(), n, columns, options, begin.data(), n_starts);
+    if (is_coarse && !(best.gradient <= options.tol)) {  // float32 was too coarse for these rows
+        const std::vector<double> reached = best.parameters;
+        best = fit_table<double, T>(X.data(), observed, weight.data(), n, columns, options,
+                                    reached.data(), 1);
+    }
+    units.from_core(best.parameters.data());
+    return best;
+}
+
+template <class T>
+nb::tuple fit_logistic(Matrix<T> X, Vector<double> observed, Vector<double> weight,
+                       Vector<double> center, Vector<double> scale, Matrix<double> starts,
+                       std::optional<double> C, bool fit_intercept, bool estimate_noise,
+                       double into_1, double into_0, int max_iter, double tol) {
+    const size_t n = X.shape(0), width = X.shape(1);
+    require(n > 0 && observed.shape(0) == n && weight.shape(0) == n,
+            "observed and weight must have one entry a row.");
+    require(center.shape(0) == width && scale.shape(0) == width,
+            "center and scale must have one entry a column.");
+    for (size_t f = 0; f < width; ++f)
+        require(scale.data()[f] >= SMALLEST_SCALE && scale.data()[f] <= LARGEST_SCALE,
+                "scale must lie between 1e-30 and 1e30, which float32 can divide by.");
+    require_weight(weight);
+    const auto options =
+        logistic_options(C, fit_intercept, estimate_noise, into_1, into_0, max_iter, tol);
+    require(starts.shape(0) > 0 && starts.shape(1) == options.n_parameters(width),
+            "starts must hold packed parameters.");
+    LogisticFit best;
+    {
+        nb::gil_scoped_release unlocked;
+        best = fit_units(X, observed.data(), weight, center.data(), scale.data(), starts, options);
+    }
+    const size_t n_parameters = best.parameters.size();
+    return nb::make_tuple(to_numpy<OutVector>(std::move(best.parameters), {n_parameters}),
+                          best.loss, best.n_iter, best.converged);
+}
+
+template <class T>
+OutVector linear_scores(Matrix<T> X, Matrix<double> coefs, Vector<double> intercepts,
+                        Vector<double> steps, Vector<double> center, bool probability,
+                        int n_threads) {
+    const size_t n = X.shape(0), width = X.shape(1), n_learners = coefs.shape(0);
+    require((n_learners == 0 || coefs.shape(1) == width) && center.shape(0) == width &&
+                intercepts.shape(0) == n_learners && steps.shape(0) == n_learners,
+            "coefs, intercepts, steps and center must fit together.");
+    std::vector<double> scores(n);
+    {
+        nb::gil_scoped_release unlocked;
+        const std::vector<float> coef(coefs.data(), coefs.data() + coefs.size());
+        const std::vector<float> step(steps.data(), steps.data() + n_learners);
+        const std::vector<T> middle(center.data(), center.data() + width);
+        std::vector<float> intercept(n_learners);
+        for (size_t k = 0; k < n_learners; ++k) {
+            double level = intercepts.data()[k];
+            for (size_t f = 0; f < width; ++f)
+                level += coefs.data()[k * width + f] * double(middle[f]);
+            intercept[k] = float(level);
+        }
+        const LinearEnsemble<T> ensemble{coef.data(), intercept.data(), step.data(), n_learners,
+                                         width,       middle.data(),    probability};
+        Team team(size_t(std::max(1, n_threads)), n);
+        team.for_each_chunk(n, [&](size_t, size_t begin, size_t end) {
+            kernels().predict(ensemble, X.data() + begin * width, end - begin,
+                              scores.data() + begin);
+        });
+    }
+    return to_numpy<OutVector>(std::move(scores), {n});
+}
+
 template <class T>
 void bind_tables_of(nb::module_& m) {
     m.def(
@@ -57,94 +164,11 @@ void bind_tables_of(nb::module_& m) {
             return is_moderate(X.data(), X.size());
         },
         "X"_a);
-    m.def(
-        "fit_logistic",
-        [](Matrix<T> X, Vector<double> observed, Vector<double> weight, Vector<double> center,
-           Vector<double> scale, Matrix<double> starts, std::optional<double> C, bool fit_intercept,
-           bool estimate_noise, double into_1, double into_0, int max_iter, double tol) {
-            const size_t n = X.shape(0), width = X.shape(1);
-            require(n > 0 && observed.shape(0) == n && weight.shape(0) == n,
-                    "observed and weight must have one entry a row.");
-            require(center.shape(0) == width && scale.shape(0) == width,
-                    "center and scale must have one entry a column.");
-            for (size_t f = 0; f < width; ++f)
-                require(scale.data()[f] >= SMALLEST_SCALE && scale.data()[f] <= LARGEST_SCALE,
-                        "scale must lie between 1e-30 and 1e30, which float32 can divide by.");
-            require_weight(weight);
-            const auto options = logistic_options(C, fit_intercept, estimate_noise, into_1, into_0,
-                                                  max_iter, tol);
-            require(starts.shape(0) > 0 && starts.shape(1) == options.n_parameters(width),
-                    "starts must hold packed parameters.");
-            LogisticFit best;
-            {
-                nb::gil_scoped_release unlocked;
-                Columns columns(X.data(), n, width, center.data(), scale.data(), weight.data());
-                // The core rounds centre and scale: parameters are for those that were given.
-                const size_t n_parameters = options.n_parameters(width);
-                const auto convert = [&](double* parameters, bool into_core) {
-                    double level = 0;
-                    for (size_t f = 0; f < width; ++f) {
-                        const double factor = columns.inverse_scale[f] * scale.data()[f];
-                        const double given = parameters[f] * (into_core ? 1 : factor);
-                        level += given / scale.data()[f] * (center.data()[f] - columns.center[f]);
-                        parameters[f] = into_core ? given / factor : given;
-                    }
-                    if (fit_intercept) parameters[width] += into_core ? -level : level;
-                };
-                std::vector<double> begin(starts.data(), starts.data() + starts.size());
-                for (size_t s = 0; s < starts.shape(0); ++s) convert(&begin[s * n_parameters], true);
-                best = (tol >= FINEST_FLOAT_TOL ? fit_table<float, T> : fit_table<double, T>)(
-                    X.data(), observed.data(), weight.data(), n, columns, options, begin.data(),
-                    starts.shape(0));
-                if (tol >= FINEST_FLOAT_TOL && !(best.gradient <= tol)) {
-                    // Float32 was too coarse for these rows.
-                    const std::vector<double> reached = best.parameters;
-                    best = fit_table<double, T>(X.data(), observed.data(), weight.data(), n,
-                                                columns, options, reached.data(), 1);
-                }
-                convert(best.parameters.data(), false);
-            }
-            const size_t n_parameters = best.parameters.size();
-            return nb::make_tuple(to_numpy<OutVector>(std::move(best.parameters), {n_parameters}),
-                                  best.loss, best.n_iter, best.converged);
-        },
-        "X"_a, "observed"_a, "weight"_a, "center"_a, "scale"_a, "starts"_a, nb::kw_only(),
-        "C"_a.none(), "fit_intercept"_a, "estimate_noise"_a, "into_1"_a, "into_0"_a, "max_iter"_a,
-        "tol"_a);
-    m.def(
-        "linear_scores",
-        [](Matrix<T> X, Matrix<double> coefs, Vector<double> intercepts, Vector<double> steps,
-           Vector<double> center, bool probability, int n_threads) {
-            const size_t n = X.shape(0), width = X.shape(1), n_learners = coefs.shape(0);
-            require((n_learners == 0 || coefs.shape(1) == width) && center.shape(0) == width &&
-                        intercepts.shape(0) == n_learners && steps.shape(0) == n_learners,
-                    "coefs, intercepts, steps and center must fit together.");
-            std::vector<double> scores(n);
-            {
-                nb::gil_scoped_release unlocked;
-                std::vector<float> coef(n_learners * width), intercept(n_learners), step(n_learners);
-                std::vector<T> middle(center.data(), center.data() + width);
-                for (size_t k = 0; k < n_learners; ++k) {
-                    double level = intercepts.data()[k];
-                    for (size_t f = 0; f < width; ++f) {
-                        coef[k * width + f] = float(coefs.data()[k * width + f]);
-                        level += coefs.data()[k * width + f] * double(middle[f]);
-                    }
-                    intercept[k] = float(level);
-                    step[k] = float(steps.data()[k]);
-                }
-                const LinearEnsemble<T> ensemble{coef.data(), intercept.data(), step.data(),
-                                                 n_learners,  width,            middle.data(),
-                                                 probability};
-                Team team(size_t(std::max(1, n_threads)), n);
-                team.for_each_chunk(n, [&](size_t, size_t begin, size_t end) {
-                                   kernels().predict(ensemble, X.data() + begin * width, end - begin,
-                                                     scores.data() + begin);
-                               });
-            }
-            return to_numpy<OutVector>(std::move(scores), {n});
-        },
-        "X"_a, "coefs"_a, "intercepts"_a, "steps"_a, "center"_a, "probability"_a, "n_threads"_a);
+    m.def("fit_logistic", &fit_logistic<T>, "X"_a, "observed"_a, "weight"_a, "center"_a, "scale"_a,
+          "starts"_a, nb::kw_only(), "C"_a.none(), "fit_intercept"_a, "estimate_noise"_a,
+          "into_1"_a, "into_0"_a, "max_iter"_a, "tol"_a);
+    m.def("linear_scores", &linear_scores<T>, "X"_a, "coefs"_a, "intercepts"_a, "steps"_a,
+          "center"_a, "probability"_a, "n_threads"_a);
 }
 
 }  // namespace

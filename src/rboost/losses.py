@@ -138,15 +138,11 @@ class ExponentialTerms:
         judges = terms if unseen is None else terms[unseen]
         falling = float((judges * probability).sum())
         rising = float((judges * (1 - probability)).sum())
-        perfect = False
-        if unseen is None:
-            perfect = rising == 0 and bool(probability[np.arange(len(terms)), self.observed].all())
-        else:
-            # One more row, of which the learner knows nothing, keeps a few lucky ones from giving
-            # it an infinite step.
-            one_more = total / len(terms) / n_classes
-            falling, rising = falling + one_more, rising + (n_classes - 1) * one_more
         net = float((terms - terms.min(axis=1, keepdims=True)).sum())
+        if unseen is not None:
+            sums = ExponentialSums(falling, rising, total, net, False, n_classes)
+            return sums.with_one_more_row(len(terms))
+        perfect = rising == 0 and bool(probability[np.arange(len(terms)), self.observed].all())
         return ExponentialSums(falling, rising, total, net, perfect, n_classes)
 
 
@@ -166,6 +162,17 @@ class ExponentialSums:
     n_classes: int = 2
     rounding: float = ROUNDING
     smallest_step: float = MIN_STEP
+
+    def with_one_more_row(self, n_rows: int) -> ExponentialSums:
+        """Count one more row, as heavy as the mean of ``n_rows``, that the learner cannot tell.
+
+        It keeps a few lucky rows that it has not seen from giving it an infinite step.
+        """
+        one_more = self.total / n_rows / self.n_classes
+        self.falling += one_more
+        self.rising += (self.n_classes - 1) * one_more
+        self.perfect = False
+        return self
 
     @property
     def at_minimum(self) -> bool:
@@ -313,16 +320,3 @@ def _log_rows(
         if trusted is not None and trusted.any():
             logs[trusted] = np.log(np.eye(len(coefficients)))[observed[trusted]]
     return logs
-
-
-def population_minimiser(
-    observed_probability: ArrayLike, noise_matrix: ArrayLike, mixing: str = "posterior"
-) -> Floats:
-    """The score H that minimises the expected loss where p(ỹ = 1 | x) is ``observed_probability``.
-
-    H = ½·ln(p̃·c[:, 1] / p̃·c[:, 0]) with p̃ = (p(ỹ = 0), p(ỹ = 1)). With ``mixing="posterior"`` it
-    changes sign at :func:`rboost.noise.threshold`, the Bayes threshold for the true classes.
-    """
-    positive = np.asarray(observed_probability, dtype=np.float64)
-    mass = np.stack([1 - positive, positive], axis=-1) @ mixing_coefficients(noise_matrix, mixing)
-    return (np.log(mass[..., 1]) - np.log(mass[..., 0])) / 2

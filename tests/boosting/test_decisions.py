@@ -124,9 +124,9 @@ def test_nothing_is_more_than_certain(n_rows, weight):
     probability = rule.probability(rule(means, 1.0))
     assert np.all((probability >= 0) & (probability <= 1))
     for labels in (rows.observed, 1 - rows.observed):
-        issues = reading.issue_probability(means, labels)
+        issues, likeliest = reading.judge_labels(means, labels)
         assert np.all((issues >= 0) & (issues <= 1))
-        np.testing.assert_array_equal(reading.true_class(means, labels) != labels, issues > 0.5)
+        np.testing.assert_array_equal(likeliest != labels, issues > 0.5)
 
 
 @pytest.mark.parametrize("name", CALIBRATIONS)
@@ -178,4 +178,7 @@ def test_of_more_classes_the_likeliest_is_decided_for_whatever_the_step(rng):
     expected = reading.posterior.probability(reading.row_scores(votes.scores))
     assert_allclose(rule.probability(decisions), expected)
     assert np.all(np.isfinite(rule(np.zeros((2, 3)), 0.0)))
-    assert np.mean(reading.true_class(votes.scores, noisy) == observed) > 0.95
+    issues, likeliest = reading.judge_labels(votes.scores, noisy)
+    assert np.mean(likeliest == observed) > 0.95
+    scores = reading.row_scores(votes.scores)
+    assert_allclose(issues, reading.posterior.issue_probability(scores, noisy))

@@ -44,15 +44,19 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        bases = [get_tags(base).input_tags for base in self._classifiers()]
-        tags.input_tags.sparse = all(base.sparse for base in bases)
-        tags.input_tags.allow_nan = all(base.allow_nan for base in bases)
+        # What is no estimator is refused in ``fit``.
+        learners = [base for base in self._base_learners() if isinstance(base, BaseEstimator)]
+        bases = [get_tags(base) for base in learners]
+        tags.classifier_tags.multi_class = self._takes_classes() and all(
+            base.classifier_tags.multi_class for base in bases
+        )
+        tags.input_tags.sparse = all(base.input_tags.sparse for base in bases)
+        tags.input_tags.allow_nan = all(base.input_tags.allow_nan for base in bases)
         return tags
 
-    def _classifiers(self) -> list[Any]:
-        """The base learners that are estimators; others are refused in ``fit``."""
-        return [base for base in self._base_learners() if isinstance(base, BaseEstimator)]
+    def _takes_classes(self) -> bool:
+        """Whether more than two classes can be learnt, where the base learners can."""
+        return False
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimators_")

@@ -246,9 +246,8 @@ class RBoostClassifier(BoostingParameters):
             observed = check_class_labels(y)[1]
             found, scores = scores[: kept.sum()], np.empty((n_rows, *scores.shape[1:]))
             scores[kept], scores[~kept] = found, self._scores_in_blocks(X[~kept])
-        scores = scores[:n_rows]
-        self.label_issue_probability_ = votes.issue_probability(scores, observed)
-        self.true_class_ = self.classes_[votes.true_class(scores, observed)]
+        issues, likeliest = votes.judge_labels(scores[:n_rows], observed)
+        self.label_issue_probability_, self.true_class_ = issues, self.classes_[likeliest]
 
     def _warn_of_one_class(self) -> None:
         """Say so when nothing was learnt, or only which class is the more frequent."""

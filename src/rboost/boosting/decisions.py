@@ -89,17 +89,19 @@ class VoteCalibration:
         """Return p(y = 1) for each score of two classes."""
         return self.posterior(self.row_scores(scores))  # type: ignore[operator]
 
-    def issue_probability(self, scores: Floats, observed: Integers) -> Floats:
-        """p(y ≠ ỹ) for scores of rows with these labels."""
-        return self.posterior.issue_probability(self.row_scores(scores), observed)
+    def judge_labels(self, scores: Floats, observed: Integers) -> tuple[Floats, Integers]:
+        """p(y ≠ ỹ) and the most probable true class of rows with these scores and labels.
 
-    def true_class(self, scores: Floats, observed: Integers) -> Integers:
-        """The most probable true class of rows with these labels; of equal ones the label."""
+        Of classes that are equally probable the label is taken.
+        """
+        scores = self.row_scores(scores)
         if len(self.prevalence) == 2:
-            return np.where(self.issue_probability(scores, observed) > 0.5, 1 - observed, observed)
-        found = self.posterior.posterior(self.row_scores(scores), observed)
-        is_likeliest = found[np.arange(len(found)), observed] >= found.max(axis=1)
-        return np.where(is_likeliest, observed, found.argmax(axis=1))
+            issues = self.posterior.issue_probability(scores, observed)
+            return issues, np.where(issues > 0.5, 1 - observed, observed)
+        found = self.posterior.posterior(scores, observed)
+        right = found[np.arange(len(found)), observed]
+        likeliest = np.where(right >= found.max(axis=1), observed, found.argmax(axis=1))
+        return np.clip(1 - right, 0.0, 1.0), likeliest
 
     def row_scores(self, scores: Floats) -> Floats:
         """The mean votes behind these scores, as the noise is inferred from them."""

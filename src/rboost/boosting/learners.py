@@ -71,7 +71,6 @@ class BaseLearner:
     max_rows: int | None
     seeded: list[str]
     native: FittedNatively | None
-    multi_class: bool
 
     def new(self, next_seed: Callable[[], int]) -> Any:
         """An unfitted copy with seeds of its own."""
@@ -98,14 +97,13 @@ def check_learner(estimator: Any, sampling: str, votes: str) -> BaseLearner:
         estimator.max_rows if isinstance(estimator, LimitsRows) else None,
         seeded_parameters(estimator),
         estimator if isinstance(estimator, FittedNatively) else None,
-        get_tags(estimator).classifier_tags.multi_class,
     )
 
 
 def check_classes(pool: Sequence[BaseLearner], n_classes: int) -> None:
     """Fail with one sentence when a base learner knows two classes only, but there are more."""
     for learner in pool:
-        if n_classes > 2 and not learner.multi_class:
+        if n_classes > 2 and not get_tags(learner.estimator).classifier_tags.multi_class:
             raise ValueError(
                 f"Only binary classification is supported by {type(learner.estimator).__name__}, "
                 f"but y holds {n_classes} classes; boost another estimator."

@@ -6,7 +6,6 @@ import math
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils import Tags, get_tags
 
 from rboost._validation import Number, OneOf, Requirements, Switch, check_parameters
 from rboost.boosting.additive import AdditiveClassifier
@@ -89,17 +88,6 @@ class BoostingParameters(AdditiveClassifier):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        if self.estimator is None:  # learners of the default pool take both
-            tags.input_tags.sparse = tags.input_tags.allow_nan = True
-        tags.classifier_tags.multi_class = (
-            self._calibrates_classes()
-            and np.shape(self.noise_matrix) != (2, 2)
-            and all(get_tags(base).classifier_tags.multi_class for base in self._classifiers())
-        )
-        return tags
-
     def _base_learners(self) -> list[Any]:
         if self.estimator is None:
             return []
@@ -125,16 +113,17 @@ class BoostingParameters(AdditiveClassifier):
     def _check_classes(self, pool: list[BaseLearner], n_classes: int) -> None:
         """Fail with one sentence when parameters are for two classes, but there are more."""
         check_classes(pool, n_classes)
-        if n_classes > 2 and not self._calibrates_classes():
+        if n_classes > 2 and not self._takes_classes():
             raise ValueError(
                 "Only binary classification is supported with "
                 f"calibration={self.calibration!r} and out_of_bag={self.out_of_bag!r}, but y holds "
                 f"{n_classes} classes; use calibration='platt'."
             )
 
-    def _calibrates_classes(self) -> bool:
-        """Whether the calibration is one for more than two classes."""
-        return self.calibration in (("platt",) if self.out_of_bag else ("platt", "logistic"))
+    def _takes_classes(self) -> bool:
+        """Whether calibration and noise matrix are for more than two classes."""
+        calibrations = ("platt",) if self.out_of_bag else ("platt", "logistic")
+        return self.calibration in calibrations and np.shape(self.noise_matrix) != (2, 2)
 
     def chosen_loss(self, n_classes: int) -> Loss:
         """The loss for so many classes."""

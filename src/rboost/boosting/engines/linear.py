@@ -71,7 +71,6 @@ class LinearEngine:
         self._parameters, self._loss, self._random = parameters, loss, start.random
         self._learner: FittedNatively = clone(learner)
         self._shape, self._n_unconverged = X.shape, 0
-        self._kept: list[tuple[Any, ...]] = []
         self.out_of_bag = votes.steps is not None
         # The core changes these in place.
         self._votes = votes.sums
@@ -104,8 +103,8 @@ class LinearEngine:
             n_rows, max_rows = self._shape[0], self._learner.max_rows
             sample = draw_uniformly(n_rows, self._parameters.max_samples, self._random, max_rows)
         starts = self._starts(self._random.seed())
-        self._found = self._rounds.fit_learner(self._coefficients, sample, starts)
-        self._n_unconverged += not self._found[-1]
+        converged = self._rounds.fit_learner(self._coefficients, sample, starts)
+        self._n_unconverged += not converged
 
     def _starts(self, seed: int) -> Floats:
         """Where the fit starts; a lone start is the same for every seed."""
@@ -120,15 +119,12 @@ class LinearEngine:
         """Add the votes of the learner before, and judge this one, in one pass over the rows."""
         falling, rising, total, net, least_agreement = self._rounds.judge()
         perfect = rising == 0 and least_agreement > 0
-        if self.out_of_bag:  # one more row, as in the Python of ``ExponentialTerms.judge``
-            one_more = total / self._shape[0] / 2
-            falling, rising, perfect = falling + one_more, rising + one_more, False
-        return ExponentialSums(falling, rising, total, net, perfect, 2, ROUNDING, SMALLEST_STEP)
+        sums = ExponentialSums(falling, rising, total, net, perfect, 2, ROUNDING, SMALLEST_STEP)
+        return sums.with_one_more_row(self._shape[0]) if self.out_of_bag else sums
 
     def move(self, step: float) -> None:
         """Keep the learner and count its votes."""
         self._rounds.move(step)
-        self._kept.append(self._found)
 
     def paper_noise(self, noise_matrix: Floats) -> Floats:
         """Platt's method and one multiplicative update, by the core."""
@@ -150,8 +146,8 @@ class LinearEngine:
                 ConvergenceWarning,
                 stacklevel=5,
             )
-        coefs = np.reshape([found[0] for found in self._kept], (-1, self._shape[1]))
-        numbers = np.reshape([found[1:6] for found in self._kept], (-1, 5))
+        coefs, numbers = self._rounds.kept()
+        numbers = np.asfortranarray(numbers)  # each column is used by itself
         return LinearLearners(
             self._learner,
             coefs,
