@@ -14,8 +14,8 @@ sums up how good a learner is over the rows that judge it, and the sums say how 
 
     step            the step α that the loss asks for; 0 for a learner that is no better than chance
     error           the learner's weighted error on what it was to fit
-    at_minimum      every row is where its own loss is smallest, so nothing is left to learn
-    perfect         the learner makes no error, so that nothing would be left to learn
+    at_minimum      nothing is left to learn, as every row is where its own loss is smallest
+    perfect         nothing would be left to learn, as the learner makes no error
 """
 
 from __future__ import annotations
@@ -26,17 +26,15 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import log_softmax, softmax
 
 from rboost._typing import Floats, Integers
 from rboost.noise import check_noise_matrix, posterior
+from rboost.noise.likelihood import NoisySoftmaxLoss
 
 # A larger step needs a weighted error below what float64 can tell from zero; for two classes.
 MAX_STEP = float(-np.log(np.finfo(np.float64).eps) / 2)
-# A smaller one is what rounding makes of a learner that cannot improve anything.
-MIN_STEP = 1e-12
-# Class weights that sum to less than this share of the loss are but rounding.
-ROUNDING = 1e-14
+# Smaller steps, and class weights that sum to a smaller share of the loss, are but rounding.
+MIN_STEP, ROUNDING = 1e-12, 1e-14
 # What a label must be worth in ``mixing="paper"``, whatever the rates of flips into it.
 SMALLEST_COEFFICIENT = 1e-3
 
@@ -44,8 +42,8 @@ SMALLEST_COEFFICIENT = 1e-3
 def paper_coefficients(noise_matrix: Floats) -> Floats:
     """Eq. (10) as printed: a row observed in class k is mixed by the rates of flips *into* k.
 
-    For more than two classes c[k, j] = T[j, k] and c[k, k] is what they leave of 1; where they
-    leave nothing it is a small number, since a loss needs positive coefficients.
+    c[k, j] = T[j, k] and c[k, k] is what these leave of 1. Of many classes they may leave nothing;
+    then it is a small number, since a loss needs positive coefficients.
     """
     into = noise_matrix.T * (1 - np.eye(len(noise_matrix)))
     left = np.maximum(1 - into.sum(axis=1), SMALLEST_COEFFICIENT if len(into) > 2 else 0.0)
@@ -53,9 +51,9 @@ def paper_coefficients(noise_matrix: Floats) -> Floats:
 
 
 # How a noise matrix becomes mixing coefficients c[k, j].
-#   "posterior"  c[k, j] = p(y = j | ỹ = k) for balanced classes: the columns of the noise matrix,
-#                normalised. For two classes its population minimiser has the sign of the Bayes rule
-#                for the true classes, whatever the noise (see docs/method.md for the derivation).
+#   "posterior"  p(y = j | ỹ = k) for balanced classes: the columns of the noise matrix, normalised.
+#                For two classes the loss is then smallest at the Bayes rule for the true classes,
+#                whatever the noise (docs/method.md).
 #   "paper"      eq. (10). The same for symmetric noise of two classes; otherwise its threshold is
 #                off, and a flip rate near ½ breaks it.
 MIXINGS = {"posterior": posterior, "paper": paper_coefficients}
@@ -71,9 +69,8 @@ class ExponentialLoss:
     """A row observed as k costs Σⱼ c[k, j]·exp(−Fⱼ / (K − 1)), eq. (10).
 
     With c the identity that is AdaBoost's loss, eq. (9), for more classes SAMME's. For fixed noise
-    it is convex in F (a sum of positive multiples of exponentials), and each row's minimum is at
-    finite scores: a row is never worth pushing further than its label can be trusted. That, not
-    non-convexity, makes it robust.
+    it is convex in F, and each row's minimum is at finite scores: a row is never worth pushing
+    further than its label can be trusted. That, not non-convexity, makes it robust.
     """
 
     mixing: str = "posterior"
@@ -90,10 +87,13 @@ class ExponentialLoss:
         """Evaluate the exponentials of every row, eq. (13) and (15)–(18).
 
         Only ratios matter to boosting, so the largest term is scaled to 1 before the sample weights
-        come in. Scores of any size are safe: what is negligible becomes 0, nothing overflows.
+        come in: scores of any size are safe.
         """
-        logs = _log_rows(mixing_coefficients(noise_matrix, self.mixing), observed, trusted)
-        logs -= scores / (scores.shape[1] - 1)
+        coefficients = mixing_coefficients(noise_matrix, self.mixing)[observed]
+        if trusted is not None:
+            coefficients[trusted] = np.eye(len(noise_matrix))[observed[trusted]]
+        with np.errstate(divide="ignore"):  # log 0 = −inf is the right answer for a coefficient 0
+            logs = np.log(coefficients) - scores / (scores.shape[1] - 1)
         log_scale = float(logs.max())
         class_weights = np.exp(logs - log_scale)
         if sample_weight is not None:
@@ -113,25 +113,18 @@ class ExponentialLoss:
 class ExponentialTerms:
     """c[ỹ, j]·exp(−Fⱼ / (K − 1)) of every row and class, up to the common factor e^log_scale.
 
-    In the paper's symbols these are w00 and w01 of a row with ỹ = +1, w11 and w10 of one with −1.
+    They are the paper's w00 and w01 of a row with ỹ = +1, its w11 and w10 of one with ỹ = −1.
     """
 
     observed: Integers
     class_weights: Floats
     log_scale: float
 
-    @property
-    def loss(self) -> float:
-        """The loss of eq. (10); infinite when it exceeds float64."""
-        with np.errstate(over="ignore"):
-            return float(np.exp(self.log_scale) * self.class_weights.sum())
-
     def judge(self, probability: Floats, unseen: Integers | None = None) -> ExponentialSums:
         """Sum up the terms by how much of each the learner makes fall, eq. (11).
 
         With class votes a step α costs falling·e^(−α / (K − 1)) + rising·e^(α / (K − 1)²); votes
-        between cost at most that, by convexity. In the paper's symbols falling = A − ε and
-        rising = B + ε; summed as here, every term is non-negative and nothing cancels.
+        between cost at most that, by convexity. The paper has A − ε and B + ε for the two.
         """
         terms = self.class_weights
         total, n_classes = float(terms.sum()), terms.shape[1]
@@ -150,8 +143,8 @@ class ExponentialTerms:
 class ExponentialSums:
     """What a learner makes fall and rise, of the ``total`` loss of all rows.
 
-    ``net`` is what the class weights of the rows sum to beyond the smallest of each row; smaller
-    shares and steps than ``rounding`` and ``smallest_step`` mean nothing.
+    ``net`` sums up the class weights beyond the smallest of each row. Smaller shares and steps than
+    ``rounding`` and ``smallest_step`` mean nothing.
     """
 
     falling: float
@@ -164,10 +157,7 @@ class ExponentialSums:
     smallest_step: float = MIN_STEP
 
     def with_one_more_row(self, n_rows: int) -> ExponentialSums:
-        """Count one more row, as heavy as the mean of ``n_rows``, that the learner cannot tell.
-
-        It keeps a few lucky rows that it has not seen from giving it an infinite step.
-        """
+        """Count one more row, which says nothing: a few lucky ones give no infinite step."""
         one_more = self.total / n_rows / self.n_classes
         self.falling += one_more
         self.rising += (self.n_classes - 1) * one_more
@@ -196,8 +186,8 @@ def step_size(
     """The step α that minimises falling·e^(−α / (K − 1)) + rising·e^(α / (K − 1)²).
 
     α = (K − 1)² / K·(ln(falling / rising) + ln(K − 1)), for two classes ½·ln(falling / rising). The
-    paper solves eq. (14) numerically; multiplied by e^α it is linear in e^(2α). Never negative: a
-    learner no better than chance gets 0. Never more than a perfect learner, with rising = 0, gets.
+    paper solves eq. (14) numerically; multiplied by e^α it is linear in e^(2α). A learner no better
+    than chance gets 0, a perfect one, with rising = 0, the largest step there is.
     """
     others = n_classes - 1
     if falling * others <= rising:
@@ -212,8 +202,7 @@ def step_size(
 class LikelihoodLoss:
     """A row observed as k costs −log Σⱼ T[j, k]·softmaxⱼ(F): eq. (3) with F in the place of βᵀx.
 
-    For every number of classes and every noise its population minimiser is the Bayes rule of the
-    true classes, which holds for the exponential mixture with two classes only.
+    It is smallest at the Bayes rule of the true classes, for any number of them and any noise.
     """
 
     learning_rate: ClassVar[float] = 0.045
@@ -226,10 +215,13 @@ class LikelihoodLoss:
         sample_weight: Floats | None = None,
         trusted: NDArray[np.bool_] | None = None,
     ) -> LikelihoodTerms:
-        """Evaluate p(y | x) and p(y | x, ỹ) of every row."""
-        logs = _log_rows(noise_matrix.T, observed, trusted) + log_softmax(scores, axis=1)
+        """Evaluate p(y | x) and p(y | x, ỹ) of every row; a trusted label is the true class."""
+        rows = NoisySoftmaxLoss(scores, observed, noise_matrix)
+        posterior = rows.posterior
+        if trusted is not None:
+            posterior[trusted] = np.eye(len(noise_matrix))[observed[trusted]]
         weight = np.ones(len(scores)) if sample_weight is None else sample_weight
-        return LikelihoodTerms(softmax(scores, axis=1), softmax(logs, axis=1), weight)
+        return LikelihoodTerms(rows.true_probability, posterior, weight)
 
     def link_matrix(self, noise_matrix: Floats, boosted_with: Floats) -> Floats:
         """The noise that is left in the scores: none."""
@@ -256,8 +248,7 @@ class LikelihoodTerms:
     def judge(self, probability: Floats, unseen: Integers | None = None) -> LikelihoodSums:
         """Sum up slope and curvature of the loss along the votes.
 
-        As curvature the variance of the votes under p(y | x), which the second derivative does not
-        exceed: what EM bounds the loss by.
+        The curvature is the votes' variance under p(y | x), by which EM bounds the loss.
         """
         n_classes = probability.shape[1]
         weights, rows = self.class_weights, slice(None) if unseen is None else unseen
@@ -274,7 +265,6 @@ class LikelihoodTerms:
             float(curvature),
             float(wrong / asked) if asked > 0 else 0.5,
             bool(copies.sum() <= ROUNDING * self.sample_weight.sum()),
-            n_classes,
         )
 
 
@@ -286,16 +276,14 @@ class LikelihoodSums:
     curvature: float
     error: float
     at_minimum: bool
-    n_classes: int
     perfect: ClassVar[bool] = False  # rows whose class is certain still have something to learn
 
     @property
     def step(self) -> float:
-        """Newton's step, not beyond the largest of the exponential loss."""
+        """Newton's step; one as large as the exponential loss allows makes every class certain."""
         if self.slope <= MIN_STEP * self.curvature:
             return 0.0
-        largest = step_size(1.0, 0.0, self.n_classes)
-        return min(self.slope / self.curvature, largest) if self.curvature > 0 else largest
+        return min(self.slope / self.curvature, MAX_STEP) if self.curvature > 0 else MAX_STEP
 
 
 Loss = ExponentialLoss | LikelihoodLoss
@@ -309,14 +297,3 @@ def loss_named(name: str, mixing: str, n_classes: int) -> Loss:
     if name == "likelihood" or (name == "auto" and n_classes > 2):
         return LikelihoodLoss()
     return ExponentialLoss(mixing)
-
-
-def _log_rows(
-    coefficients: Floats, observed: Integers, trusted: NDArray[np.bool_] | None
-) -> Floats:
-    """The logarithms of the coefficients of each row; a trusted label is certainly right."""
-    with np.errstate(divide="ignore"):  # log 0 = −inf is the right answer for a coefficient of 0
-        logs = np.log(coefficients)[observed]
-        if trusted is not None and trusted.any():
-            logs[trusted] = np.log(np.eye(len(coefficients)))[observed[trusted]]
-    return logs
