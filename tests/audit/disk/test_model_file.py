@@ -46,7 +46,8 @@ def customers(n_rows, random):
 
 
 def algorithm_1():
-    return RBoostClassifier(RobustLogisticRegression(), **{**ALGORITHM_1, "n_estimators": 5})
+    options = {**ALGORITHM_1, "n_estimators": 5, "random_state": 0}
+    return RBoostClassifier(RobustLogisticRegression(C=0.1), **options)
 
 
 MODELS = {
