@@ -90,12 +90,17 @@ class RowsClassifier(Documented, ClassifierMixin, BaseEstimator):
             weights with a mean below 1 by it.
         """
         with all_or_nothing(self):
-            check_parameters(self, self._requirements)
+            self._check_parameters()
             X = self._check_X(X, reset=True)
             rows, classes = checked_rows(X, y, sample_weight, self._check_y)
             rows, self.classes_ = weighed_classes(rows, classes)
             self._fit(rows)
         return self
+
+    def _check_parameters(self) -> None:
+        """Check what the class and those above it require."""
+        for above in type(self).__mro__:
+            check_parameters(self, vars(above).get("_requirements", {}))
 
     def _check_X(self, X: Any, reset: bool = False) -> Any:
         return validate_data(self, X, reset=reset, **self._accepted)

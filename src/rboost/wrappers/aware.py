@@ -60,8 +60,6 @@ class NoiseAwareClassifier(ClassifierAround):
     cv : int, splitter or None, default=5
         Number of folds for probabilities of left-out rows, or anything that scikit-learn splits by.
         None takes those of the rows fitted to.
-    noise_matrix : "estimate" or array-like of shape (n_classes, n_classes), default="estimate"
-        ``noise_matrix[j, k] = p(observed k | true j)``, classes in sorted order. An array fixes it.
     max_iter : int, default=200
         Largest number of iterations of EM.
     tol : float, default=1e-4
@@ -69,10 +67,6 @@ class NoiseAwareClassifier(ClassifierAround):
     random_state : int, RandomState instance or None, default=None
         Seed of the folds, which stay the same in all iterations, and of the estimator where it has
         none.
-    n_jobs : int, default=None
-        Processes over folds.
-    verbose : int, default=0
-        Whether to show a progress bar on standard error.
 
     Attributes
     ----------

@@ -12,6 +12,13 @@ from sklearn.utils.validation import validate_data
 
 from rboost.fitting import Documented
 
+PARAMETERS = """
+noise_matrix : "estimate" or array-like of shape (n_classes, n_classes), default="estimate"
+    ``noise_matrix[j, k] = p(observed k | true j)``, classes in sorted order. An array fixes it.
+n_jobs : int, default=None
+    Processes over folds.
+verbose : int, default=0
+    Whether to show a progress bar on standard error."""
 ATTRIBUTES = """\
 estimator_ : classifier
     The estimator fitted to all rows, on positions of classes, 0 to n_classes − 1.
@@ -30,6 +37,7 @@ class ClassifierAround(Documented, MetaEstimatorMixin, ClassifierMixin, BaseEsti
     classes_: NDArray[Any]
     estimator: Any
 
+    _shared_parameters: ClassVar[str] = PARAMETERS
     _shared_attributes: ClassVar[str] = ATTRIBUTES
 
     def _check_X(self, X: Any, reset: bool = False) -> None:

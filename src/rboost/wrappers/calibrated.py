@@ -53,14 +53,8 @@ class NoiseCalibratedClassifier(ClassifierAround, ScoreClassifier):
         it is, and positions of classes, 0 to n_classes − 1.
     cv : int or splitter, default=5
         Number of folds for the out-of-fold scores, or anything that scikit-learn splits by.
-    noise_matrix : "estimate" or array-like of shape (n_classes, n_classes), default="estimate"
-        ``noise_matrix[j, k] = p(observed k | true j)``, classes in sorted order. An array fixes it.
     random_state : int, RandomState instance or None, default=None
         Seed of the folds.
-    n_jobs : int, default=None
-        Processes over folds.
-    verbose : int, default=0
-        Whether to show a progress bar on standard error.
 
     Attributes
     ----------

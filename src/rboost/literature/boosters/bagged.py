@@ -44,10 +44,7 @@ class BaggedBoostClassifier(TreeBooster):
     n_bags: int = 25
     n_estimators: int = 50
 
-    _requirements: ClassVar[Requirements] = {
-        **TreeBooster._requirements,
-        "n_bags": Number(1, integer=True, closed=True),
-    }
+    _requirements: ClassVar[Requirements] = {"n_bags": Number(1, integer=True, closed=True)}
 
     def _boosted(self) -> AdaBoost:
         return AdaBoost(n_estimators=self.n_estimators, max_splits=self.max_splits)

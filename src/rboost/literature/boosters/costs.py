@@ -21,7 +21,7 @@ from rboost.literature.boosters.reweighting import (
     adaboost_step,
     exponential_weights,
 )
-from rboost.literature.boosters.tree_booster import Addend, Step, TreeBooster
+from rboost.literature.boosters.tree_booster import Addend, Step
 from rboost.losses import MAX_STEP
 from rboost.tables import Rows
 
@@ -89,10 +89,7 @@ class AdaCostClassifier(MarginBooster):
     class_costs: Any = "balanced"
     cost_factor: str = "inside"
 
-    _requirements: ClassVar[Requirements] = {
-        **TreeBooster._requirements,
-        "cost_factor": OneOf(tuple(COST_FACTORS)),
-    }
+    _requirements: ClassVar[Requirements] = {"cost_factor": OneOf(tuple(COST_FACTORS))}
 
     def _costs(self, rows: Rows) -> Floats:
         costs = row_costs(self.class_costs, rows)

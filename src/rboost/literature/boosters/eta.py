@@ -10,7 +10,6 @@ import numpy as np
 from rboost._typing import Floats
 from rboost._validation import Number, Requirements
 from rboost.literature.boosters.reweighting import SteppingBooster
-from rboost.literature.boosters.tree_booster import TreeBooster
 from rboost.losses import MAX_STEP
 from rboost.tables import Rows
 
@@ -37,10 +36,7 @@ class EtaBoostClassifier(SteppingBooster):
 
     eta: float = 0.1
 
-    _requirements: ClassVar[Requirements] = {
-        **TreeBooster._requirements,
-        "eta": Number(0, high=0.999, closed=True),
-    }
+    _requirements: ClassVar[Requirements] = {"eta": Number(0, high=0.999, closed=True)}
 
     def _row_weights(self, rows: Rows, state: Floats) -> Floats:
         exponential, uniform = self._parts(rows, state)

@@ -10,7 +10,6 @@ from scipy.special import expit
 
 from rboost._typing import Floats
 from rboost._validation import Number, Requirements
-from rboost.literature.boosters.tree_booster import TreeBooster
 from rboost.literature.boosters.working_response import WorkingResponseBooster
 
 # Responses are multiples of 1 over this.
@@ -41,10 +40,7 @@ class LogitBoostClassifier(WorkingResponseBooster):
 
     max_response: float = 4.0
 
-    _requirements: ClassVar[Requirements] = {
-        **TreeBooster._requirements,
-        "max_response": Number(2, closed=True, finite=False),
-    }
+    _requirements: ClassVar[Requirements] = {"max_response": Number(2, closed=True, finite=False)}
     _step: ClassVar[float] = 0.5
 
     def _working_response(self, labels: Floats, scores: Floats) -> tuple[Floats, Floats]:

@@ -19,7 +19,7 @@ from rboost.literature.boosters.reweighting import (
     adaboost_step,
     exponential_weights,
 )
-from rboost.literature.boosters.tree_booster import Addend, Step, TreeBooster
+from rboost.literature.boosters.tree_booster import Addend, Step
 from rboost.literature.boosters.wrong_labels import share_of_wrong_labels
 from rboost.tables import Rows
 
@@ -61,7 +61,6 @@ class OutlierRemovalBoostClassifier(ReweightingBooster[Remaining]):
     removed_: Integers = field(init=False)
 
     _requirements: ClassVar[Requirements] = {
-        **TreeBooster._requirements,
         "max_weight": Number(1, finite=False),
         "max_removed": Either((OneOf(("estimate",)), Number(0, high=1, closed=True))),
     }

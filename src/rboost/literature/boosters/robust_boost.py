@@ -14,7 +14,7 @@ from rboost._validation import Either, Number, OneOf, Requirements
 from rboost.calibration import agree_with_decision
 from rboost.literature.boosters.potential import Potential, find_move
 from rboost.literature.boosters.reweighting import ReweightingBooster
-from rboost.literature.boosters.tree_booster import Addend, Step, TreeBooster
+from rboost.literature.boosters.tree_booster import Addend, Step
 from rboost.literature.boosters.wrong_labels import share_of_wrong_labels
 from rboost.tables import Rows
 
@@ -68,7 +68,6 @@ class RobustBoostClassifier(ReweightingBooster[Progress]):
     n_estimators: int = 300
 
     _requirements: ClassVar[Requirements] = {
-        **TreeBooster._requirements,
         "error_goal": Either((OneOf(("estimate",)), Number(0, high=0.499))),
         "margin_goal": Number(0, closed=True),
         "margin_width": Number(0),
