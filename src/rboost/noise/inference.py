@@ -46,7 +46,7 @@ class NoisePosterior(Protocol):
         """p(y = j | score) of each row, shape (n_rows, K)."""
 
     def posterior(self, scores: Floats, observed: Integers) -> Floats:
-        """p(y = j | score, ỹ) of each row; a label of −1 is none."""
+        """p(y = j | score, ỹ) of each row."""
 
     def log_odds(self, scores: Floats) -> Floats:
         """Log-odds of class 1, shape (n_rows,); of more classes log p(y = j), (n_rows, K)."""

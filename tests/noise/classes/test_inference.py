@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from rboost.noise import asymmetric, infer_noise, symmetric
+from rboost.noise.classes.model import Rows
 from rboost.noise.inject import flip_labels
 
 
@@ -77,7 +78,6 @@ def test_probabilities_are_of_the_true_class():
     assert np.mean(probability.argmax(axis=1) == true) > 0.97
     posterior = found.posterior(scores, observed)
     assert_allclose(posterior.sum(axis=1), 1)
-    assert_allclose(found.posterior(scores, np.full(len(true), -1)), probability)
     assert_allclose(np.exp(found.log_odds(scores)), probability)
 
 
@@ -96,6 +96,8 @@ def test_known_noise_is_kept_and_calibrated():
     scores, true, observed = scored_rows(noise)
     found = infer_noise(scores, observed, noise_matrix=noise)
     assert_allclose(found.noise_matrix, noise)
+    assert_allclose(found.interval(), [noise, noise])
+    assert np.ptp(found.wrong_share_interval(scores, observed)) < 1e-9
     assert np.mean(found.probability(scores).argmax(axis=1) == true) > 0.97
 
 
@@ -130,6 +132,37 @@ def test_many_rows_take_a_sample_and_give_the_same_each_time():
     first, second = (infer_noise(scores, observed).noise_matrix for _ in range(2))
     assert_allclose(first, second, rtol=0, atol=0)
     assert_allclose(first, symmetric(0.2, 3), atol=0.02)
+
+
+def test_many_rows_of_overlapping_classes_are_not_called_noisy():
+    """A sample of the rows counts as what it is, not as if it were all of them."""
+    random = np.random.RandomState(0)
+    logits = random.normal(size=(20_000, 4))
+    probability = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    true = (probability.cumsum(axis=1) > random.uniform(size=(20_000, 1))).argmax(axis=1)
+    scores = logits + 0.8 * random.normal(size=logits.shape)
+    mean, low, _ = infer_noise(scores, true).wrong_share_interval(scores, true)
+    assert mean < 0.05
+    assert low == 0
+
+
+def test_all_trusted_rows_of_many_rows_are_used():
+    scores, true, observed = scored_rows(symmetric(0.2, 3), n_rows=5000)
+    rows = Rows(
+        scores, observed, np.ones(5000), np.arange(5000) % 100 == 0, None, np.zeros((0, 2), int)
+    )
+    sample = rows.sample(500)
+    assert sample.trusted.sum() == 50
+    assert 500 <= len(sample) <= 550
+    assert_allclose(sample.weight, 1)
+
+
+def test_the_order_of_rows_does_not_matter_to_the_share():
+    scores, true, observed = scored_rows(asymmetric(0.3, from_class=0, n_classes=3), n_rows=1500)
+    found = infer_noise(scores, observed)
+    order = np.argsort(observed, kind="stable").reshape(3, -1, order="C")[:, :400].T.ravel()
+    shares = found.wrong_share_interval(scores[order], observed[order])
+    assert shares[0] == pytest.approx(found.issue_probability(scores, observed)[order].mean())
 
 
 def test_a_class_without_rows_is_no_problem():

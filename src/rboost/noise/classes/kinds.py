@@ -47,7 +47,7 @@ Pair = tuple[int, int]
 class Kind:
     """A family of noise matrices: directions (n_rates, K, K), largest rate, log prior.
 
-    ``origin`` is the matrix where all rates are 0.
+    ``origin`` is the matrix where all rates are 0; all there is where it ``is_known``.
     """
 
     name: str
@@ -55,6 +55,7 @@ class Kind:
     origin: Floats
     largest: float
     log_prior: float
+    is_known: bool = False
 
     @property
     def n_rates(self) -> int:
@@ -78,7 +79,8 @@ def no_noise(n_classes: int) -> Kind:
 def known_noise(noise_matrix: Floats) -> Kind:
     """The noise matrix is given; there is nothing to choose."""
     n_classes = len(noise_matrix)
-    return Kind("known", np.zeros((0, n_classes, n_classes)), noise_matrix, LARGEST_PAIR, 0.0)
+    empty = np.zeros((0, n_classes, n_classes))
+    return Kind("known", empty, noise_matrix, LARGEST_PAIR, 0.0, is_known=True)
 
 
 def symmetric_noise(n_classes: int) -> Kind:

@@ -12,7 +12,7 @@ cannot separate would look like flipped labels.
 Parameters are one vector θ = (log slope of all classes, deviations of single ones, offsets b,
 overlaps o, rates r), Gaussian beforehand but for the rates.
 
-Shapes: ``scores`` (n_rows, K), ``observed`` (n_rows,), −1 for a row without a label.
+Shapes: ``scores`` (n_rows, K), ``observed`` (n_rows,).
 """
 
 from __future__ import annotations
@@ -53,12 +53,15 @@ class Rows:
         """The number of classes."""
         return self.scores.shape[1]
 
-    def take(self, rows: Integers) -> Rows:
-        """Some of the rows, counted as if they were all."""
-        weight = self.weight[rows]
+    def sample(self, n_rows: int) -> Rows:
+        """So many rows from everywhere, the same ones each time, and all that are trusted."""
+        if len(self) <= n_rows:
+            return self
+        drawn = np.random.RandomState(0).permutation(len(self))[:n_rows]
+        rows = np.union1d(drawn, np.flatnonzero(self.trusted))
         return Rows(
-            self.scores[rows], self.observed[rows], weight * (self.weight.sum() / weight.sum()),
-            self.trusted[rows], self.flip_counts, self.overlapping,
+            self.scores[rows], self.observed[rows], self.weight[rows], self.trusted[rows],
+            self.flip_counts, self.overlapping,
         )  # fmt: skip
 
 
@@ -97,7 +100,7 @@ class Layout:
 
     @cached_property
     def precision(self) -> Floats:
-        """One over the variance of each parameter beforehand; 0 for uniform rates."""
+        """One over the variance of each parameter beforehand; 0 for rates, which fit.py knows."""
         scales = np.concatenate([
             [SLOPE_SCALE], np.full(self.n_classes, CLASS_SCALE),
             np.full(self.n_classes, OFFSET_SCALE), np.full(len(self.overlapping), OVERLAP_SCALE),

@@ -15,8 +15,6 @@ from rboost.noise.likelihood import true_posterior
 
 # Rows for which every kind of noise is evaluated at a time.
 BLOCK_ROWS = 8192
-# The share of wrong labels comes from this many rows at most.
-SHARE_ROWS = 5000
 # A rate that a kind of noise leaves to slips may be up to this, but hardly: the cube of a uniform
 # number, which prefers small ones.
 RARE = 0.05
@@ -53,13 +51,12 @@ class ClassesPosterior:
         """Shortest intervals that hold the entries with probability ``level``, (2, K, K)."""
         n_classes = len(self.noise_matrix)
         found = np.empty((2, n_classes, n_classes))
-        means = [fit.noise_matrix for fit in self.fits]
-        deviations = [_deviations(fit) for fit in self.fits]
+        entries = [(fit, fit.noise_matrix, _deviations(fit)) for fit in self.fits]
         for j, k in np.ndindex(n_classes, n_classes):
             values = []
-            for mean, deviation in zip(means, deviations, strict=True):
+            for fit, mean, deviation in entries:
                 flipped = 1 - mean[j, k] if j == k else mean[j, k]
-                spread = _values(float(flipped), float(deviation[j, k]))
+                spread = _values(fit, float(flipped), float(deviation[j, k]))
                 values.append(1 - spread[::-1] if j == k else spread)
             found[:, j, k] = _shortest(np.concatenate(values), self.weights, level)
         return found
@@ -73,14 +70,11 @@ class ClassesPosterior:
         return np.log(np.maximum(self.probability(scores), 1e-300))
 
     def posterior(self, scores: Floats, observed: Integers) -> Floats:
-        """p(y = j | score, ỹ) of each row; a label of −1 is none."""
+        """p(y = j | score, ỹ) of each row."""
         observed = np.asarray(observed)
 
         def of_fit(fit: Fit, block: Floats, rows: slice) -> Floats:
-            true = fit.true_probability(block)
-            labels = observed[rows]
-            found = true_posterior(true, np.maximum(labels, 0), fit.noise_matrix)
-            return np.where(labels[:, np.newaxis] < 0, true, found)
+            return true_posterior(fit.true_probability(block), observed[rows], fit.noise_matrix)
 
         return self._mean(scores, of_fit)
 
@@ -94,14 +88,12 @@ class ClassesPosterior:
         self, scores: Floats, observed: Integers, level: float = 0.9
     ) -> tuple[float, float, float]:
         """Mean, lower and upper end of the share of labels that are wrong."""
-        step = -(-len(observed) // SHARE_ROWS)
-        scores, observed = scores[::step], np.asarray(observed)[::step]
-        values, shares = [], []
+        observed, values, shares = np.asarray(observed), [], []
         for fit in self.fits:
             alone = ClassesPosterior((fit,), np.ones(1), self.spread)
             share = float(alone.issue_probability(scores, observed).mean())
             classes = alone.probability(scores).mean(axis=0)
-            values.append(_values(share, _share_deviation(fit, classes)))
+            values.append(_values(fit, share, _share_deviation(fit, classes)))
             shares.append(share)
         low, high = _shortest(np.concatenate(values), self.weights, level)
         return float(self.weights @ shares), low, high
@@ -135,8 +127,10 @@ def _share_deviation(fit: Fit, classes: Floats) -> float:
     return float(np.sqrt(max(lost @ fit.covariance @ lost, 0.0)))
 
 
-def _values(mean: float, deviation: float) -> Floats:
+def _values(fit: Fit, mean: float, deviation: float) -> Floats:
     """Equally likely values of a rate, in order, by a beta distribution with these moments."""
+    if fit.layout.kind.is_known:
+        return np.full(N_VALUES, mean)
     if deviation == 0:  # slips alone
         return RARE * _QUANTILES**3
     mean = min(max(mean, 1e-6), 1 - 1e-6)

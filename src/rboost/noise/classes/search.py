@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import logsumexp
 
-from rboost._typing import Floats, Integers
+from rboost._typing import Floats
 from rboost.noise.classes.fit import Fit, fit_kind, start
 from rboost.noise.classes.kinds import (
     Kind,
@@ -36,17 +36,11 @@ NEGLIGIBLE = 8.0
 
 def compare_kinds(rows: Rows) -> list[tuple[float, Fit]]:
     """Kinds of noise with their log weights, which sum to 1 as weights."""
-    sample = rows if len(rows) <= SEARCH_ROWS else rows.take(_spread(len(rows), SEARCH_ROWS))
-    found = _likely(_search(sample))
+    found = _likely(_search(rows.sample(SEARCH_ROWS)))
     if len(rows) > SEARCH_ROWS:
-        rows = rows if len(rows) <= FIT_ROWS else rows.take(_spread(len(rows), FIT_ROWS))
-        found = _likely([fit_kind(rows, fit.layout.kind, [fit.parameters]) for _, fit in found])
+        more = rows.sample(FIT_ROWS)
+        found = _likely([fit_kind(more, fit.layout.kind, [fit.parameters]) for _, fit in found])
     return found
-
-
-def _spread(n_rows: int, n_taken: int) -> Integers:
-    """So many rows from everywhere, the same ones each time."""
-    return np.sort(np.random.RandomState(0).permutation(n_rows)[:n_taken])
 
 
 def _likely(fits: list[Fit]) -> list[tuple[float, Fit]]:
