@@ -84,14 +84,18 @@ def weighed_classes(rows: Rows, classes: NDArray[Any]) -> tuple[Rows, NDArray[An
 def training_rows(X: Any, y: Any, sample_weight: Any) -> tuple[Rows, NDArray[Any]]:
     """The rows of positive weight, of all classes, with weights as counts; and the classes."""
     rows, classes = checked_rows(X, y, sample_weight)
-    rows = rows.used()
-    without = np.flatnonzero(np.bincount(rows.observed, minlength=len(classes)) == 0)
+    check_weighed(rows.observed, rows.sample_weight, classes)
+    return rows.used().counted(), classes
+
+
+def check_weighed(observed: Integers, weight: Floats, classes: NDArray[Any]) -> None:
+    """Fail when all rows of a class have the weight 0."""
+    without = np.flatnonzero(np.bincount(observed, weight, len(classes)) == 0)
     if len(without):
         raise ValueError(
             f"sample_weight is zero on all rows of class {classes[without].tolist()[0]!r}; give "
             "some rows of each class a positive weight."
         )
-    return rows.counted(), classes
 
 
 def as_counts(weight: Floats, largest: float = 1e6) -> Floats:

@@ -39,7 +39,8 @@ def voted(n_rows=400, noise=None, offset=0.0, slope=2.0, total=3.0, seed=0):
 
 def decide(votes, rows, name="platt", known=None, boosted_with=None):
     boosted_with = np.eye(rows.n_classes) if boosted_with is None else boosted_with
-    return decide_by_votes(LOSS, name, votes, rows, boosted_with, known)
+    posterior = infer(votes, rows, known)
+    return decide_by_votes(LOSS, name, votes, rows, boosted_with, posterior)
 
 
 def test_a_decision_is_a_score_less_the_threshold_of_the_whole_ensemble():

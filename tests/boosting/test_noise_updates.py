@@ -3,6 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from rboost.boosting.noise_updates import FIRST_UPDATE, infer, noise_update, vote_scores
+from rboost.boosting.rounds import Progress
 from rboost.boosting.votes import RowVotes, coded
 from rboost.noise import asymmetric, flip_labels
 from rboost.tables import Rows
@@ -33,18 +34,26 @@ class Asked:
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_noise_is_inferred_each_time_the_rounds_have_doubled(n_classes):
     votes, rows = votes_and_rows(n_classes=n_classes)
-    update, before = noise_update("noise-aware", rows), np.eye(n_classes)
+    update = noise_update("noise-aware", rows)
     for n_rounds in (FIRST_UPDATE, 50, 100, 1600):
-        found = update(Asked(votes), before, n_rounds)
-        assert_allclose(found, NOISE[n_classes], atol=0.06)
+        progress = Progress(np.eye(n_classes), n_rounds)
+        update(Asked(votes), progress)
+        assert_allclose(progress.noise_matrix, NOISE[n_classes], atol=0.06)
+        assert progress.inferred.noise_matrix is not None
     for n_rounds in (1, 24, 26, 51, 75, 99):
-        assert update(Asked(votes), before, n_rounds) is before
+        progress.n_rounds, before = n_rounds, progress.noise_matrix
+        update(Asked(votes), progress)
+        assert progress.noise_matrix is before
+        assert progress.inferred is None
 
 
 def test_known_noise_is_kept_and_the_papers_is_the_engines():
     votes, rows = votes_and_rows()
-    assert noise_update("none", rows)(Asked(votes), NOISE[2], 25) is NOISE[2]
-    assert_allclose(noise_update("paper", rows)(Asked(votes), NOISE[2], 3), NOISE[2] / 2)
+    progress = Progress(NOISE[2], 25)
+    noise_update("none", rows)(Asked(votes), progress)
+    assert progress.noise_matrix is NOISE[2]
+    noise_update("paper", rows)(Asked(votes), progress)
+    assert_allclose(progress.noise_matrix, NOISE[2] / 2)
     assert_allclose(infer(votes, rows, NOISE[2]).noise_matrix, NOISE[2])
 
 

@@ -41,9 +41,9 @@ def run(judgements, out_of_bag=False, n_rounds=30, learning_rate=1.0, progress=N
     engine = Told(judgements, out_of_bag)
     progress = Progress(np.eye(2)) if progress is None else progress
 
-    def update_noise(engine, noise_matrix, n_rounds):
-        engine.asked.append(f"noise {n_rounds}")
-        return noise_matrix + 1
+    def update_noise(engine, progress):
+        engine.asked.append(f"noise {progress.n_rounds}")
+        progress.noise_matrix = progress.noise_matrix + 1
 
     found = boost(engine, progress, update_noise, learning_rate, range(1, n_rounds + 1))
     return found, engine, progress

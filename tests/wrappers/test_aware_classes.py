@@ -89,10 +89,6 @@ def test_a_class_that_a_fold_misses(blobs):
     model.fit(X, noisy)
     assert np.all(np.isfinite(model.log_likelihood_))
     assert_allclose(model.predict_proba(X).sum(axis=1), 1)
-    weight = np.where(noisy == 2, 0.0, 1.0)
-    without = NoiseAwareClassifier(exact_logistic(), cv=None, noise_matrix=NOISE)
-    without.fit(X, noisy, sample_weight=weight)
-    assert without.predict_proba(X).shape == (600, 3)
 
 
 def test_it_takes_as_many_classes_as_the_estimator_does():

@@ -8,7 +8,12 @@ from sklearn.datasets import make_blobs
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC, LinearSVC
 
-from rboost import NoiseCalibratedClassifier, estimate_noise_matrix
+from rboost import (
+    NoiseAwareClassifier,
+    NoiseCalibratedClassifier,
+    RBoostClassifier,
+    estimate_noise_matrix,
+)
 from rboost.noise import flip_labels
 
 NAMES = np.array(["ant", "bee", "cat", "dog"])
@@ -70,9 +75,11 @@ def test_decision_functions_are_scores_too():
 
 
 def test_scores_of_pairs_of_classes_are_refused():
+    """Also of three classes, which make three pairs."""
     pairs = SVC(decision_function_shape="ovo")
-    with pytest.raises(ValueError, match="decision_function_shape='ovr'"):
-        NoiseCalibratedClassifier(pairs).fit(X, OBSERVED)
+    for rows in (slice(None), OBSERVED != "dog"):
+        with pytest.raises(ValueError, match="decision_function_shape='ovr'"):
+            NoiseCalibratedClassifier(pairs).fit(X[rows], OBSERVED[rows])
 
 
 def test_a_class_that_a_fold_has_missed_gets_no_probability():
@@ -111,6 +118,28 @@ def test_trusted_counting_needs_every_class():
         )  # fmt: skip
 
 
-def test_labels_without_noise_are_named_so():
-    estimate = estimate_noise_matrix(X, TRUE, MODEL, random_state=0)
-    assert str(estimate) == "no flip of more than 5%"
+def test_an_estimate_is_said_class_by_class():
+    """Noise that is alike for many classes is small for each pair of them, but not for a class."""
+    lines = str(estimate_noise_matrix(X, OBSERVED, MODEL, random_state=0)).splitlines()
+    assert lines[0].startswith("'ant' observed as another: 3")
+    assert lines[1].startswith("  'ant' observed as 'bee': 3")
+    assert [line.split(":")[0] for line in lines[2:]] == [
+        f"'{name}' observed as another" for name in ("bee", "cat", "dog")
+    ]
+
+
+def test_counting_takes_probabilities_of_models_that_have_other_scores_too():
+    model = RBoostClassifier(n_estimators=5, random_state=0)
+    estimate = estimate_noise_matrix(X, OBSERVED, model, "anchor points", random_state=0)
+    assert estimate.noise_matrix.min() >= 0
+    assert_allclose(estimate.noise_matrix.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [NoiseCalibratedClassifier(MODEL), NoiseAwareClassifier(MODEL)],
+    ids=["by scores", "EM"],
+)
+def test_a_class_without_weight_is_refused(model):
+    with pytest.raises(ValueError, match="zero on all rows of class 'cat'"):
+        model.fit(X, OBSERVED, sample_weight=(OBSERVED != "cat").astype(float))

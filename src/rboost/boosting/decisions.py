@@ -13,16 +13,14 @@ import numpy as np
 from scipy.special import softmax
 
 from rboost._typing import Floats, Integers
-from rboost.boosting.noise_updates import SoftmaxCalibration, calibrate, infer, vote_scores
+from rboost.boosting.noise_updates import SoftmaxCalibration, calibrate, vote_scores
 from rboost.boosting.votes import RowVotes
 from rboost.calibration import Calibration, agree_with_decision
 from rboost.losses import Loss
 from rboost.noise import NoisePosterior
+from rboost.noise.likelihood import likeliest
 from rboost.noise.scores import probability_of
 from rboost.tables import Rows
-
-# Smaller probabilities have no logarithm that could be averaged.
-SMALLEST_PROBABILITY = 1e-300
 
 
 class DecisionRule(Protocol):
@@ -70,8 +68,13 @@ class LargestScore:
         return scores
 
     def probability(self, decisions: Floats) -> Floats:
-        """Probability of each class."""
-        return self.calibration(decisions)
+        """Probability of each class; that of the class decided for is at least any other's."""
+        found, places = self.calibration(decisions), np.arange(len(decisions))
+        decided = decisions.argmax(axis=1)
+        contradicts = found.argmax(axis=1) != decided
+        raised = np.where(contradicts, 1.001 * found.max(axis=1), found[places, decided])
+        found[places, decided] = raised
+        return found / found.sum(axis=1, keepdims=True)
 
 
 @dataclass(frozen=True)
@@ -100,8 +103,7 @@ class VoteCalibration:
             return issues, np.where(issues > 0.5, 1 - observed, observed)
         found = self.posterior.posterior(scores, observed)
         right = found[np.arange(len(found)), observed]
-        likeliest = np.where(right >= found.max(axis=1), observed, found.argmax(axis=1))
-        return np.clip(1 - right, 0.0, 1.0), likeliest
+        return np.clip(1 - right, 0.0, 1.0), likeliest(found, observed)
 
     def row_scores(self, scores: Floats) -> Floats:
         """The mean votes behind these scores, as the noise is inferred from them."""
@@ -127,8 +129,7 @@ class LikeliestClass:
     def __call__(self, scores: Floats, total_step: float) -> Floats:
         """Turn scores of learners whose steps sum to ``total_step`` into decisions."""
         whole = scores * (self.votes.total_step / total_step) if total_step else scores
-        probability = self.votes.posterior.probability(self.votes.row_scores(whole))
-        logs = np.log(np.maximum(probability, SMALLEST_PROBABILITY))
+        logs = self.votes.posterior.log_odds(self.votes.row_scores(whole))
         return logs - logs.mean(axis=1, keepdims=True)
 
     def probability(self, decisions: Floats) -> Floats:
@@ -152,13 +153,12 @@ def decide_by_votes(
     votes: RowVotes,
     rows: Rows,
     boosted_with: Floats,
-    known_noise: Floats | None,
+    posterior: NoisePosterior,
 ) -> tuple[DecisionRule, VoteCalibration]:
-    """Decide by out-of-bag votes, and infer the noise unless it is known.
+    """Decide by out-of-bag votes and what was inferred from them.
 
     ``boosted_with`` is the noise matrix of the last round, which the scores have seen.
     """
-    posterior = infer(votes, rows, known_noise)
     reading = VoteCalibration(posterior, votes.total, rows.prevalence)
     if rows.n_classes > 2:
         return LikeliestClass(reading), reading

@@ -20,7 +20,7 @@ from rboost.boosting.engine import Start
 from rboost.boosting.engines import engine_for
 from rboost.boosting.ensemble import Ensemble
 from rboost.boosting.learners import BaseLearner
-from rboost.boosting.noise_updates import noise_update
+from rboost.boosting.noise_updates import infer, noise_update
 from rboost.boosting.parameters import BoostingParameters, noise_update_name
 from rboost.boosting.rounds import Progress, boost, ensemble_of
 from rboost.boosting.sampling import Randomness
@@ -99,7 +99,8 @@ def run_rounds(
     """Run the rounds that are still to run; checked rows come with the scores they have so far."""
     numbers = range(training.n_iter + 1, parameters.n_estimators + 1)
     if training.finished or not numbers:
-        return replace(training, checked_scores=checked_scores)
+        progress = replace(training.progress, inferred=None)  # the labels may be others now
+        return replace(training, progress=progress, checked_scores=checked_scores)
     loss, progress = parameters.chosen_loss(rows.n_classes), copy.copy(training.progress)
     start = Start(rows, training.votes, training.random, progress.n_rounds, checked, checked_scores)
     engine = engine_for(parameters, loss, pool, start)
@@ -130,8 +131,9 @@ def read_scores(
     loss, noise_matrix = parameters.chosen_loss(rows.n_classes), training.progress.noise_matrix
     if parameters.out_of_bag:
         known = None if noise_update_name(parameters) == "noise-aware" else noise_matrix
+        posterior = training.progress.inferred or infer(training.votes, rows, known)
         return decide_by_votes(
-            loss, parameters.calibration, training.votes, rows, noise_matrix, known
+            loss, parameters.calibration, training.votes, rows, noise_matrix, posterior
         )
     scores = training.votes.scores
     if checked is not None and training.checked_scores is not None:

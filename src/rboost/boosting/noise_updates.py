@@ -10,11 +10,11 @@ from scipy.special import softmax
 
 from rboost._typing import Floats
 from rboost.boosting.engine import Engine
-from rboost.boosting.rounds import NoiseUpdate
+from rboost.boosting.rounds import NoiseUpdate, Progress
 from rboost.boosting.votes import RowVotes
 from rboost.calibration import CALIBRATIONS, SLOPE_PENALTY, Calibration
 from rboost.losses import Loss
-from rboost.noise import NoisePosterior, infer_noise, multiplicative_update
+from rboost.noise import NoisePosterior, infer_noise, multiplicative_update, true_probability
 from rboost.noise.likelihood import NoisySoftmaxLoss
 from rboost.noise.matrix import keep_informative
 from rboost.noise.scores import smoothed_log_odds, smoothed_scores
@@ -67,13 +67,17 @@ def vote_scores(mean_votes: Floats, prevalence: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class SoftmaxCalibration:
-    """The softmax of the scores of more than two classes, times a scale."""
+    """The softmax of the scores of more than two classes, times a scale, less what noise is in it.
+
+    ``link_matrix`` is the noise that the loss leaves in the scores.
+    """
 
     scale: float
+    link_matrix: Floats
 
     def __call__(self, scores: Floats) -> Floats:
         """Return p(y = j) for each score, (n_rows, K)."""
-        return softmax(self.scale * scores, axis=1)
+        return true_probability(softmax(self.scale * scores, axis=1), self.link_matrix)
 
 
 def calibrate(
@@ -94,8 +98,10 @@ def calibrate(
         link = loss.link_matrix(noise_matrix, boosted_with)
         labels = rows.observed.astype(np.float64)
         return CALIBRATIONS[name](scores, labels, rows.sample_weight, known, link)
-    scale = loss.score_scale(rows.n_classes)
-    return SoftmaxCalibration(scale if name == "logistic" else _likeliest(scores, rows, known))
+    if name == "logistic":
+        link = loss.link_matrix(noise_matrix, boosted_with)
+        return SoftmaxCalibration(loss.score_scale(rows.n_classes), link)
+    return SoftmaxCalibration(_likeliest(scores, rows, known), np.eye(rows.n_classes))
 
 
 def _likeliest(scores: Floats, rows: Rows, noise_matrix: Floats) -> float:
@@ -145,14 +151,16 @@ def rounds_to_update(n_rounds: int) -> int:
 def noise_update(name: str, rows: Rows) -> NoiseUpdate:
     """Steps (5) and (6) as named: "none" where the noise is known, "noise-aware" or "paper"."""
 
-    def keep(engine: Engine, noise_matrix: Floats, n_rounds: int) -> Floats:
-        return noise_matrix
+    def keep(engine: Engine, progress: Progress) -> None:
+        """Nothing to find out."""
 
-    def infer_when_due(engine: Engine, noise_matrix: Floats, n_rounds: int) -> Floats:
-        is_due = rounds_to_update(n_rounds) == 0
-        return infer(engine.votes, rows).noise_matrix if is_due else noise_matrix
+    def infer_when_due(engine: Engine, progress: Progress) -> None:
+        progress.inferred = None
+        if rounds_to_update(progress.n_rounds) == 0:
+            progress.inferred = infer(engine.votes, rows)
+            progress.noise_matrix = progress.inferred.noise_matrix
 
-    def by_the_paper(engine: Engine, noise_matrix: Floats, n_rounds: int) -> Floats:
-        return engine.paper_noise(noise_matrix)
+    def by_the_paper(engine: Engine, progress: Progress) -> None:
+        progress.noise_matrix = engine.paper_noise(progress.noise_matrix)
 
     return {"none": keep, "noise-aware": infer_when_due, "paper": by_the_paper}[name]

@@ -10,6 +10,7 @@ import numpy as np
 from rboost._typing import Floats
 from rboost.boosting.engine import Engine
 from rboost.boosting.ensemble import Ensemble
+from rboost.noise import NoisePosterior
 
 # Base learners may be random, so one that fails says little; this many in a row end the boosting.
 USELESS_LEARNERS = 10
@@ -19,20 +20,23 @@ AT_MINIMUM = "round {}: every row is at the minimum of its loss"
 USELESS = "round {}: {} base learners in a row no better than chance"
 PERFECT = "round {}: a base learner without errors leaves nothing to boost"
 
-# Steps (5) and (6): the next noise matrix, from the engine, the one so far and the rounds run.
-NoiseUpdate = Callable[[Engine, Floats, int], Floats]
-
 
 @dataclass
 class Progress:
     """What one round hands to the next, and one fit to a fit that goes on.
 
-    ``n_rounds`` counts all rounds run, ``useless`` the learners in a row that were of no use.
+    ``n_rounds`` counts all rounds run, ``useless`` the learners in a row that were of no use;
+    ``inferred`` is what was found out about the noise after the last round, if that was due.
     """
 
     noise_matrix: Floats
     n_rounds: int = 0
     useless: int = 0
+    inferred: NoisePosterior | None = None
+
+
+# Steps (5) and (6): changes the noise matrix of the progress, from what the engine knows.
+NoiseUpdate = Callable[[Engine, Progress], None]
 
 
 @dataclass
@@ -76,9 +80,7 @@ def boost(
         if step > 0:
             engine.move(step)  # (4) eq. (15)–(18)
         if step > 0 or engine.out_of_bag:
-            progress.noise_matrix = update_noise(  # (5), (6)
-                engine, progress.noise_matrix, progress.n_rounds
-            )
+            update_noise(engine, progress)  # (5), (6)
         if step == 0:
             skipped, progress.useless = skipped + 1, progress.useless + 1
             # Learners judged on rows they have not seen come and go; averaging them is the point.

@@ -24,8 +24,8 @@ from rboost.noise.matrix import check_noise_matrix
 from rboost.noise.platt.scaling import fit_noise_aware_platt
 from rboost.tables import check_flip_counts
 
-# Overlaps of this many pairs of classes per class are looked at.
-OVERLAPS_PER_CLASS = 2
+# Overlaps of this many pairs of classes per class are looked at, and of so many in all.
+OVERLAPS_PER_CLASS, MOST_OVERLAPS = 2, 24
 
 
 class NoisePosterior(Protocol):
@@ -142,6 +142,11 @@ def _standardised(
         raise ValueError("scores, observed, sample_weight and trusted must have one entry a row.")
     if not np.isfinite(scores).all():
         raise ValueError("scores must be finite numbers.")
+    if scores.min() >= 0 and np.allclose(scores.sum(axis=1), 1):
+        raise ValueError(
+            "scores look like probabilities; pass their logarithms, such as "
+            "numpy.log(probabilities + 0.001)."
+        )
     if not np.isin(label, np.arange(n_classes)).all():
         raise ValueError(f"observed must hold positions of classes, 0 to {n_classes - 1}.")
     if np.any(weight < 0) or not 0 < weight.sum() < np.inf:
@@ -162,5 +167,5 @@ def _overlapping(probability: Floats, observed: Integers, weight: Floats) -> Int
     np.add.at(confused, observed, weight[:, np.newaxis] * probability)
     first, second = np.triu_indices(n_classes, 1)
     order = np.argsort(-(confused + confused.T)[first, second], kind="stable")
-    chosen = order[: OVERLAPS_PER_CLASS * n_classes]
+    chosen = order[: min(OVERLAPS_PER_CLASS * n_classes, MOST_OVERLAPS)]
     return np.column_stack([first[chosen], second[chosen]])

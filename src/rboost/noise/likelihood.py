@@ -46,6 +46,12 @@ def true_posterior(probability: Floats, observed: Integers, noise_matrix: Floats
     return np.where(total > 0, joint / np.where(total > 0, total, 1), probability)
 
 
+def likeliest(posterior: Floats, observed: Integers) -> Integers:
+    """The most probable true class of each row; of equally probable ones, that of the label."""
+    right = posterior[np.arange(len(posterior)), observed]
+    return np.where(right >= posterior.max(axis=1), observed, posterior.argmax(axis=1))
+
+
 class NoisySoftmaxLoss:
     """−log P̃ᵏ of each row that is observed as k, eq. (2), with its derivatives.
 

@@ -25,8 +25,9 @@ from rboost._validation import (
     warn_not_converged,
 )
 from rboost.boosting.learners import seeded_parameters
-from rboost.noise.likelihood import true_posterior
+from rboost.noise.likelihood import likeliest, true_posterior
 from rboost.noise.matrix import check_noise_parameter
+from rboost.tables import check_weighed
 from rboost.wrappers.base import ClassifierAround
 from rboost.wrappers.latent import (
     check_probabilistic,
@@ -128,6 +129,7 @@ class NoiseAwareClassifier(ClassifierAround):
             fixed_noise = check_noise_parameter(self.noise_matrix, len(self.classes_))
             check_consistent_length(X, labels)
             weight = check_sample_weight(sample_weight, labels)
+            check_weighed(labels, weight, self.classes_)
             (X,) = indexable(X)
             random = check_random_state(self.random_state)
             model = self._seeded(random)
@@ -138,7 +140,7 @@ class NoiseAwareClassifier(ClassifierAround):
             posterior = true_posterior(found.probability, labels, found.noise_matrix)
             self.estimator_ = fit_soft(model, X, posterior, weight)
             self.label_issue_probability_ = 1 - posterior[np.arange(len(labels)), labels]
-            self.true_class_ = self.classes_[posterior.argmax(axis=1)]
+            self.true_class_ = self.classes_[likeliest(posterior, labels)]
             self.noise_matrix_ = found.noise_matrix
             self.log_likelihood_ = np.array(found.log_likelihood)
             self.n_iter_ = len(found.log_likelihood) - 1

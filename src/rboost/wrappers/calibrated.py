@@ -20,12 +20,14 @@ from rboost._validation import (
 )
 from rboost.fitting import ScoreClassifier
 from rboost.noise.inference import infer_noise
+from rboost.noise.likelihood import likeliest
 from rboost.noise.matrix import check_noise_parameter
 from rboost.noise.scores import prevalence_of
 from rboost.tables import (
     as_counts,
     check_counted_rows,
     check_trusted_labels,
+    check_weighed,
     stack_rows,
     warn_of_copies,
 )
@@ -154,6 +156,7 @@ class NoiseCalibratedClassifier(ClassifierAround, ScoreClassifier):
         weight = None
         if sample_weight is not None:
             weight = as_counts(check_sample_weight(sample_weight, labels))
+            check_weighed(labels, weight, self.classes_)
         warn_of_copies(X, labels)
         n_observed = len(labels)
         trusted = check_trusted_labels(X_trusted, y_trusted, self.classes_)
@@ -173,7 +176,7 @@ class NoiseCalibratedClassifier(ClassifierAround, ScoreClassifier):
         self.held_out_scores_ = scores
         scores, labels = scores[: rows.n_observed], rows.labels[: rows.n_observed]
         self.label_issue_probability_ = self._noise.issue_probability(scores, labels)
-        self.true_class_ = self.classes_[self._noise.posterior(scores, labels).argmax(axis=1)]
+        self.true_class_ = self.classes_[likeliest(self._noise.posterior(scores, labels), labels)]
 
     def decision_function(self, X: Any) -> Floats:
         """Log-odds of ``classes_[1]``; of more classes, the logarithm of each one's probability."""

@@ -33,7 +33,7 @@ from rboost.wrappers.out_of_fold import (
 
 COUNTING = {"confident learning": confident_learning, "anchor points": anchor_points}
 METHODS = ("noise-aware", *COUNTING, "trusted counting")
-# Of more than two classes, flips that may reach this rate are named.
+# Of more than two classes, flips that reach this rate are named one by one.
 WORTH_NAMING = 0.05
 
 
@@ -63,16 +63,26 @@ class NoiseEstimate:
     method: str
 
     def __str__(self) -> str:
-        names, lines = self.classes.tolist(), []
-        for true, observed in np.ndindex(self.noise_matrix.shape):
-            low, high = self.interval[:, true, observed]
-            if true != observed and (len(names) == 2 or high >= WORTH_NAMING):
-                lines.append(
-                    f"{names[true]!r} observed as {names[observed]!r}: "
-                    f"{self.noise_matrix[true, observed]:.1%} "
-                    f"(90 % interval {low:.1%} to {high:.1%})"
-                )
-        return "\n".join(lines) or f"no flip of more than {WORTH_NAMING:.0%}"
+        if len(self.classes) == 2:
+            return "\n".join([self._flip(0, 1), self._flip(1, 0)])
+        lines = []
+        for true, name in enumerate(self.classes.tolist()):
+            high, low = 1 - self.interval[:, true, true]
+            lost = 1 - self.noise_matrix[true, true]
+            lines.append(f"{name!r} observed as another: {_in_percent(lost, low, high)}")
+            for observed in np.flatnonzero(self.noise_matrix[true] >= WORTH_NAMING):
+                if observed != true:
+                    lines.append("  " + self._flip(true, int(observed)))
+        return "\n".join(lines)
+
+    def _flip(self, true: int, observed: int) -> str:
+        names, (low, high) = self.classes.tolist(), self.interval[:, true, observed]
+        rate = _in_percent(self.noise_matrix[true, observed], low, high)
+        return f"{names[true]!r} observed as {names[observed]!r}: {rate}"
+
+
+def _in_percent(rate: float, low: float, high: float) -> str:
+    return f"{rate:.1%} (90 % interval {low:.1%} to {high:.1%})"
 
 
 def default_scorer(random_state: Any, is_sparse: bool) -> VotingClassifier:
@@ -165,10 +175,10 @@ def estimate_noise_matrix(
     _check_counting(method, estimator, trusted, len(classes))
     if trusted is not None:
         model = clone(estimator).fit(X, labels)
-        observed = model_outputs(model, X_trusted, len(classes))
+        observed = model_outputs(model, X_trusted, len(classes), "predict_proba")
         of_rows, count = trusted, trusted_counting
     else:
-        observed = out_of_fold_outputs(estimator, X, labels, **options)
+        observed = out_of_fold_outputs(estimator, X, labels, way="predict_proba", **options)
         of_rows, count = labels, COUNTING[method]
     if observed.ndim == 1:
         observed = np.column_stack([1 - observed, observed])

@@ -80,16 +80,19 @@ def row_splits(
     return splits
 
 
-def model_outputs(model: Any, X: Any, n_classes: int) -> Floats:
+def model_outputs(model: Any, X: Any, n_classes: int, way: str | None = None) -> Floats:
     """Outputs of a model fitted on classes 0 to n_classes − 1, some of which it may have missed."""
-    way = way_to_score(model)
+    way = way_to_score(model) if way is None else way
     found = np.asarray(getattr(model, way)(X), dtype=np.float64)
     if way == "predict_proba":
         found = aligned(found, model.classes_, n_classes, absent=0.0)
         return found[:, 1] if n_classes == 2 else found
     if n_classes == 2:
         return found
-    if found.ndim == 2 and found.shape[1] == len(model.classes_):
+    if found.ndim == 1 and len(model.classes_) == 2:  # all other classes are missing from its rows
+        found = np.column_stack([-found, found]) / 2
+    of_pairs = getattr(model, "decision_function_shape", None) == "ovo"
+    if found.ndim == 2 and found.shape[1] == len(model.classes_) and not of_pairs:
         return aligned(found, model.classes_, n_classes, absent=found.min() - 1)
     raise ValueError(
         f"{type(model).__name__} gives scores of the shape {found.shape}, not one for each of "
@@ -126,10 +129,11 @@ def out_of_fold_outputs(
     random_state: Any = None,
     n_jobs: int | None = None,
     verbose: bool = False,
+    way: str | None = None,
 ) -> Floats:
     """Outputs for every row of a copy of the estimator that was fitted to the other folds.
 
-    ``classes`` are 0 to n_classes − 1.
+    ``classes`` are 0 to n_classes − 1; ``way`` is the method to ask, the first of ``WAYS`` if None.
     """
     (X,) = indexable(X)
     splits = row_splits(cv, X, classes, random_state, sample_weight)
@@ -138,7 +142,7 @@ def out_of_fold_outputs(
     def outputs_of(train: Integers, test: Integers) -> Floats:
         weighted = {} if sample_weight is None else {"sample_weight": sample_weight[train]}
         model = clone(estimator).fit(_safe_indexing(X, train), classes[train], **weighted)
-        return model_outputs(model, _safe_indexing(X, test), n_classes)
+        return model_outputs(model, _safe_indexing(X, test), n_classes, way)
 
     found = Parallel(n_jobs=n_jobs, return_as="generator")(
         delayed(outputs_of)(train, test) for train, test in splits

@@ -147,7 +147,7 @@ def test_many_rows_of_overlapping_classes_are_not_called_noisy():
 
 
 def test_all_trusted_rows_of_many_rows_are_used():
-    scores, true, observed = scored_rows(symmetric(0.2, 3), n_rows=5000)
+    scores, _, observed = scored_rows(symmetric(0.2, 3), n_rows=5000)
     rows = Rows(
         scores, observed, np.ones(5000), np.arange(5000) % 100 == 0, None, np.zeros((0, 2), int)
     )
@@ -158,7 +158,7 @@ def test_all_trusted_rows_of_many_rows_are_used():
 
 
 def test_the_order_of_rows_does_not_matter_to_the_share():
-    scores, true, observed = scored_rows(asymmetric(0.3, from_class=0, n_classes=3), n_rows=1500)
+    scores, _, observed = scored_rows(asymmetric(0.3, from_class=0, n_classes=3), n_rows=1500)
     found = infer_noise(scores, observed)
     order = np.argsort(observed, kind="stable").reshape(3, -1, order="C")[:, :400].T.ravel()
     shares = found.wrong_share_interval(scores[order], observed[order])
@@ -180,12 +180,13 @@ def test_a_class_without_rows_is_no_problem():
         ({"observed": [0, 1]}, "one entry a row"),
         ({"scores": [[0, 1, np.nan], [1, 0, 0], [0, 0, 1]]}, "finite"),
         ({"scores": np.zeros((3, 2))}, "of two classes, one score a row"),
+        ({"scores": np.full((3, 3), 1 / 3)}, "pass their logarithms"),
         ({"sample_weight": [0, 0, 0]}, "must not be 0 for every row"),
         ({"flip_counts": np.eye(2)}, "3 × 3"),
         ({"noise_matrix": np.eye(2)}, "3×3"),
     ],
 )
 def test_mistakes_are_told_in_one_sentence(change, problem):
-    arguments = {"scores": np.eye(3), "observed": [0, 1, 2]} | change
+    arguments = {"scores": 2.0 * np.eye(3), "observed": [0, 1, 2]} | change
     with pytest.raises(ValueError, match=problem):
         infer_noise(**arguments)

@@ -26,8 +26,11 @@ from rboost.noise.likelihood import true_posterior
 
 # Kinds are compared on this many rows at most; the likely ones are then fitted to more.
 SEARCH_ROWS, FIT_ROWS = 1500, 6000
-# Pairs of classes per class that are looked at, and classes that may lose or attract labels.
-PAIRS_PER_CLASS, SINGLE_CLASSES = 4, 2
+# With many classes on fewer, but not on fewer than this: a fit takes as long as rows times classes.
+ROWS_TIMES_CLASSES, FEWEST_ROWS = 16_500, 600
+# Pairs of classes per class that are looked at, so many in all, and classes that may lose or
+# attract labels.
+PAIRS_PER_CLASS, MOST_PAIRS, SINGLE_CLASSES = 4, 48, 2
 # So many numbers of pairs in a row without a gain end their search.
 PATIENCE = 2
 # A kind this many nats less likely than the best one is left out.
@@ -36,9 +39,10 @@ NEGLIGIBLE = 8.0
 
 def compare_kinds(rows: Rows) -> list[tuple[float, Fit]]:
     """Kinds of noise with their log weights, which sum to 1 as weights."""
-    found = _likely(_search(rows.sample(SEARCH_ROWS)))
-    if len(rows) > SEARCH_ROWS:
-        more = rows.sample(FIT_ROWS)
+    n_searched = min(SEARCH_ROWS, max(FEWEST_ROWS, ROWS_TIMES_CLASSES // rows.n_classes))
+    found = _likely(_search(rows.sample(n_searched)))
+    if len(rows) > n_searched:
+        more = rows.sample(FIT_ROWS // SEARCH_ROWS * n_searched)
         found = _likely([fit_kind(more, fit.layout.kind, [fit.parameters]) for _, fit in found])
     return found
 
@@ -65,7 +69,7 @@ def _search(rows: Rows) -> list[Fit]:
         return fit_kind(rows, kind, starts)
 
     fits = [clean, fit(symmetric_noise(n_classes), 0.2)]
-    seeming = _ranked_pairs(_flips(rows, clean))[: PAIRS_PER_CLASS * n_classes]
+    seeming = _ranked_pairs(_flips(rows, clean))[: min(PAIRS_PER_CLASS * n_classes, MOST_PAIRS)]
     anything = fit(single_pairs(n_classes, seeming, any_pair=True), 0.2 / (n_classes - 1))
     flips = _flips(rows, anything)
     fits.append(anything)
