@@ -29,7 +29,7 @@ from rboost.noise.classes.kinds import Kind
 
 # Standard deviations beforehand: of the log slope around its center, of deviations of single
 # classes from it, of offsets, and of overlaps.
-SLOPE_CENTER, SLOPE_SCALE, CLASS_SCALE = float(np.log(3.0)), 3.0, 0.5
+SLOPE_CENTER, SLOPE_SCALE, CLASS_SCALE = float(np.log(3.0)), 1.5, 0.5
 OFFSET_SCALE, OVERLAP_SCALE = 2.0, 0.25
 LARGEST_OVERLAP = 0.5
 
