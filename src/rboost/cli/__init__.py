@@ -33,7 +33,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             warnings.simplefilter("always", category=UserWarning)
             warnings.showwarning = _show_warning
             _clean_up_when_killed()
-            return int(options.run(options))
+            code = int(options.run(options))
+            sys.stdout.flush()  # here, where a reader that has gone is no mistake
+            return code
     except BrokenPipeError:  # the reader of a pipe has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
