@@ -19,6 +19,8 @@ TRUSTED_TYPES: tuple[str, ...] = (
     "rboost.calibration.IsotonicCalibration",
     "rboost.calibration.LogisticCalibration",
     "rboost.calibration.PlattCalibration",
+    "rboost.encoding.Levels",
+    "rboost.encoding.TableEncoder",
     "rboost.learners.kernel.RandomKernelClassifier",
     "rboost.learners.logistic.RobustLogisticRegression",
     "rboost.learners.histogram_tree.HistogramTreeClassifier",
