@@ -1,6 +1,7 @@
 """A column of a table as numbers, or as codes of the words that it holds.
 
-A column is a NumPy array, a Series of pandas with one of its own dtypes, or a Series of polars.
+A column is a NumPy array, a Series of pandas with objects or a dtype of its own, or a Series of
+polars.
 Neither library is imported: whoever passes its frames has it.
 """
 
@@ -30,8 +31,7 @@ EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 def columns_of(X: Any) -> tuple[list[str], list[Any]] | None:
     """The names and columns of a frame, an array or rows in lists; None of anything else."""
     if hasattr(X, "iloc") and len(X.shape) == 2:
-        columns = [c.to_numpy() if isinstance(c.dtype, np.dtype) else c for _, c in X.items()]
-        return [str(name) for name in X.columns], columns
+        return [str(name) for name in X.columns], [_plain(column) for _, column in X.items()]
     if hasattr(X, "get_columns"):
         return list(X.columns), X.get_columns()
     if isinstance(X, (list, tuple)):
@@ -39,6 +39,12 @@ def columns_of(X: Any) -> tuple[list[str], list[Any]] | None:
     if isinstance(X, np.ndarray) and X.ndim == 2:
         return [f"x{number}" for number in range(X.shape[1])], list(X.T)
     return None
+
+
+def _plain(column: Any) -> Any:
+    """A Series as an array, if it is one; objects stay, as pandas is fast at telling them apart."""
+    is_array = isinstance(column.dtype, np.dtype) and column.dtype != object
+    return column.to_numpy() if is_array else column
 
 
 def _as_array(rows: Any) -> NDArray[Any] | None:
@@ -62,7 +68,7 @@ def value_types(column: Any) -> set[type]:
         return set(map(type, column)) if declared is object else {declared}
     if column.dtype.kind == "U":  # what NumPy makes of numbers next to words
         return {float} if _parsed(column) is not None else {str}
-    return set(map(type, column)) if column.dtype == object else {column.dtype.type}
+    return set(map(type, np.asarray(column))) if column.dtype == object else {column.dtype.type}
 
 
 def kind_of(column: Any) -> str:
@@ -129,7 +135,7 @@ def seconds(column: Any) -> Floats:
     if column.dtype == object:
         return np.array([np.nan if is_missing(value) else _seconds(value) for value in column])
     whole = column.astype(f"{column.dtype.kind}8[us]")
-    result: Floats = whole.astype(np.int64) / 1e6
+    result: Floats = whole.view(np.int64) / 1e6
     result[np.isnat(whole)] = np.nan
     return result
 
@@ -151,7 +157,9 @@ def _pandas_times(column: Any) -> NDArray[Any]:
     """Times in one of the dtypes of pandas as an array of NumPy's, in UTC where they have zones."""
     if column.dtype.type.__name__ == "Period":
         column = column.dt.to_timestamp()
-    if issubclass(column.dtype.type, datetime.time):
+    if column.dtype.type is datetime.date:
+        column = column.astype("datetime64[s]")
+    if column.dtype == object or issubclass(column.dtype.type, datetime.time):
         return column.to_numpy(dtype=object)
     is_duration = issubclass(column.dtype.type, datetime.timedelta)
     unit, missing = ("m8[us]", np.timedelta64) if is_duration else ("M8[us]", np.datetime64)
@@ -177,14 +185,15 @@ def words(column: Any) -> tuple[Integers, list[str]]:
         values = text.unique(maintain_order=True).drop_nulls()
         codes = text.cast(polars.Enum(values)).to_physical().cast(polars.Int64).fill_null(-1)
         return codes.to_numpy(), values.to_list()
-    if is_polars(column) or isinstance(column, np.ndarray):
+    types = value_types(column)
+    if len(types) > 1 and not types.isdisjoint((bool, np.bool_)):  # True == 1, but not as text
+        column = np.array([None if is_missing(v) else as_text(v) for v in column], dtype=object)
+    if isinstance(column, np.ndarray) or is_polars(column):
         return _merged(*_factorized(column.to_list() if is_polars(column) else column.tolist()))
     return _merged(*column.factorize())
 
 
 def _factorized(values: list[Any]) -> tuple[Integers, Iterable[Any]]:
-    if len(set(map(type, values))) > 1 and any(isinstance(value, bool) for value in values):
-        values = [None if is_missing(value) else as_text(value) for value in values]  # True == 1
     places = {value: place for place, value in enumerate(dict.fromkeys(values))}
     return np.fromiter(map(places.__getitem__, values), np.intp, len(values)), places
 
@@ -201,7 +210,7 @@ def _merged(codes: Integers, values: Iterable[Any]) -> tuple[Integers, list[str]
 
 def as_text(value: Any) -> str:
     """A value as a word; a whole number looks the same in every type of number."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (Real, Decimal)):
+    if isinstance(value, (str, bool, np.bool_)) or not isinstance(value, (Real, Decimal)):
         return str(value)
     if isinstance(value, Integral):
         return str(int(value))

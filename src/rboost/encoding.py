@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,8 @@ class Levels:
 
     def __getstate__(self) -> dict[str, Any]:
         # In a model file a thousand words of one text are a part, not a thousand parts.
-        return {**vars(self), "codes": json.dumps(list(self.codes))}
+        known = {"counts": self.counts, "n_missing": self.n_missing}
+        return {"codes": json.dumps(list(self.codes)), **known}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         codes = {level: code for code, level in enumerate(json.loads(state["codes"]))}
@@ -76,7 +78,7 @@ class Levels:
         """Codes for trees, of missing and unknown levels NaN."""
         return np.append(np.arange(len(self.codes), dtype=np.float64), [np.nan, np.nan])[codes]
 
-    @property
+    @cached_property
     def slots(self) -> Integers:
         """The number of the column of zeros and ones of each code, −1 where it has none.
 
@@ -90,7 +92,7 @@ class Levels:
         slots[-1] = n_shown if shows_missing else slots[-1]
         return slots
 
-    @property
+    @cached_property
     def shares(self) -> Floats | None:
         """The share of the rows of each code, where there are more levels than are shown."""
         if len(self.counts) <= MOST_SHOWN:
@@ -189,10 +191,10 @@ def learn_encoding(X: Any) -> TableEncoder:
     all_levels: list[Levels | None] = []
     for name, column in zip(names, columns, strict=True):
         kind = _usable_kind(column, name)
-        if kind != "word" and np.isnan(_numbers(column, kind, name)).all():
-            kind = "empty"
-        kinds.append(kind)
-        all_levels.append(_levels(column) if kind == "word" else None)
+        levels = _levels(column) if kind == "word" else None
+        has_values = levels.codes if levels else not np.isnan(_numbers(column, kind, name)).all()
+        kinds.append(kind if has_values else "empty")
+        all_levels.append(levels if has_values else None)
     return TableEncoder(names, kinds, all_levels)
 
 
@@ -200,10 +202,10 @@ def _levels(column: Any) -> Levels:
     codes, texts = words(column)
     counts = np.bincount(codes + 1, minlength=len(texts) + 1)
     n_missing, counts = int(counts[0]), counts[1:]
-    order = sorted(np.flatnonzero(counts), key=lambda code: (-counts[code], texts[code]))
-    return Levels(
-        {texts[code]: place for place, code in enumerate(order)}, counts[order], n_missing
-    )
+    order = np.array(sorted(range(len(texts)), key=texts.__getitem__), dtype=np.intp)
+    order = order[np.argsort(-counts[order], kind="stable")]
+    codes_of = {texts[found]: code for code, found in enumerate(order)}
+    return Levels(codes_of, counts[order], n_missing)
 
 
 def _named_columns(X: Any) -> tuple[list[str], list[Any]]:
