@@ -1,8 +1,7 @@
 """A column of a table as numbers, or as codes of the words that it holds.
 
 A column is a NumPy array, a Series of pandas with objects or a dtype of its own, or a Series of
-polars.
-Neither library is imported: whoever passes its frames has it.
+polars. Neither library is imported: whoever passes its frames has it.
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ def kind_of(column: Any) -> str:
     if type(getattr(column, "dtype", None)).__name__ == "SparseDtype":
         return "sparse"
     types = {kind for kind in value_types(column) if kind.__name__ not in MISSING}
-    if float in types and any(issubclass(kind, TIMES) for kind in types):
+    if any(issubclass(kind, float) for kind in types) and any(map(_is_time, types)):
         types = {type(value) for value in column if not is_missing(value)}  # NaN among dates
     if all(_is_number(kind) for kind in types):
         return "number"

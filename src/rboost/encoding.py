@@ -60,7 +60,7 @@ class Levels:
     n_missing: int
 
     def __getstate__(self) -> dict[str, Any]:
-        # In a model file a thousand words of one text are a part, not a thousand parts.
+        # A model file describes every word of a list on its own; one text is one thing.
         known = {"counts": self.counts, "n_missing": self.n_missing}
         return {"codes": json.dumps(list(self.codes)), **known}
 
