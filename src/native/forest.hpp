@@ -1,9 +1,9 @@
 // Trees, and how they are laid out for prediction.
 //
-// A row that goes right at a split cannot reach the leaves to the left of it. So each split of a tree
-// of up to 64 leaves has a word with a bit per leaf, from left to right, and the leaf of a row is the
-// first one that remains after all splits at which it goes right, in any order: no jumps, many rows at
-// once. Larger trees are walked.
+// A row that goes right at a split cannot reach the leaves to the left of it. So each split has a bit
+// per leaf, from left to right, and the leaf of a row is the first one that remains after all splits
+// at which it goes right, in any order: no jumps, many rows at once. A word holds 64 leaves; larger
+// trees have several, each with the splits that rule out some of its leaves.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,7 @@ struct ForestArrays {
     const int32_t* set_starts;
     size_t n_sets;
     const uint32_t* bitset;
-    size_t n_words;
+    size_t n_bitset;
     const double* leaf_value;
     size_t n_leaves;
     const int32_t* roots;
@@ -34,18 +34,19 @@ struct Split {
     int32_t category_set;
 };
 
-// Of the splits of a tree come first those where NaN goes right, then left, then the categories.
-struct PackedTree {
-    size_t splits, nan_left, categories, end;  // positions in the splits of the forest
-    size_t leaves;                             // position in its leaf values
-    int32_t root;
-    bool is_walked;
+// Of its splits come first those where NaN goes right, then those where it goes left, then those of
+// categories. All positions are of the arrays of a PackedForest.
+struct Word {
+    size_t splits, nan_left, categories, end;
+    size_t leaves, output;
+    bool is_first, is_whole;  // of a tree: whether it is its first word, and its only one
 };
 
 // What a kernel is given.
 struct PackedForest {
     ForestArrays arrays;
-    const PackedTree* trees;
+    const Word* words;
+    size_t n_words;
     const Split* splits;
     const double* leaf_values;
 };
@@ -55,13 +56,16 @@ class ForestPacker {
     // Fails with std::invalid_argument when a number leads out of its array.
     explicit ForestPacker(const ForestArrays& arrays);
     PackedForest view() const {
-        return {arrays_, trees_.data(), splits_.data(), leaf_values_.data()};
+        return {arrays_, words_.data(), words_.size(), splits_.data(), leaf_values_.data()};
     }
 
    private:
-    void pack(int32_t root);
+    void pack(size_t tree);
+    size_t leaves_below(int32_t node) const { return node < 0 ? 1 : n_below_[node]; }
     ForestArrays arrays_;
-    std::vector<PackedTree> trees_;
+    std::vector<size_t> n_below_;             // leaves, of each node
+    std::vector<std::vector<Split>> sorted_;  // of one tree, by word and kind
+    std::vector<Word> words_;
     std::vector<Split> splits_;
     std::vector<double> leaf_values_;
 };

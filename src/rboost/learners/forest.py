@@ -100,7 +100,7 @@ class Forest:
     def staged_scores(self, X: NDArray[Any], n_threads: int = 1) -> Iterator[Floats]:
         """The scores after each round."""
         scores = np.zeros((len(X), self.n_outputs))
-        for roots in self.roots.reshape(len(self), -1):
+        for roots in self.roots.reshape(-1, self.n_boosters * self.n_outputs):
             scores = scores + replace(self, roots=roots).scores(X, n_threads)
             yield scores
 

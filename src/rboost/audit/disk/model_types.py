@@ -19,6 +19,7 @@ TRUSTED_TYPES: tuple[str, ...] = (
     "rboost.calibration.IsotonicCalibration",
     "rboost.calibration.LogisticCalibration",
     "rboost.calibration.PlattCalibration",
+    "rboost.learners.forest.Forest",
     "rboost.learners.kernel.RandomKernelClassifier",
     "rboost.learners.logistic.RobustLogisticRegression",
     "rboost.learners.histogram_tree.HistogramTreeClassifier",
