@@ -12,6 +12,7 @@ namespace rboost {
 
 void bind_rounds(nanobind::module_& m);
 void bind_tables(nanobind::module_& m);
+void bind_forest(nanobind::module_& m);
 void bind_noise_platt(nanobind::module_& m);
 
 inline LogisticOptions logistic_options(std::optional<double> C, bool fit_intercept, bool estimate_noise,

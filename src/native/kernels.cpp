@@ -1,6 +1,7 @@
 // The hot loops, compiled once for each instruction set (RBOOST_ISA is its name).
 #include "kernels.hpp"
 
+#include "kernel_forest.hpp"
 #include "kernel_logistic.hpp"
 #include "kernel_pass.hpp"
 #include "kernel_platt.hpp"
@@ -50,6 +51,8 @@ const Kernels TABLE(RBOOST_ISA) = {
     logistic_double,
     predict_float,
     predict_double,
+    forest_float,
+    forest_double,
     &NOISE_PLATT(RBOOST_ISA),
 };
 }  // namespace rboost

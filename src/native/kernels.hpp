@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "forest.hpp"
 #include "noise_platt.hpp"
 
 namespace rboost {
@@ -138,6 +139,8 @@ struct Kernels {
                           double* scores);
     void (*predict_double)(const LinearEnsemble<double>&, const double* rows, size_t n_rows,
                            double* scores);
+    void (*forest_float)(const PackedForest&, const float* rows, size_t n_rows, double* scores);
+    void (*forest_double)(const PackedForest&, const double* rows, size_t n_rows, double* scores);
     const NoisePlattKernels* noise_platt;
 
     template <class T>
@@ -167,6 +170,12 @@ struct Kernels {
     }
     void predict(const LinearEnsemble<double>& e, const double* x, size_t n, double* s) const {
         predict_double(e, x, n, s);
+    }
+    void forest(const PackedForest& f, const float* x, size_t n, double* s) const {
+        forest_float(f, x, n, s);
+    }
+    void forest(const PackedForest& f, const double* x, size_t n, double* s) const {
+        forest_double(f, x, n, s);
     }
 };
 

@@ -32,5 +32,6 @@ NB_MODULE(_native, m) {
         "values"_a);
     bind_rounds(m);
     bind_tables(m);
+    bind_forest(m);
     bind_noise_platt(m);
 }

@@ -85,6 +85,21 @@ def linear_scores(
     probability: bool,
     n_threads: int,
 ) -> Floats: ...
+def forest_scores(
+    X: NDArray[np.floating],
+    feature: NDArray[np.int32],
+    threshold: Floats,
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    nan_left: NDArray[np.bool_],
+    category_set: NDArray[np.int32],
+    set_starts: NDArray[np.int32],
+    bitset: NDArray[np.uint32],
+    leaf_value: Floats,
+    roots: NDArray[np.int32],
+    n_outputs: int,
+    n_threads: int,
+) -> Floats: ...
 
 # Noise-aware Platt scaling: the compiled twins of rboost.noise.platt.
 def fit_lines(

@@ -6,6 +6,7 @@ import os
 import struct
 import zipfile
 
+import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
@@ -24,6 +25,7 @@ from rboost.audit.disk import model_file
 from rboost.audit.disk.model_file import load_model, save_model
 from rboost.audit.disk.model_types import TRUSTED_TYPES
 from rboost.boosting import ALGORITHM_1
+from rboost.learners.forest import Forest
 
 ABOUT = {"label": "churn", "classes": ["no", "yes"], "größe": 1.5}
 
@@ -111,6 +113,21 @@ def test_a_large_table_has_other_learners(tmp_path):
     loaded, _ = load_model(tmp_path / "model.skops")
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
     assert (tmp_path / "model.skops").stat().st_size < 500_000
+
+
+def test_a_forest_in_a_file_scores_the_same_and_is_checked(tmp_path):
+    X = np.random.RandomState(0).normal(size=(300, 3))
+    options = {"objective": "binary", "verbose": -1, "num_threads": 1}
+    booster = lightgbm.train(options, lightgbm.Dataset(X, X[:, 0] > 0), 4)
+    model, path = LogisticRegression().fit(X, X[:, 0] > 0), tmp_path / "model.skops"
+    model.forest = Forest.from_boosters([booster], 1, 4)
+    save_model(model, path, {})
+    loaded = load_model(path)[0].forest
+    np.testing.assert_array_equal(loaded.scores(X), model.forest.scores(X))
+    model.forest.left[0] = 10**6
+    save_model(model, path, {})
+    with pytest.raises(ValueError, match="a tree whose nodes lead nowhere"):
+        load_model(path)
 
 
 def test_the_training_is_left_out_of_the_file_only(tmp_path):

@@ -21,6 +21,7 @@ TRUSTED_TYPES: tuple[str, ...] = (
     "rboost.calibration.PlattCalibration",
     "rboost.encoding.Levels",
     "rboost.encoding.TableEncoder",
+    "rboost.learners.forest.Forest",
     "rboost.learners.kernel.RandomKernelClassifier",
     "rboost.learners.logistic.RobustLogisticRegression",
     "rboost.learners.histogram_tree.HistogramTreeClassifier",

@@ -14,11 +14,18 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.tree._tree import Tree
 
+from rboost.learners.forest import Forest
+
 
 def check_trees(model: Any) -> None:
     """Fail with one sentence when a tree anywhere in a model leads out of itself or of its rows."""
     for tree, n_columns in _trees(model, 0):
-        if not (_sound_tree if isinstance(tree, Tree) else _sound_predictor)(tree, n_columns):
+        is_sound = (
+            _sound_tree if isinstance(tree, Tree)
+            else _sound_forest if isinstance(tree, Forest)
+            else _sound_predictor
+        )  # fmt: skip
+        if not is_sound(tree, n_columns):
             raise ValueError(
                 "The model holds a tree whose nodes lead nowhere, so the file was changed or "
                 "damaged; run rboost audit again to make a new one."
@@ -30,7 +37,7 @@ def _trees(part: Any, n_columns: int) -> Iterator[tuple[Any, int]]:
 
     Forests do not let their trees check the rows again, so the smaller number counts there.
     """
-    if isinstance(part, Tree) or hasattr(part, "predict_binned"):
+    if isinstance(part, (Tree, Forest)) or hasattr(part, "predict_binned"):
         yield part, n_columns
         return
     if isinstance(part, dict):
@@ -80,4 +87,30 @@ def _sound_predictor(tree: Any, n_columns: int) -> bool:
         and _lead_forward(split["left"], split["right"], splits, len(nodes))
         and bool(np.all((columns >= 0) & (columns < n_columns)))
         and bool(np.all(categories < len(tree.raw_left_cat_bitsets)))
+    )
+
+
+def _sound_forest(forest: Forest, n_columns: int) -> bool:
+    whole = ("feature", "left", "right", "category_set", "set_starts", "roots")
+    n_nodes, sizes = len(forest.feature), np.diff(forest.set_starts)
+
+    def lead(children: NDArray[np.int32], after: Any) -> bool:
+        inner = (children > after) & (children < n_nodes)
+        return bool(np.all(np.where(children < 0, ~children < len(forest.leaf_value), inner)))
+
+    return (
+        all(getattr(forest, name).dtype == np.int32 for name in whole)
+        and all(
+            getattr(forest, name).shape == (n_nodes,)
+            for name in ("feature", "threshold", "left", "right", "nan_left", "category_set")
+        )
+        and lead(forest.left, np.arange(n_nodes))
+        and lead(forest.right, np.arange(n_nodes))
+        and lead(forest.roots, -1)
+        and len(forest.roots) % (forest.n_boosters * forest.n_outputs) == 0
+        and bool(np.all((forest.feature >= 0) & (forest.feature < n_columns)))
+        and bool(np.all(forest.category_set < len(sizes)))
+        and forest.set_starts[0] == 0
+        and bool(np.all(sizes > 0))
+        and bool(forest.set_starts[-1] <= len(forest.bitset))
     )
