@@ -33,8 +33,8 @@ class RobustLogisticRegression(ScoreClassifier, RowsClassifier):
     the observed labels, eq. (2)–(3) of the paper.
 
     As a base learner of :class:`rboost.RBoostClassifier` with ``out_of_bag``, parameters that have
-    their defaults are ``n_init=1, max_rows=1024, tol=1e-2``: many quick fits are as accurate
-    there as exact ones, and a hundred times faster.
+    their defaults become ``n_init=1, max_rows=1024, tol=1e-2``: there many quick fits do nearly
+    what exact ones do, a hundred times faster. Any other value of these three stays.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class RobustLogisticRegression(ScoreClassifier, RowsClassifier):
     tol: float = 1e-7
     random_state: int | np.random.RandomState | None = None
 
-    # Boosting averages learners on few rows each: what a longer search gains in one is lost there.
+    # What a longer search gains in one learner is lost in the average of many.
     boosting_settings: ClassVar[Mapping[str, Any]] = {"n_init": 1, "max_rows": 1024, "tol": 1e-2}
     _accepted: ClassVar[dict[str, Any]] = {
         "accept_sparse": "csr", "dtype": (np.float64, np.float32)
