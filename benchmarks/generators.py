@@ -33,7 +33,7 @@ def clusters(n_rows: int, seed: int, **options: Any) -> tuple[Floats, Integers]:
 
 def shells(n_rows: int, seed: int) -> tuple[Floats, Integers]:
     """Four shells around each other, of the two classes in turn."""
-    X, y = make_gaussian_quantiles(n_samples=n_rows, n_features=6, n_classes=4, random_state=seed)
+    X, y = make_gaussian_quantiles(n_samples=n_rows, n_features=4, n_classes=4, random_state=seed)
     return X, (y % 2).astype(np.intp)
 
 
