@@ -8,7 +8,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from rboost import RobustLogisticRegression
+from rboost import RBoostClassifier, RobustLogisticRegression
 from rboost.boosting.learners import (
     check_classes,
     check_learner,
@@ -123,6 +123,29 @@ def test_what_a_learner_can_do_is_found_out_once():
     assert (linear.max_rows, linear.prepare) == (50, None)
     assert halves.prepare is not None
     assert tree.seeded == ["random_state"]
+
+
+def test_parameters_left_at_their_defaults_are_set_for_boosting():
+    given = RobustLogisticRegression(C=0.5, n_init=3)
+    tuned = check_learner(given, "uniform", "probability", out_of_bag=True)
+    settings = {**given.boosting_settings, "n_init": 3}
+    assert tuned.estimator.get_params() == {**given.get_params(), **settings}
+    assert tuned.native is tuned.estimator
+    assert tuned.max_rows == settings["max_rows"]
+    assert repr(given) == repr(RobustLogisticRegression(C=0.5, n_init=3))
+    assert check_learner(given, "none", "class").estimator is given  # the paper's version
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_linear_learners_as_written_are_the_tuned_ones(rng, n_classes):
+    X, noise = rng.standard_normal((90, 3)), rng.standard_normal(90)
+    y = np.digitize(X[:, 0] + noise, [0, 1][: n_classes - 1])
+    tuned = RobustLogisticRegression(**RobustLogisticRegression.boosting_settings)
+    written, meant = (
+        RBoostClassifier(learner, n_estimators=20, random_state=0).fit(X, y).decision_function(X)
+        for learner in (RobustLogisticRegression(), tuned)
+    )
+    np.testing.assert_array_equal(written, meant)
 
 
 def test_learners_of_two_classes_are_not_given_more():

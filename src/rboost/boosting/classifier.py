@@ -39,8 +39,10 @@ class RBoostClassifier(BoostingParameters):
     estimator : classifier or list of classifiers, default=None
         The base learners, taken in turn, cloned and fitted once a round on an array and positions
         of classes. Any classifier with ``predict_proba`` that takes ``sample_weight``; with
-        ``votes="class"`` the former, with ``sampling="weights"`` the latter is not needed. None
-        means a pool of trees, trees with random cuts and kernel machines.
+        ``votes="class"`` the former, with ``sampling="weights"`` the latter is not needed. With
+        ``out_of_bag``, parameters of a :class:`rboost.RobustLogisticRegression` that have their
+        defaults get the values that suit boosting, in the copies; ``ALGORITHM_1`` takes it as it
+        is. None means a pool of trees, trees with random cuts and kernel machines.
     n_estimators : int, default=300
         Number of rounds.
     learning_rate : float, default=None

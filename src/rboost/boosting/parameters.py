@@ -104,7 +104,8 @@ class BoostingParameters(AdditiveClassifier):
         return self._described(self._base_learners())
 
     def _described(self, learners: list[Any]) -> list[BaseLearner]:
-        return [check_learner(learner, self.sampling, self.votes) for learner in learners]
+        options = self.sampling, self.votes, bool(self.out_of_bag)
+        return [check_learner(learner, *options) for learner in learners]
 
     def _default_pool(self, X: Any, n_classes: int) -> list[BaseLearner]:
         """The base learners for these rows where none are given."""
