@@ -4,8 +4,8 @@ Trees take categories as codes, which they split into sets. The pool takes numbe
 frequent category becomes a column of zeros and ones there.
 
 A classifier asks ``needs_encoding(X)`` and, if so, keeps ``learn_encoding(X)`` of its training
-rows. From then on ``encoder.for_trees(X)`` and ``encoder.for_pool(X)`` are what its engines get,
-and importances of the pool are summed over ``encoder.source``.
+rows. ``encoder.rows(X)`` is then X in both forms, of which ``for_trees(rows)`` and
+``for_pool(rows)`` pick one; importances of the pool are summed over ``encoder.source``.
 """
 
 from __future__ import annotations
@@ -170,6 +170,10 @@ class TableEncoder:
                 levels.write(values, table[:, ends[place] - levels.width : ends[place]])
         return table
 
+    def rows(self, X: Any, with_pool: bool) -> EncodedRows:
+        """X for trees and, where it is needed, for the pool."""
+        return EncodedRows(self.for_trees(X), self.for_pool(X) if with_pool else None, self)
+
     def _read(self, columns: list[Any]) -> Iterator[Any]:
         """The numbers of each column, of words their codes; one column at a time is in memory."""
         for column, name, kind, levels in zip(
@@ -182,6 +186,54 @@ class TableEncoder:
             else:
                 _usable_kind(column, name)
                 yield levels.find(column)
+
+
+@dataclass(frozen=True)
+class EncodedRows:
+    """Rows of a table in two forms, indexed like an array; one without pool is for trees alone."""
+
+    trees: Floats
+    pool: Floats | None
+    encoder: TableEncoder
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of rows and of columns of the table."""
+        return self.trees.shape
+
+    def __len__(self) -> int:
+        return len(self.trees)
+
+    def __getitem__(self, rows: Any) -> EncodedRows:
+        pool = None if self.pool is None else self.pool[rows]
+        return EncodedRows(self.trees[rows], pool, self.encoder)
+
+    def followed_by(self, others: EncodedRows) -> EncodedRows:
+        """These rows, then others."""
+        pool = None
+        if self.pool is not None and others.pool is not None:
+            pool = np.concatenate([self.pool, others.pool])
+        return EncodedRows(np.concatenate([self.trees, others.trees]), pool, self.encoder)
+
+
+def for_pool(X: Any) -> Any:
+    """Rows as learners of numbers take them."""
+    return X.pool if isinstance(X, EncodedRows) else X
+
+
+def for_trees(X: Any) -> Any:
+    """Rows as trees take them."""
+    return X.trees if isinstance(X, EncodedRows) else X
+
+
+def pool_source(X: Any) -> Integers | None:
+    """The column of the table behind each of :func:`for_pool`; None where they are the same."""
+    return X.encoder.source if isinstance(X, EncodedRows) else None
+
+
+def categorical_columns(X: Any) -> list[int]:
+    """The columns of :func:`for_trees` that hold codes of categories."""
+    return X.encoder.categorical if isinstance(X, EncodedRows) else []
 
 
 def learn_encoding(X: Any) -> TableEncoder:
