@@ -109,7 +109,7 @@ class BoostingParameters(AdditiveClassifier):
 
     def _default_pool(self, X: Any, n_classes: int) -> list[BaseLearner]:
         """The base learners for these rows where none are given."""
-        return self._described(default_pool(X, n_classes))
+        return self._described(default_pool())
 
     def _check_classes(self, pool: list[BaseLearner], n_classes: int) -> None:
         """Fail with one sentence when parameters are for two classes, but there are more."""
