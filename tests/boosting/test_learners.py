@@ -13,11 +13,9 @@ from rboost.boosting.learners import (
     check_classes,
     check_learner,
     check_sampling,
-    prepare_rows,
     scaled_weights,
     seeded_parameters,
 )
-from rboost.learners import HistogramTreeClassifier
 from rboost.rivals import EtaBoostClassifier
 
 
@@ -81,15 +79,10 @@ def test_seeds_are_found_in_every_part():
     assert seeded_parameters(KNeighborsClassifier()) == []
 
 
-class Halves(DecisionTreeClassifier):
-    """A tree that takes values divided by two, counts how often it divides, and wants few rows."""
+class FewRows(DecisionTreeClassifier):
+    """A tree that wants few rows, and counts them."""
 
-    calls = 0
     max_rows = 8
-
-    def prepare(self, X):
-        type(self).calls += 1
-        return X / 2
 
     def fit(self, X, y, sample_weight=None):
         self.n_rows = len(X)
@@ -100,28 +93,13 @@ def described(*estimators):
     return [check_learner(estimator, "uniform", "probability") for estimator in estimators]
 
 
-def test_rows_are_prepared_for_those_who_ask_for_it(rng):
-    X = rng.standard_normal((20, 2))
-    tree, other = HistogramTreeClassifier(), HistogramTreeClassifier(max_depth=2)
-    coarse, plain = HistogramTreeClassifier(max_bins=3), DecisionTreeClassifier()
-    prepared = prepare_rows(described(tree, plain, other, coarse), X)
-    assert prepared[0] is prepared[2]
-    assert prepared[1] is X
-    assert prepared[3].bins.max() <= 2
-    Halves.calls = 0
-    (halves,) = prepare_rows(described(Halves()), X)
-    np.testing.assert_array_equal(halves, X / 2)
-    assert Halves.calls == 1
-
-
 def test_what_a_learner_can_do_is_found_out_once():
-    tree, linear, halves = described(
-        DecisionTreeClassifier(), RobustLogisticRegression(max_rows=50), Halves()
+    tree, linear, few = described(
+        DecisionTreeClassifier(), RobustLogisticRegression(max_rows=50), FewRows()
     )
-    assert (tree.prepare, tree.max_rows, tree.native) == (None, None, None)
+    assert (tree.max_rows, tree.native) == (None, None)
     assert linear.native is linear.estimator
-    assert (linear.max_rows, linear.prepare) == (50, None)
-    assert halves.prepare is not None
+    assert (linear.max_rows, few.max_rows) == (50, 8)
     assert tree.seeded == ["random_state"]
 
 

@@ -21,17 +21,6 @@ from rboost._validation import check_classifier
 
 
 @runtime_checkable
-class PreparesRows(Protocol):
-    """``prepare(X)`` returns what stands for the rows of X, once before the first round.
-
-    It has a ``shape``, is indexed by rows, and is taken by ``fit`` and the predictions in the place
-    of X. Learners whose ``prepare`` is equal share it.
-    """
-
-    prepare: Callable[[Any], Any]
-
-
-@runtime_checkable
 class LimitsRows(Protocol):
     """``max_rows`` is the number of rows beyond which more are of no use; None sets no limit."""
 
@@ -78,7 +67,6 @@ class BaseLearner:
     """A classifier to be boosted, and what it can do."""
 
     estimator: Any
-    prepare: Callable[[Any], Any] | None
     max_rows: int | None
     seeded: list[str]
     native: FittedNatively | None
@@ -111,7 +99,6 @@ def check_learner(
         estimator = tuned_for_boosting(estimator)
     return BaseLearner(
         estimator,
-        estimator.prepare if isinstance(estimator, PreparesRows) else None,
         estimator.max_rows if isinstance(estimator, LimitsRows) else None,
         seeded_parameters(estimator),
         estimator if isinstance(estimator, FittedNatively) else None,
@@ -162,13 +149,6 @@ def check_sampling(
             "noise_estimator='noise-aware' needs out-of-bag scores; set out_of_bag=True, or "
             "noise_estimator='paper', or give a noise_matrix."
         )
-
-
-def prepare_rows(pool: Sequence[BaseLearner], X: Any) -> list[Any]:
-    """The rows as each base learner takes them; equal preparations are made once."""
-    ways = {learner.prepare for learner in pool}
-    prepared = {way: X if way is None else way(X) for way in ways}
-    return [prepared[learner.prepare] for learner in pool]
 
 
 def scaled_weights(weights: Floats, sample_weight: Floats, total: float | None = None) -> Floats:

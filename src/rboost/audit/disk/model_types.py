@@ -24,7 +24,6 @@ TRUSTED_TYPES: tuple[str, ...] = (
     "rboost.learners.forest.Forest",
     "rboost.learners.kernel.RandomKernelClassifier",
     "rboost.learners.logistic.RobustLogisticRegression",
-    "rboost.learners.histogram_tree.HistogramTreeClassifier",
     "rboost.noise.classes.fit.Fit",
     "rboost.noise.classes.kinds.Kind",
     "rboost.noise.classes.model.Layout",
