@@ -212,7 +212,7 @@ class FoldBoosters:
 
     def _go_back(self, n_rounds: int, scores: Floats) -> None:
         for booster, _, _ in self._folds:
-            while booster.current_iteration() > n_rounds:
+            for _ in range(booster.current_iteration() - n_rounds):
                 booster.rollback_one_iter()
         self.n_rounds, self.scores = n_rounds, scores
 
