@@ -2,10 +2,12 @@
 
     python -m benchmarks.accuracy --jobs 2
     python -m benchmarks.accuracy --jobs 2 --suite classes --page docs/classes
+    python -m benchmarks.accuracy --jobs 2 --suite large --page docs/large
 
 write ``leaderboard.md`` and ``leaderboard.png``; of more than two classes ``classes.md`` and
-``classes.png``. They need the extras ``paper`` and ``peers``. A run can be killed and resumed;
-results of peers stay when the package changes, and of the package when only peers do.
+``classes.png``, of large tables ``large.md`` and ``large.png``. They need the extras ``paper`` and
+``peers``. A run can be killed and resumed; results of peers stay when the package changes, and of
+the package when only peers do.
 """
 
 from __future__ import annotations
@@ -19,11 +21,19 @@ from pathlib import Path
 from joblib import Parallel, delayed
 
 from benchmarks.measure import ESTIMATORS, Job, run_job
-from benchmarks.methods import JUDGES, METHODS, SEVERAL
+from benchmarks.methods import ENGINES, JUDGES, LARGE, LEADERBOARD, METHODS, SEVERAL
 from benchmarks.report import write_report
 from benchmarks.suites import SUITES, UNTOUCHED
 from rboost.paper.store import Record, ResultStore
 from rboost.progress import track
+
+# What is compared on each page.
+COMPARED = {
+    "leaderboard": (*LEADERBOARD, ESTIMATORS),
+    "classes": (*SEVERAL, ESTIMATORS),
+    "large": LARGE,
+    "sizes": ("rBoost", *ENGINES),
+}
 
 
 @dataclass(frozen=True)
@@ -79,7 +89,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--datasets", nargs="+", metavar="NAME", help="only these tables of it")
     parser.add_argument("--methods", nargs="+", metavar="NAME", help="only these methods")
     parser.add_argument(
-        "--repeats", type=int, help="splits of each table (10; 3 in suites of several classes)"
+        "--repeats",
+        type=int,
+        help="splits of each table (10; 3 of several classes, 1 of large tables)",
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of splits and flips")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
@@ -93,7 +105,7 @@ def parse(arguments: Sequence[str] | None = None) -> tuple[Options, argparse.Nam
     parser = _parser()
     given = parser.parse_args(arguments)
     suite = SUITES[given.suite]
-    known = (*(SEVERAL if suite.several else METHODS), ESTIMATORS)
+    known = COMPARED[suite.page]
     datasets, methods = given.datasets or suite.names, given.methods or known
     for name, names in (("table", datasets), ("method", methods)):
         choices = suite.names if name == "table" else known

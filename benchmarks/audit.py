@@ -23,10 +23,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
+from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer, load_digits
 
 from benchmarks.markdown import table
 from rboost.audit import audit_labels
+from rboost.audit.disk.folder import read_audit
 from rboost.io.files import write_atomically
 from rboost.noise import flip_labels, symmetric
 
@@ -100,8 +102,8 @@ def planted_report(found: Sequence[Found]) -> str:
     )
 
 
-def large_table(n_rows: int, random: np.random.RandomState) -> pd.DataFrame:
-    """Twenty columns of all kinds, and a label that is wrong in a tenth of the rows."""
+def large_table(n_rows: int, random: np.random.RandomState) -> tuple[pd.DataFrame, NDArray[Any]]:
+    """Twenty columns of all kinds with a label, and which tenth of the labels is wrong."""
     numbers = random.standard_normal((n_rows, 12)).astype(np.float32)
     data = pd.DataFrame(numbers, columns=[f"measurement {k}" for k in range(12)])
     for k, n_values in enumerate((3, 5, 8, 20)):
@@ -120,32 +122,35 @@ def large_table(n_rows: int, random: np.random.RandomState) -> pd.DataFrame:
     true = random.uniform(size=n_rows) < 1 / (1 + np.exp(-3 * (score - 0.5)))
     wrong = random.uniform(size=n_rows) < np.where(true, 0.15, 0.05)
     data["churn"] = np.where(true ^ wrong, "yes", "no")
-    return data
+    return data, wrong
 
 
 def measure_size(n_rows: int) -> list[str]:
-    """Seconds and peak memory of the whole command in a process of its own."""
+    """Seconds and peak memory of the whole command in a process of its own; what it finds."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         path = folder / "table.csv"
-        large_table(n_rows, np.random.RandomState(0)).to_csv(path, index=False)
+        data, wrong = large_table(n_rows, np.random.RandomState(0))
+        data.to_csv(path, index=False)
         code = "import sys; from rboost.cli import main; sys.exit(main(sys.argv[1:]))"
         arguments = ["audit", str(path), "--label", "churn", "--out", str(folder / "audit")]
         start = time.perf_counter()
         subprocess.run([sys.executable, "-c", code, *arguments], check=True)
         seconds = time.perf_counter() - start
+        found = wrong[read_audit(folder / "audit").suspects(n=int(wrong.sum())).rows].mean()
     # The largest of all children so far, so tables are measured from small to large.
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024**2
-    return [f"{n_rows:,}", f"{seconds:.0f} s", f"{peak:.2f} GiB"]
+    return [f"{n_rows:,}", f"{seconds:.0f} s", f"{peak:.2f} GiB", f"{found:.1%}"]
 
 
 def size_report(rows: Sequence[Sequence[str]]) -> str:
     """What ``rboost audit`` takes from reading the file to the finished report."""
     text = (
         "The command `rboost audit` on a CSV file with 20 columns (numbers, categories, a date, a "
-        "text), from reading it to the report. `python -m benchmarks.audit --rows ...`."
+        "text), from reading it to the report. Found: the share of wrong labels among as many "
+        "suspects as there are wrong labels. `python -m benchmarks.audit --rows ...`."
     )
-    return f"# Size\n\n{text}\n\n{table(['rows', 'time', 'peak memory'], rows)}\n"
+    return f"# Size\n\n{text}\n\n{table(['rows', 'time', 'peak memory', 'found'], rows)}\n"
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ import rboost
 from benchmarks.estimators import compare_estimators, trusted_rows
 from benchmarks.judge import calibration_error, error, judge_noise, judge_ranking
 from benchmarks.methods import METHODS, Method, package_version
-from benchmarks.suites import draw_trial
+from benchmarks.suites import SUITES, draw_trial
 from rboost._typing import Floats
 from rboost.noise import threshold
 from rboost.paper.fingerprint import fingerprint_of
@@ -67,7 +67,7 @@ def protocol_fingerprint() -> str:
     """A number that changes with the tables, the flips, the settings and what is measured."""
     here = Path(__file__).parent
     protocol = PACKAGE / "paper" / "protocol.py"
-    names = ("methods", "literature", "suites", "estimators", "judge", "measure")
+    names = ("methods", "literature", "suites", "generators", "estimators", "judge", "measure")
     return fingerprint_of([*(here / f"{name}.py" for name in names), protocol])
 
 
@@ -79,7 +79,10 @@ def run_job(job: Job, seed: int) -> Record:
         warnings.simplefilter("ignore")
         if job.method == ESTIMATORS:
             return compare_estimators(trial)
-        return measure(METHODS[job.method], trial)
+        method = METHODS[job.method]
+        if SUITES[job.suite].page != "leaderboard":  # the others show none of it
+            method = replace(method, oracle=None)
+        return measure(method, trial)
 
 
 def measure(method: Method, trial: Trial) -> Record:

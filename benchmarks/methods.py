@@ -1,8 +1,9 @@
 """The classifiers that are compared, each with settings that its users would start from.
 
-Boosted trees of the peers run 150 rounds, forests have leaves of five rows, the Gaussian process
-has a kernel of fixed width. No setting was chosen on these tables. Those of RBoostClassifier were
-chosen on other tables, the suite "development", under the same kinds of noise.
+Boosted trees of the peers run 150 rounds unless they say otherwise, forests have leaves of five
+rows, the Gaussian process has a kernel of fixed width. No setting was chosen on these tables. Those
+of RBoostClassifier were chosen on other tables, those of the suites named "development", under the
+same kinds of noise.
 
 ``build(noise_matrix, seed)`` makes one; a noise matrix is given only for the reference rows that
 are told the noise.
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -75,14 +77,34 @@ def _paper(name: str, told: str | None = None) -> Method:
     return Method(build, "rboost", oracle=None if told is None else "told")
 
 
-def _rboost(noise_matrix: Floats | None, seed: int) -> Any:
+def _rboost(noise_matrix: Floats | None, seed: int, estimator: Any = None) -> Any:
     told: dict[str, Any] = {} if noise_matrix is None else {"noise_matrix": noise_matrix}
-    return RBoostClassifier(random_state=seed, **told)
+    return RBoostClassifier(estimator, random_state=seed, **told)
 
 
-def _noise_calibrated(noise_matrix: Floats | None, seed: int) -> Any:
-    told: Any = "estimate" if noise_matrix is None else noise_matrix
-    return NoiseCalibratedClassifier(forest(seed), noise_matrix=told, random_state=seed)
+def _lightgbm(seed: int) -> LGBMClassifier:
+    return LGBMClassifier(n_estimators=150, n_jobs=1, random_state=seed, verbose=-1)
+
+
+def _catboost(seed: int, n_rounds: int) -> CatBoostClassifier:
+    return CatBoostClassifier(
+        iterations=n_rounds, thread_count=1, random_seed=seed, verbose=0, allow_writing_files=False
+    )
+
+
+def _noise_calibrated(base: Callable[[int], Any]) -> Method:
+    def build(noise_matrix: Floats | None, seed: int) -> Any:
+        told: Any = "estimate" if noise_matrix is None else noise_matrix
+        return NoiseCalibratedClassifier(base(seed), noise_matrix=told, random_state=seed)
+
+    return Method(build, "rboost", "told")
+
+
+def _cleaned(base: Callable[[int], Any]) -> Method:
+    def build(noise_matrix: Floats | None, seed: int) -> Any:
+        return CleanLearning(base(seed), seed=seed, find_label_issues_kwargs={"n_jobs": 1})
+
+    return Method(build, "cleanlab", oracle=None)  # its probabilities are of cleaned labels already
 
 
 def _scaled(classifier: Any) -> Any:
@@ -94,14 +116,14 @@ def _robust_lr(noise_matrix: Floats | None, seed: int) -> Any:
     return _scaled(RobustLogisticRegression(noise_matrix=told, random_state=seed))
 
 
-METHODS: dict[str, Method] = {
+LEADERBOARD: dict[str, Method] = {
     "rBoost": Method(_rboost, "rboost", "told"),
     f"rBoost, {N_TRUSTED} trusted rows": Method(_rboost, "rboost", None, n_trusted=N_TRUSTED),
     # The measure of what awareness of noise does for the probabilities.
     "rBoost, told there is no noise": Method(
         lambda noise, seed: _rboost(np.eye(2), seed), "rboost", None, settings=("clean", "asym30")
     ),
-    "noise-calibrated forest": Method(_noise_calibrated, "rboost", "told"),
+    "noise-calibrated forest": _noise_calibrated(forest),
     "robust logistic regression": Method(_robust_lr, "rboost", "told"),
     "paper: rBoost rLR": _paper("rBoost rLR", told="rBoost-fixed rLR"),
     "paper: rBoost LR": _paper("rBoost LR", told="rBoost-fixed LR"),
@@ -126,25 +148,9 @@ METHODS: dict[str, Method] = {
     "XGBoost": Method(
         lambda noise, seed: XGBClassifier(n_estimators=150, n_jobs=1, random_state=seed), "xgboost"
     ),
-    "LightGBM": Method(
-        lambda noise, seed: LGBMClassifier(
-            n_estimators=150, n_jobs=1, random_state=seed, verbose=-1
-        ),
-        "lightgbm",
-    ),
-    "CatBoost": Method(
-        lambda noise, seed: CatBoostClassifier(
-            iterations=150, thread_count=1, random_seed=seed, verbose=0, allow_writing_files=False
-        ),
-        "catboost",
-    ),
-    "cleanlab around a forest": Method(
-        lambda noise, seed: CleanLearning(
-            forest(seed), seed=seed, find_label_issues_kwargs={"n_jobs": 1}
-        ),
-        "cleanlab",
-        oracle=None,  # its probabilities are already of cleaned labels
-    ),
+    "LightGBM": Method(lambda noise, seed: _lightgbm(seed), "lightgbm"),
+    "CatBoost": Method(lambda noise, seed: _catboost(seed, 150), "catboost"),
+    "cleanlab around a forest": _cleaned(forest),
     "AdaBoost": Method(
         lambda noise, seed: AdaBoostClassifier(
             DecisionTreeClassifier(max_leaf_nodes=3), n_estimators=150, random_state=seed
@@ -154,6 +160,16 @@ METHODS: dict[str, Method] = {
     ),
     **{name: Method(build, "rboost", oracle) for name, (build, oracle) in LITERATURE.items()},
 }
+# What is compared on large tables besides: the engines of rBoost alone, and what is around them.
+LARGE_ALONE: dict[str, Method] = {
+    "rBoost pool": Method(partial(_rboost, estimator="pool"), "rboost", None),
+    "rBoost trees": Method(partial(_rboost, estimator="trees"), "rboost", None),
+    "noise-calibrated LightGBM": _noise_calibrated(_lightgbm),
+    "noise-calibrated CatBoost, 300 rounds": _noise_calibrated(lambda seed: _catboost(seed, 300)),
+    "CatBoost, 300 rounds": Method(lambda noise, seed: _catboost(seed, 300), "catboost"),
+    "cleanlab around LightGBM": _cleaned(_lightgbm),
+}
+METHODS = LEADERBOARD | LARGE_ALONE
 OURS = tuple(
     name
     for name, method in METHODS.items()
@@ -174,6 +190,17 @@ SEVERAL = (
     "HistGradientBoosting",
     "cleanlab around a forest",
 )
+# Those that are compared on large tables, and at sizes up to them.
+LARGE = (
+    "rBoost",
+    *LARGE_ALONE,
+    "CatBoost",
+    "LightGBM",
+    "XGBoost",
+    "HistGradientBoosting",
+    "random forest",
+)
+ENGINES = ("rBoost pool", "rBoost trees")
 # Those that are asked how many labels are wrong in tables as they came.
 JUDGES = ("rBoost", "noise-calibrated forest", "cleanlab around a forest")
 

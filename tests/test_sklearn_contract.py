@@ -7,7 +7,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rboost import RBoostClassifier, RobustLogisticRegression
-from rboost.learners import HistogramTreeClassifier, RandomKernelClassifier
+from rboost.learners import RandomKernelClassifier
 from rboost.rivals import (
     AdaCostClassifier,
     BaggedBoostClassifier,
@@ -26,8 +26,6 @@ ESTIMATORS = [
     RobustLogisticRegression(noise_matrix=[[0.8, 0.2], [0.1, 0.9]]),
     RobustLogisticRegression(solver="alternating", n_init=1),
     RandomKernelClassifier(),
-    HistogramTreeClassifier(),
-    HistogramTreeClassifier(max_depth=6, max_features="sqrt", max_cuts=4),
     RBoostClassifier(n_estimators=20),
     RBoostClassifier(
         [DecisionTreeClassifier(max_depth=2), LogisticRegression()],

@@ -6,7 +6,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from rboost import RBoostClassifier, RobustLogisticRegression
 from rboost._validation import all_or_nothing, check_class_labels
-from rboost.learners import HistogramTreeClassifier, RandomKernelClassifier
+from rboost.learners import RandomKernelClassifier
 from tests.models import algorithm_1
 
 X = np.random.RandomState(0).standard_normal((20, 3))
@@ -44,14 +44,12 @@ BAD_DATA = {
     [
         RobustLogisticRegression(),
         RandomKernelClassifier(),
-        HistogramTreeClassifier(),
         RBoostClassifier(),
         algorithm_1(),
     ],
     ids=[
         "RobustLogisticRegression",
         "RandomKernelClassifier",
-        "HistogramTreeClassifier",
         "RBoostClassifier",
         "algorithm 1",
     ],

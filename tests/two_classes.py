@@ -37,9 +37,9 @@ STUMP, FOREST = DecisionTreeClassifier(max_depth=1), RandomForestClassifier(30, 
 FAST_LINEAR = RobustLogisticRegression(max_rows=200, n_init=1, tol=1e-2)
 
 MODELS = {
-    "rboost": RBoostClassifier(n_estimators=60, random_state=0),
+    "rboost": RBoostClassifier("pool", n_estimators=60, random_state=0),
     "rboost told": RBoostClassifier(
-        n_estimators=60, random_state=0, noise_matrix=asymmetric(0.3, from_class=0)
+        "pool", n_estimators=60, random_state=0, noise_matrix=asymmetric(0.3, from_class=0)
     ),
     "rboost by class and isotonic": RBoostClassifier(
         STUMP, n_estimators=40, votes="class", calibration="isotonic", random_state=0

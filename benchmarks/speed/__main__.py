@@ -22,6 +22,7 @@ from benchmarks.speed.data import TRUTHS
 from benchmarks.speed.fits import measure_accuracy, measure_fits
 from benchmarks.speed.groups import Entries, Group, load, machine, save
 from benchmarks.speed.memory import measure_memory
+from benchmarks.speed.million import measure_million
 from benchmarks.speed.prediction import measure_prediction
 from benchmarks.speed.report import target_table, write_report
 from benchmarks.speed.targets import ROUNDS
@@ -32,23 +33,26 @@ from benchmarks.speed.timing import default_repeats
 class Part:
     """A section of the page: how it is measured, and its sizes unless others are asked for.
 
-    ``every_thread_count``: whether it is measured with each number of threads, or the first alone.
+    ``threads`` says with which of the numbers of threads it is measured: each, the first, the last.
     """
 
     measure: Callable[[Group, int, bool], Entries]
     rows: tuple[int, ...]
     truths: tuple[str, ...] = ("linear",)
-    every_thread_count: bool = True
+    threads: str = "each"
 
 
+THREADS = {"each": slice(None), "first": slice(1), "last": slice(-1, None)}
 PARTS = {
     "fit": Part(measure_fits, (400, 5_000, 100_000, 1_000_000)),
     "trees": Part(measure_fits, (400, 5_000, 100_000), ("curved",)),
-    "accuracy": Part(measure_accuracy, (400, 5_000, 100_000), tuple(TRUTHS), False),
-    "memory": Part(measure_memory, (1_000_000,), every_thread_count=False),
+    "default": Part(measure_fits, (400, 12_000, 100_000), ("curved",), "first"),
+    "million": Part(measure_million, (1_000_000,), ("curved",), "last"),
+    "accuracy": Part(measure_accuracy, (400, 5_000, 100_000), tuple(TRUTHS), "first"),
+    "memory": Part(measure_memory, (1_000_000,), threads="first"),
     "predict": Part(measure_prediction, (1, 1_000_000)),
     "scaling": Part(measure_fits, (100_000, 250_000, 1_000_000, 4_000_000)),
-    "pass": Part(measure_bandwidth, (1_000_000,), every_thread_count=False),
+    "pass": Part(measure_bandwidth, (1_000_000,), threads="first"),
 }
 QUICK_ROWS = (400, 5_000)
 QUICK_REPEATS = 2
@@ -73,7 +77,7 @@ def groups(options: Options) -> Iterator[Group]:
         sizes = part.rows if options.rows is None else options.rows
         if name == "predict":
             sizes = tuple(dict.fromkeys((1, *sizes)))
-        for threads in options.threads if part.every_thread_count else options.threads[:1]:
+        for threads in options.threads[THREADS[part.threads]]:
             for truth in part.truths:
                 for rows in sizes:
                     yield Group(name, rows, threads, truth, options.rounds)

@@ -16,7 +16,6 @@ from benchmarks.speed.methods import (
     HISTOGRAM,
     LIGHTGBM,
     LINEAR,
-    METHODS,
     PAPER,
     POOL,
     XGBOOST,
@@ -59,7 +58,7 @@ def draw(results: Results, rounds: int) -> bytes:
     )  # fmt: skip
     handles: dict[str, Any] = {}
     for axis, number in zip(axes[0], threads, strict=True):
-        for name in METHODS:
+        for name in STYLES:
             part = "trees" if name == POOL else "fit"
             points = times_by_rows(results, part, name, number, rounds)
             if points:

@@ -18,7 +18,9 @@ from rboost.boosting import ALGORITHM_1
 
 LINEAR = "rBoost, linear"
 PAPER = "rBoost, linear, paper's noise update"
+WRITTEN = "rBoost, linear, as written"
 POOL = "rBoost, default pool"
+DEFAULT = "rBoost, all defaults"
 ADABOOST = "AdaBoost+LR, forced"
 ADABOOST_NATURAL = "AdaBoost+LR, as it stops"
 LIGHTGBM = "LightGBM"
@@ -54,6 +56,11 @@ def _linear(rounds: int, threads: int) -> Any:
     )
 
 
+def _linear_as_written(rounds: int, threads: int) -> Any:
+    learner = RobustLogisticRegression()
+    return RBoostClassifier(learner, n_estimators=rounds, n_jobs=threads, random_state=0)
+
+
 def _linear_paper(rounds: int, threads: int) -> Any:
     changed = {"n_estimators": rounds, "sampling": "uniform", "max_samples": 0.5}
     return RBoostClassifier(
@@ -66,6 +73,11 @@ def _linear_paper(rounds: int, threads: int) -> Any:
 
 def _pool(rounds: int, threads: int) -> Any:
     return RBoostClassifier(n_estimators=rounds, n_jobs=threads, random_state=0)
+
+
+def _default(rounds: int, threads: int) -> Any:
+    # As many rounds as it has by default, whatever the others run.
+    return RBoostClassifier(n_jobs=threads, random_state=0)
 
 
 def _adaboost(rounds: int, threads: int) -> Any:
@@ -87,8 +99,10 @@ def _histogram(rounds: int, threads: int) -> Any:
 
 METHODS: dict[str, Method] = {
     LINEAR: Method(_linear),
+    WRITTEN: Method(_linear_as_written),
     PAPER: Method(_linear_paper),
     POOL: Method(_pool, slow_from=100_000),
+    DEFAULT: Method(_default, slow_from=100_000),
     ADABOOST: Method(
         lambda rounds, threads: ForcedAdaBoost(rounds), slow_from=100_000, sampled_from=1_000_000
     ),
@@ -98,6 +112,8 @@ METHODS: dict[str, Method] = {
     HISTOGRAM: Method(_histogram),
 }
 OURS = (LINEAR, PAPER, POOL)
+# Their time is that of the rounds they run, however many are asked for.
+AS_THEY_STOP = (ADABOOST_NATURAL, DEFAULT)
 TREE_PEERS = (LIGHTGBM, XGBOOST, HISTOGRAM)
 
 

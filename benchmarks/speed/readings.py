@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.speed.groups import Entries, Group, Results
-from benchmarks.speed.methods import ADABOOST_NATURAL, OURS
+from benchmarks.speed.methods import AS_THEY_STOP, OURS
 from rboost.paper.store import Record
 
 
@@ -23,19 +23,19 @@ def entry_of(entries: Entries, method: str) -> Record | None:
     return next((entry for entry in entries if entry["method"] == method), None)
 
 
-def fastest(entries: Entries, method: str) -> float | None:
+def fastest(entries: Entries, method: str, key: str = "seconds") -> float | None:
     """Seconds of the fastest repeat."""
     entry = entry_of(entries, method)
-    return None if entry is None else min(entry["seconds"])
+    return None if entry is None else min(entry[key])
 
 
 def at_equal_rounds(entries: Entries, method: str, rounds: int) -> float | None:
     """Seconds for so many rounds; of a fit that ran fewer, its time a round times the rounds.
 
-    AdaBoost as it naturally stops is left as it is: that it stops is what this row shows.
+    What stops when it sees fit is left as it is: that it stops is what its row shows.
     """
     entry, seconds = entry_of(entries, method), fastest(entries, method)
-    if entry is None or seconds is None or method == ADABOOST_NATURAL:
+    if entry is None or seconds is None or method in AS_THEY_STOP:
         return seconds
     return seconds * rounds / entry["rounds"]
 

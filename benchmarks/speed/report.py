@@ -1,52 +1,37 @@
-"""The page: targets first, then every measurement; nothing is computed here but ratios."""
+"""The page: targets first, then every measurement."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from benchmarks.markdown import table
-from benchmarks.speed.bandwidth import MOVE, PASS, STREAM
-from benchmarks.speed.data import FLIPPED, N_FEATURES, TEST_ROWS, TRUTHS
+from benchmarks.speed.bandwidth import PASS, STREAM
+from benchmarks.speed.data import FLIPPED, N_FEATURES, TEST_ROWS
 from benchmarks.speed.figure import draw
-from benchmarks.speed.fits import FITTED
-from benchmarks.speed.groups import Entries, Group, Results
-from benchmarks.speed.methods import ADABOOST, ADABOOST_NATURAL, LINEAR, METHODS, OURS, PAPER, POOL
+from benchmarks.speed.groups import Results
+from benchmarks.speed.layout import (
+    figure,
+)
+from benchmarks.speed.methods import (
+    ADABOOST,
+    LINEAR,
+    PAPER,
+    POOL,
+)
 from benchmarks.speed.prediction import FIT_ROWS
-from benchmarks.speed.readings import (
-    at_equal_rounds,
-    cheapest_as_accurate,
-    entry_of,
-    fastest,
-    fits_of,
-    mean_error,
-    peers_in,
-    ratio,
-    slope,
-    times_by_rows,
+from benchmarks.speed.sections import (
+    accuracy_section,
+    bandwidth_section,
+    default_section,
+    fit_section,
+    memory_section,
+    million_section,
+    prediction_section,
+    scaling_section,
 )
 from benchmarks.speed.targets import TARGETS
 from rboost.io.files import write_atomically
 from rboost.paper.store import Record
-
-NOT_MEASURED = "Not measured.\n"
-
-
-def figure(value: float | None, unit: str = "") -> str:
-    """A number with three figures, or a dash where there is none."""
-    if value is None:
-        return "–"
-    return (f"{value:,.0f}" if value >= 100 else f"{value:#.3g}".rstrip(".")) + unit
-
-
-def counted(number: int, what: str) -> str:
-    """Such as 1 thread, 2 threads."""
-    return f"{number:,} {what}" + "s" * (number != 1)
-
-
-def name_of(method: str) -> str:
-    """A method as it stands in a table; ours in bold."""
-    return f"**{method}**" if method.startswith("rBoost") else method
 
 
 def target_table(results: Results) -> str:
@@ -58,204 +43,6 @@ def target_table(results: Results) -> str:
         met = "–" if value is None else target.verdict(value)
         rows.append([target.what, target.asked(), measured, met])
     return table(["", "target", "measured", "met"], rows)
-
-
-def groups_of(results: Results, part: str, rounds: int) -> dict[tuple[int, str], list[Group]]:
-    """The groups of a part, by threads and truth, in order of their sizes."""
-    found: dict[tuple[int, str], list[Group]] = {}
-    for group in sorted(results, key=lambda g: (g.threads, list(TRUTHS).index(g.truth), g.rows)):
-        if (group.part, group.rounds) == (part, rounds):
-            found.setdefault((group.threads, group.truth), []).append(group)
-    return found
-
-
-def by_size(
-    results: Results,
-    groups: list[Group],
-    methods: Iterable[str],
-    read: Callable[[Entries, str], float | None],
-    unit: str = "",
-) -> str:
-    """A table with a row for each method and a column for each size; no rows without numbers."""
-    rows = []
-    for method in methods:
-        values = [read(results[group], method) for group in groups]
-        if any(value is not None for value in values):
-            rows.append([name_of(method), *(figure(value, unit) for value in values)])
-    return table(["", *(counted(group.rows, "row") for group in groups)], rows)
-
-
-def fit_section(results: Results, part: str, ours: tuple[str, ...], rounds: int) -> Iterable[str]:
-    """Seconds, ratios and errors of fits at equal rounds."""
-    found = groups_of(results, part, rounds)
-    if not found:
-        yield NOT_MEASURED
-    methods = FITTED[part]
-
-    def seconds(entries: Entries, method: str) -> float | None:
-        return at_equal_rounds(entries, method, rounds)
-
-    for (threads, truth), groups in found.items():
-        where = f"{counted(threads, 'thread')}, {truth} truth"
-        yield f"### {where}\n"
-        yield "Seconds:\n"
-        yield by_size(results, groups, methods, seconds)
-        for own in ours:
-            yield f"Times as long as **{own}**:\n"
-            yield by_size(
-                results,
-                groups,
-                [method for method in methods if method not in OURS],
-                lambda entries, method, own=own: ratio(  # type: ignore[misc]
-                    seconds(entries, method), seconds(entries, own)
-                ),
-            )
-        yield "Test error in percent:\n"
-        yield by_size(results, groups, methods, _error)
-        yield from _rounds_run(results, groups, rounds)
-
-
-def _error(entries: Entries, method: str) -> float | None:
-    entry = entry_of(entries, method)
-    return None if entry is None or not entry["errors"] else mean_error(entry)
-
-
-def _rounds_run(results: Results, groups: list[Group], rounds: int) -> Iterable[str]:
-    """Which fits ran fewer rounds than were asked for."""
-    notes = [
-        f"- {entry['method']}, {counted(group.rows, 'row')}: "
-        f"{counted(entry['rounds'], 'round')} of {rounds}; "
-        + ("the time is that of these." if entry["method"] == ADABOOST_NATURAL else "scaled up.")
-        for group in groups
-        for entry in results[group]
-        if entry["rounds"] < rounds
-    ]
-    if notes:
-        yield "Fewer rounds were run by:\n\n" + "\n".join(notes) + "\n"
-
-
-def accuracy_section(results: Results, rounds: int) -> Iterable[str]:
-    """Time until ours errs no more than a peer."""
-    found = groups_of(results, "accuracy", rounds)
-    if not found:
-        yield NOT_MEASURED
-    for (threads, truth), groups in found.items():
-        for group in groups:
-            entries = results[group]
-            yield (
-                f"### {counted(group.rows, 'row')}, {truth} truth, {counted(threads, 'thread')}, "
-                f"mean error of {counted(len(entries[0]['errors']), 'draw')}\n"
-            )
-            ours = [name for name in OURS if entry_of(entries, name) is not None]
-            yield table(
-                ["peer", "error %", "seconds", *map(name_of, ours)],
-                (
-                    [
-                        peer,
-                        figure(_error(entries, peer)),
-                        figure(fastest(entries, peer)),
-                        *(until_as_accurate(entries, own, peer) for own in ours),
-                    ]
-                    for peer in peers_in(entries)
-                ),
-            )
-            yield "Error in percent by rounds:\n"
-            yield table(
-                ["", *(str(fit["asked"]) for fit in fits_of(entries, ours[0]))],
-                (
-                    [name_of(own), *(figure(mean_error(fit)) for fit in fits_of(entries, own))]
-                    for own in ours
-                ),
-            )
-
-
-def until_as_accurate(entries: Entries, ours: str, peer: str) -> str:
-    """Rounds, seconds and how many times as fast; or that the peer's error is not reached."""
-    fit = cheapest_as_accurate(entries, ours, peer)
-    if fit is None:
-        best = min(mean_error(fit) for fit in fits_of(entries, ours))
-        return f"not reached ({figure(best)} % at best)"
-    seconds = min(fit["seconds"])
-    faster = figure(ratio(fastest(entries, peer), seconds), "×")
-    return f"{counted(fit['asked'], 'round')}, {figure(seconds)} s, {faster}"
-
-
-def memory_section(results: Results, rounds: int) -> Iterable[str]:
-    """Peak memory in copies of X."""
-
-    def copies(entries: Entries, method: str) -> float | None:
-        entry = entry_of(entries, method)
-        known = entry is not None and entry["bytes"] is not None
-        return entry["bytes"] / entry["copy"] if entry is not None and known else None
-
-    found = groups_of(results, "memory", rounds)
-    if not found:
-        yield NOT_MEASURED
-    for (threads, _), groups in found.items():
-        yield f"### {counted(threads, 'thread')}\n"
-        yield by_size(results, groups, METHODS, copies)
-
-
-def prediction_section(results: Results, rounds: int) -> Iterable[str]:
-    """Milliseconds of a call."""
-    found = groups_of(results, "predict", rounds)
-    if not found:
-        yield NOT_MEASURED
-    for (threads, _), groups in found.items():
-        names = dict.fromkeys(entry["method"] for group in groups for entry in results[group])
-
-        def milliseconds(entries: Entries, method: str) -> float | None:
-            seconds = fastest(entries, method)
-            return None if seconds is None else 1000 * seconds
-
-        yield f"### {counted(threads, 'thread')}\n"
-        yield by_size(results, groups, names, milliseconds)
-        yield f"Times as long as **{LINEAR}**:\n"
-        yield by_size(
-            results,
-            groups,
-            [name for name in names if not name.startswith("rBoost")],
-            lambda entries, method: ratio(fastest(entries, method), fastest(entries, LINEAR)),
-        )
-
-
-def scaling_section(results: Results, rounds: int) -> Iterable[str]:
-    """Seconds over rows, and their slope."""
-    found = groups_of(results, "scaling", rounds)
-    if not found:
-        yield NOT_MEASURED
-    for (threads, _), groups in found.items():
-        yield f"### {counted(threads, 'thread')}\n"
-        yield by_size(
-            results,
-            groups,
-            FITTED["scaling"],
-            lambda entries, method: at_equal_rounds(entries, method, rounds),
-        )
-        slopes = [
-            f"{figure(slope(times_by_rows(results, 'scaling', name, threads, rounds)))} ({name})"
-            for name in FITTED["scaling"]
-        ]
-        yield "Slope of log time over log rows: " + ", ".join(slopes) + ".\n"
-
-
-def bandwidth_section(results: Results, rounds: int) -> Iterable[str]:
-    """Gigabytes a second of reading, of moving the bytes of a pass, and of the pass."""
-    found = groups_of(results, "pass", rounds)
-    if not found:
-        yield NOT_MEASURED
-    for groups in found.values():
-        rows = []
-        for group in groups:
-            entries = [entry_of(results[group], name) for name in (STREAM, MOVE, PASS)]
-            read, move, fused = (
-                None if entry is None else entry["bytes_per_second"] / 1e9 for entry in entries
-            )
-            shares = [figure(ratio(fused, whole)) for whole in (move, read)]
-            speeds = [figure(speed) for speed in (read, move, fused)]
-            rows.append([counted(group.rows, "row"), *speeds, *shares])
-        columns = [f"{name}, GB/s" for name in (STREAM, MOVE, PASS)]
-        yield table(["", *columns, "share of the second", "share of the first"], rows)
 
 
 def page(where: Record, results: Results, rounds: int) -> str:
@@ -286,6 +73,14 @@ def page(where: Record, results: Results, rounds: int) -> str:
         *fit_section(results, "fit", (LINEAR, PAPER), rounds),
         "## The default learners: trees and kernel machines\n",
         *fit_section(results, "trees", (POOL,), rounds),
+        "## The default at all sizes\n",
+        f"`RBoostClassifier()` beside LightGBM with {rounds} trees; all else on this page but "
+        f"{POOL!r} has linear learners.\n",
+        *default_section(results, rounds),
+        "## A large table by default\n",
+        f"`RBoostClassifier()` on {N_FEATURES} columns of float64 in a process of its own. The "
+        "peak is that above the process before the table was made, the table itself included.\n",
+        *million_section(results, rounds),
         "## Fits at equal accuracy\n",
         f"Peers run {rounds} rounds. Ours is fitted anew with twice as many rounds each time. "
         "Shown is the fit of fewest rounds whose test error is no larger than the peer's, and how "

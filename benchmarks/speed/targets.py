@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from benchmarks.speed.bandwidth import PASS, STREAM
+from benchmarks.speed.fits import PREDICTION
 from benchmarks.speed.groups import Results
-from benchmarks.speed.methods import ADABOOST, LIGHTGBM, LINEAR, POOL, XGBOOST
+from benchmarks.speed.methods import ADABOOST, DEFAULT, LIGHTGBM, LINEAR, POOL, WRITTEN, XGBOOST
 from benchmarks.speed.prediction import KERNEL
 from benchmarks.speed.readings import (
     at_equal_rounds,
@@ -19,6 +20,7 @@ from benchmarks.speed.readings import (
     slope,
     times_by_rows,
 )
+from rboost.paper.store import Record
 
 ROUNDS = 150
 MILLION = 1_000_000
@@ -117,6 +119,34 @@ def _trees(results: Results) -> float | None:
     return ratio(at_equal_rounds(entries, POOL, ROUNDS), fastest(entries, LIGHTGBM))
 
 
+def _default(rows: int, key: str) -> Callable[[Results], float | None]:
+    def read(results: Results) -> float | None:
+        entries = find(results, "default", rows, 1, ROUNDS, "curved")
+        return ratio(fastest(entries, DEFAULT, key), fastest(entries, LIGHTGBM, key))
+
+    return read
+
+
+def _as_written(rows: int) -> Callable[[Results], float | None]:
+    def read(results: Results) -> float | None:
+        entries = find(results, "fit", rows, 1, ROUNDS)
+        return ratio(fastest(entries, WRITTEN), fastest(entries, LINEAR))
+
+    return read
+
+
+def _of_a_million(read: Callable[[Record], float]) -> Callable[[Results], float | None]:
+    def of_results(results: Results) -> float | None:
+        entry = entry_of(find(results, "million", MILLION, 2, ROUNDS, "curved"), DEFAULT)
+        return None if entry is None else read(entry)
+
+    return of_results
+
+
+# Rows: how many times as long as LightGBM the default may take to fit.
+DEFAULT_TARGETS = {400: 10, 12_000: 8, 100_000: 8}
+LONGEST_PREDICTION = 4
+WRITTEN_ROWS = (400, 5_000, 100_000)
 # Rows: times as fast as AdaBoost+LR, LightGBM and XGBoost.
 FIT_TARGETS = {
     400: {ADABOOST: 80, LIGHTGBM: 14, XGBOOST: 20},
@@ -143,4 +173,31 @@ TARGETS = [
     Target("predict one row", _one_row(LINEAR, 1e3), at_most=1, unit=" ms"),
     Target("slope of log time over log rows, 100,000 to 4,000,000", scaling_slope, 0.9, 1.1, ""),
     Target(f"fit, 100,000 rows: {POOL} / LightGBM", _trees, at_most=3),
+    *(
+        Target(f"fit, {rows:,} rows: {DEFAULT} / LightGBM", _default(rows, "seconds"), at_most=most)
+        for rows, most in DEFAULT_TARGETS.items()
+    ),
+    *(
+        Target(
+            f"predict, fitted to {rows:,} rows: {DEFAULT} / LightGBM",
+            _default(rows, PREDICTION),
+            at_most=LONGEST_PREDICTION,
+        )
+        for rows in DEFAULT_TARGETS
+    ),
+    *(
+        Target(f"fit, {rows:,} rows: {WRITTEN} / {LINEAR}", _as_written(rows), at_most=1.5)
+        for rows in WRITTEN_ROWS
+    ),
+    Target(
+        f"fit, 1,000,000 rows, two threads: {DEFAULT}",
+        _of_a_million(lambda entry: min(entry["seconds"])),
+        at_most=240,
+        unit=" s",
+    ),
+    Target(
+        f"peak memory, 1,000,000 rows: {DEFAULT} / the table",
+        _of_a_million(lambda entry: entry["bytes"] / entry["copy"]),
+        at_most=2.5,
+    ),
 ]

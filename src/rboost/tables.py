@@ -16,6 +16,7 @@ from sklearn.utils import gen_batches
 
 from rboost._typing import Floats, Integers
 from rboost._validation import check_class_labels, check_labels, check_sample_weight
+from rboost.encoding import EncodedRows, for_trees
 
 
 @dataclass(frozen=True)
@@ -218,7 +219,7 @@ def warn_of_copies(X: Any, labels: Any) -> None:
     if sparse.issparse(X):
         return
     try:
-        values = np.asarray(X)
+        values = np.asarray(for_trees(X))
         # Rows that differ in their first columns are no copies, which is soon found out.
         for columns in (values[:, :3], values):
             keys = _row_keys(columns)
@@ -257,6 +258,8 @@ def stack_rows(first: Any, second: Any) -> Any:
     """Put the rows of two arrays, sparse matrices or data frames of one kind under each other."""
     if sparse.issparse(first):
         return sparse.vstack([first, second], format="csr")
+    if isinstance(first, EncodedRows):
+        return first.followed_by(second)
     module = type(first).__module__.partition(".")[0]
     if module in ("pandas", "polars"):  # importing either here would make it a dependency
         columns = list(first.columns)

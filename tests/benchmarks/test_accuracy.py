@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.accuracy import Options, jobs, main, parse, run
 from benchmarks.measure import ESTIMATORS
-from benchmarks.methods import METHODS, N_TRUSTED
+from benchmarks.methods import LEADERBOARD, N_TRUSTED
 from benchmarks.suites import SETTINGS, SUITES
 
 
@@ -100,10 +100,10 @@ def test_mistakes_end_in_one_sentence(given, message, tmp_path, capsys):
 
 def test_without_arguments_all_is_compared():
     options, given = parse([])
-    assert options == Options("paper", SUITES["paper"].names, (*METHODS, ESTIMATORS), 10, 0)
+    assert options == Options("paper", SUITES["paper"].names, (*LEADERBOARD, ESTIMATORS), 10, 0)
     assert given.out == Path("build/accuracy")
     assert given.jobs == 1
     wanted = list(jobs(options))
-    n_settings = [len(method.settings or SETTINGS) for method in METHODS.values()]
+    n_settings = [len(method.settings or SETTINGS) for method in LEADERBOARD.values()]
     assert len(wanted) == len(set(wanted)) == 10 * 7 * (sum(n_settings) + len(SETTINGS))
     assert len({job.key(0) for job in wanted}) == len(wanted)

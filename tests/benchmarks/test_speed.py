@@ -13,10 +13,13 @@ from sklearn.linear_model import LogisticRegression
 from benchmarks.speed import bandwidth, data, fits, memory, native, prediction, timing
 from benchmarks.speed.__main__ import PARTS, QUICK_ROWS, Options, groups, main, parse, run
 from benchmarks.speed.adaboost import ForcedAdaBoost
+from benchmarks.speed.fits import PREDICTION
 from benchmarks.speed.groups import Group, load, machine, save
+from benchmarks.speed.layout import figure
 from benchmarks.speed.methods import (
     ADABOOST,
     ADABOOST_NATURAL,
+    DEFAULT,
     HISTOGRAM,
     LIGHTGBM,
     LINEAR,
@@ -25,13 +28,16 @@ from benchmarks.speed.methods import (
     PAPER,
     POOL,
     TREE_PEERS,
+    WRITTEN,
     XGBOOST,
     chosen,
 )
 from benchmarks.speed.readings import at_equal_rounds, cheapest_as_accurate, slope
-from benchmarks.speed.report import figure, page, target_table, until_as_accurate, write_report
-from benchmarks.speed.targets import FIT_TARGETS, TARGETS, Target
+from benchmarks.speed.report import page, target_table, write_report
+from benchmarks.speed.sections import until_as_accurate
+from benchmarks.speed.targets import DEFAULT_TARGETS, FIT_TARGETS, TARGETS, Target
 from benchmarks.speed.timing import default_repeats, interleaved
+from rboost import RBoostClassifier
 from rboost import native as switch
 
 
@@ -76,7 +82,8 @@ def test_a_run_measures_every_part_and_writes_the_page(tmp_path, tiny, capsys):
     for group, entries in results.items():
         if group.part in fits.FITTED:
             assert {e["method"] for e in entries} == set(fits.FITTED[group.part])
-            assert all(min(e["seconds"]) > 0 and e["rounds"] <= e["asked"] for e in entries)
+            assert all(min(e["seconds"]) > 0 < min(e[PREDICTION]) for e in entries)
+            assert all(e["rounds"] <= e["asked"] for e in entries if e["method"] != DEFAULT)
             assert all(0 <= error <= 100 for e in entries for error in e["errors"])
     before = text
     main(["--report-only", "--rounds", "3", "--out", str(tmp_path)])
@@ -121,7 +128,9 @@ def test_without_arguments_all_is_measured():
     assert {g.rows for g in wanted if g.part == "fit"} == {400, 5_000, 100_000, 1_000_000}
     assert {g.rows for g in wanted if g.part == "predict"} == {1, 1_000_000}
     assert {g.truth for g in wanted if g.part == "accuracy"} == {"linear", "curved"}
-    assert {g.threads for g in wanted if g.part == "memory"} == {1}
+    assert {g.threads for g in wanted if g.part in ("memory", "default")} == {1}
+    assert {g.threads for g in wanted if g.part == "million"} == {os.cpu_count()}
+    assert {g.rows for g in wanted if g.part == "default"} == set(DEFAULT_TARGETS)
     sizes = [g.rows for g in wanted if g.part == "trees"]
     assert max(sizes) == 100_000
 
@@ -244,8 +253,8 @@ def test_methods_are_built_with_rounds_and_threads():
     for name, method in METHODS.items():
         model = method.build(7, 2)
         rounds = "max_iter" if name == HISTOGRAM else "n_estimators"
-        assert getattr(model, rounds) == 7
-        if name in (*OURS, LIGHTGBM, XGBOOST):
+        assert getattr(model, rounds) == (RBoostClassifier().n_estimators if name == DEFAULT else 7)
+        if name in (*OURS, WRITTEN, DEFAULT, LIGHTGBM, XGBOOST):
             assert model.n_jobs == 2
     assert METHODS[LINEAR].build(7, 1).estimator.n_init == 1
     assert METHODS[PAPER].build(7, 1).noise_estimator == "paper"
@@ -323,7 +332,7 @@ def whole_results(ours):
         put(
             "fit",
             rows,
-            [fit_entry(LINEAR, [ours * rows * 1e-9, 9.0])]
+            [fit_entry(name, [ours * rows * 1e-9, 9.0]) for name in (LINEAR, WRITTEN)]
             + [fit_entry(peer, [100e-9 * rows, 9.0]) for peer in (ADABOOST, *TREE_PEERS)],
         )
     for threads in (1, 2):
@@ -339,6 +348,14 @@ def whole_results(ours):
     put("predict", 1_000_000, [timed(LINEAR, 0.1), timed(LIGHTGBM, 3.0)])
     put("predict", 1, [timed(LINEAR, 5e-4), timed(prediction.KERNEL, 2e-5)])
     put("trees", 100_000, [fit_entry(POOL, [5.0]), fit_entry(LIGHTGBM, [2.0])], truth="curved")
+    for rows in DEFAULT_TARGETS:
+        entries = [
+            fit_entry(name, [seconds, 99.0]) | {PREDICTION: [seconds / 2, 99.0]}
+            for name, seconds in ((DEFAULT, 3.0), (LIGHTGBM, 1.0))
+        ]
+        put("default", rows, entries, truth="curved")
+    million = {"method": DEFAULT, "seconds": [200.0], "bytes": 240, "copy": 160, "process": 2**30}
+    put("million", 1_000_000, [million], threads=2, truth="curved")
     return results
 
 
@@ -346,9 +363,9 @@ def test_targets_are_read_from_minima():
     values = {target.what: target.read(whole_results(ours=1)) for target in TARGETS}
     assert None not in values.values()
     fitted = [value for what, value in values.items() if f"/ {LINEAR}" in what and "fit" in what]
-    assert_allclose(fitted, [100] * 12)
+    assert_allclose(fitted, [100] * 12 + [1] * 3)
     rest = [value for what, value in values.items() if f"/ {LINEAR}" not in what]
-    assert_allclose(rest, [2, 80, 1.1, 20, 0.5, 1, 2.5])
+    assert_allclose(rest, [2, 80, 1.1, 20, 0.5, 1, 2.5, *[3] * 6, 200, 1.5])
     assert_allclose(values[f"predict 1,000,000 rows: LightGBM / {LINEAR}"], 30)
     fast, slow = (target_table(whole_results(ours)) for ours in (1, 50))
     assert "**no**" not in fast
@@ -364,6 +381,8 @@ def test_the_page_of_numbers_made_by_hand(tmp_path):
     assert f"| **{LINEAR}** | 4.00e-07 | 5.00e-06 | 0.000100 | 0.00100 |" in text
     assert "| LightGBM | 100 | 100 | 100 | 100 |" in text
     assert "| 1,000,000 rows | 10.0 | 20.0 | 8.00 | 0.400 | 0.800 |" in text
+    assert "| 1,000,000 rows, 2 threads | 200 | 1.50 | 1.00 |" in text
+    assert f"| **{DEFAULT}** | 3.00 | 3.00 | 3.00 |" in text
     assert f"Slope of log time over log rows: 1.00 ({LINEAR})" in text
     assert text.count("Not measured.") == 1  # accuracy
     assert "Fewer rounds" not in text

@@ -46,6 +46,10 @@ def test_every_table_loads(suite, name):
 def test_defaults_are_chosen_on_other_tables():
     for first, second in (TWO_CLASSES, ("classes", "classes development")):
         assert not set(SUITES[first].names) & set(SUITES[second].names)
+    developed_on = [
+        name for suite in SUITES if "development" in suite for name in SUITES[suite].names
+    ]
+    assert not set(SUITES["large"].names) & set(developed_on)
     assert set(FIVE) < set(SETTINGS)
 
 

@@ -8,16 +8,14 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from rboost import RobustLogisticRegression
+from rboost import RBoostClassifier, RobustLogisticRegression
 from rboost.boosting.learners import (
     check_classes,
     check_learner,
     check_sampling,
-    prepare_rows,
     scaled_weights,
     seeded_parameters,
 )
-from rboost.learners import HistogramTreeClassifier
 from rboost.rivals import EtaBoostClassifier
 
 
@@ -81,15 +79,10 @@ def test_seeds_are_found_in_every_part():
     assert seeded_parameters(KNeighborsClassifier()) == []
 
 
-class Halves(DecisionTreeClassifier):
-    """A tree that takes values divided by two, counts how often it divides, and wants few rows."""
+class FewRows(DecisionTreeClassifier):
+    """A tree that wants few rows, and counts them."""
 
-    calls = 0
     max_rows = 8
-
-    def prepare(self, X):
-        type(self).calls += 1
-        return X / 2
 
     def fit(self, X, y, sample_weight=None):
         self.n_rows = len(X)
@@ -100,29 +93,37 @@ def described(*estimators):
     return [check_learner(estimator, "uniform", "probability") for estimator in estimators]
 
 
-def test_rows_are_prepared_for_those_who_ask_for_it(rng):
-    X = rng.standard_normal((20, 2))
-    tree, other = HistogramTreeClassifier(), HistogramTreeClassifier(max_depth=2)
-    coarse, plain = HistogramTreeClassifier(max_bins=3), DecisionTreeClassifier()
-    prepared = prepare_rows(described(tree, plain, other, coarse), X)
-    assert prepared[0] is prepared[2]
-    assert prepared[1] is X
-    assert prepared[3].bins.max() <= 2
-    Halves.calls = 0
-    (halves,) = prepare_rows(described(Halves()), X)
-    np.testing.assert_array_equal(halves, X / 2)
-    assert Halves.calls == 1
-
-
 def test_what_a_learner_can_do_is_found_out_once():
-    tree, linear, halves = described(
-        DecisionTreeClassifier(), RobustLogisticRegression(max_rows=50), Halves()
+    tree, linear, few = described(
+        DecisionTreeClassifier(), RobustLogisticRegression(max_rows=50), FewRows()
     )
-    assert (tree.prepare, tree.max_rows, tree.native) == (None, None, None)
+    assert (tree.max_rows, tree.native) == (None, None)
     assert linear.native is linear.estimator
-    assert (linear.max_rows, linear.prepare) == (50, None)
-    assert halves.prepare is not None
+    assert (linear.max_rows, few.max_rows) == (50, 8)
     assert tree.seeded == ["random_state"]
+
+
+def test_parameters_left_at_their_defaults_are_set_for_boosting():
+    given = RobustLogisticRegression(C=0.5, n_init=3)
+    tuned = check_learner(given, "uniform", "probability", out_of_bag=True)
+    settings = {**given.boosting_settings, "n_init": 3}
+    assert tuned.estimator.get_params() == {**given.get_params(), **settings}
+    assert tuned.native is tuned.estimator
+    assert tuned.max_rows == settings["max_rows"]
+    assert repr(given) == repr(RobustLogisticRegression(C=0.5, n_init=3))
+    assert check_learner(given, "none", "class").estimator is given  # the paper's version
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_linear_learners_as_written_are_the_tuned_ones(rng, n_classes):
+    X, noise = rng.standard_normal((90, 3)), rng.standard_normal(90)
+    y = np.digitize(X[:, 0] + noise, [0, 1][: n_classes - 1])
+    tuned = RobustLogisticRegression(**RobustLogisticRegression.boosting_settings)
+    written, meant = (
+        RBoostClassifier(learner, n_estimators=20, random_state=0).fit(X, y).decision_function(X)
+        for learner in (RobustLogisticRegression(), tuned)
+    )
+    np.testing.assert_array_equal(written, meant)
 
 
 def test_learners_of_two_classes_are_not_given_more():

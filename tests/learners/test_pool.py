@@ -1,16 +1,12 @@
 import numpy as np
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_hastie_10_2
 from sklearn.utils import get_tags
 
 from rboost import RBoostClassifier
 from rboost.boosting.learners import check_learner, seeded_parameters
-from rboost.learners import HistogramTreeClassifier, RandomKernelClassifier
-from rboost.learners.pool import SMALL_TABLE, default_pool
+from rboost.learners.pool import default_pool
 from rboost.noise import flip_labels, symmetric
-
-LARGE = np.zeros((SMALL_TABLE + 1, 2))
 
 
 def test_every_learner_of_the_pool_can_be_boosted_in_every_way():
@@ -52,55 +48,19 @@ def test_each_learner_of_the_pool_finds_the_bananas(noisy_banana, clean_banana):
         assert learner.set_params(random_state=0).fit(X, y).score(*clean_banana) > 0.8
 
 
-def test_large_tables_get_trees_on_bins():
-    kinds = [type(learner) for learner in default_pool(LARGE)]
-    assert kinds == [HistogramTreeClassifier, HistogramTreeClassifier, RandomKernelClassifier]
-    small = [repr(learner) for learner in default_pool()]
-    assert [repr(learner) for learner in default_pool(LARGE[1:])] == small
-    assert [repr(learner) for learner in default_pool(sparse.csr_array(LARGE))] == small
-    for learner in default_pool(LARGE):
-        assert get_tags(learner).input_tags.allow_nan
-        assert seeded_parameters(learner) == ["random_state"]
-        for sampling in ["none", "uniform", "weights"]:
-            check_learner(learner, sampling, "probability")
-
-
-def test_learners_of_both_pools_learn_several_classes():
+def test_each_learner_of_the_pool_learns_several_classes():
     X, y = load_iris(return_X_y=True)
-    for learner in default_pool() + default_pool(LARGE, 3):
+    for learner in default_pool():
         learner.set_params(random_state=0).fit(X, y)
         assert learner.score(X, y) > 0.9
         assert learner.predict_proba(X).shape == (150, 3)
-    leaves = [default_pool(LARGE, k)[1].max_leaf_nodes for k in (2, 3, 10, 100)]
-    assert leaves == sorted(leaves, reverse=True)
-    assert leaves[0] == 511
 
 
-def test_a_large_table_is_learnt(rng):
-    X, y = make_hastie_10_2(2 * SMALL_TABLE + 2, random_state=0)
+def test_the_pool_learns_from_noisy_rows_with_missing_values(rng):
+    X, y = make_hastie_10_2(8000, random_state=0)
     X = X.astype(np.float32)
     X[rng.uniform(size=X.shape) < 0.01] = np.nan
-    half = SMALL_TABLE + 1
-    noisy, _ = flip_labels(y[:half], symmetric(0.2), random_state=0)
-    model = RBoostClassifier(n_estimators=45, random_state=0).fit(X[:half], noisy)
-    assert {type(learner) for learner in model.estimators_} == {
-        HistogramTreeClassifier,
-        RandomKernelClassifier,
-    }
-    assert model.score(X[half:], y[half:]) > 0.9
+    noisy, _ = flip_labels(y[:4000], symmetric(0.2), random_state=0)
+    model = RBoostClassifier(default_pool(), n_estimators=45, random_state=0)
+    assert model.fit(X[:4000], noisy).score(X[4000:], y[4000:]) > 0.9
     assert np.abs(model.noise_matrix_ - symmetric(0.2)).max() < 0.05
-    begun = RBoostClassifier(n_estimators=20, random_state=0, warm_start=True)
-    again = begun.fit(X[:half], noisy).set_params(n_estimators=45).fit(X[:half], noisy)
-    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
-
-
-def test_binning_once_is_binning_every_round(noisy_banana, monkeypatch):
-    X, _, noisy, _ = noisy_banana
-    pool = default_pool(LARGE)[:2]
-    sampling = {"sampling": "none", "out_of_bag": False, "noise_estimator": "paper"}
-    once = RBoostClassifier(pool, n_estimators=10, random_state=0, **sampling).fit(X, noisy)
-    monkeypatch.setattr(
-        "rboost.boosting.engines.learners.prepare_rows", lambda pool, X: [X] * len(pool)
-    )
-    each = RBoostClassifier(pool, n_estimators=10, random_state=0, **sampling).fit(X, noisy)
-    np.testing.assert_array_equal(once.predict_proba(X), each.predict_proba(X))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,16 @@ from rboost._typing import Floats
 
 # Rows predicted at a time. The blocks do not depend on n_jobs, so neither do the results.
 BLOCK_ROWS = 8192
+
+
+def in_blocks(score: Callable[[Any], Floats], X: Any, n_jobs: int | None) -> Floats:
+    """Scores of rows, a block at a time, on several threads where there are several blocks."""
+    if X.shape[0] <= BLOCK_ROWS:
+        return score(X)
+    blocks = Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(score)(X[block]) for block in gen_batches(X.shape[0], BLOCK_ROWS)
+    )
+    return np.concatenate(blocks)
 
 
 class AdditiveClassifier(ClassifierMixin, BaseEstimator):
@@ -102,12 +112,7 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
 
     def _scores_in_blocks(self, X: Any) -> Floats:
         """H(x) of validated rows, on several threads where there are several blocks of them."""
-        if X.shape[0] <= BLOCK_ROWS:
-            return self._scores(X)
-        blocks = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(self._scores)(X[block]) for block in gen_batches(X.shape[0], BLOCK_ROWS)
-        )
-        return np.concatenate(blocks)
+        return in_blocks(self._scores, X, self.n_jobs)
 
     def _n_learners(self) -> int:
         return len(self.estimators_)

@@ -8,17 +8,19 @@ from operator import attrgetter
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rboost._typing import Floats, Integers
 from rboost._validation import all_or_nothing, check_class_labels, warn_of_one_class
-from rboost.boosting.decisions import VoteCalibration
-from rboost.boosting.ensemble import Ensemble
-from rboost.boosting.fitting import Training, begin, read_scores, resume, run_rounds
-from rboost.boosting.parameters import BoostingParameters, noise_update_name
+from rboost.boosting.choice import LEARNERS, POOL, TREES
+from rboost.boosting.decisions import judge_labels
+from rboost.boosting.fitting import Fitted, begin, fit_rounds, resume
+from rboost.boosting.parameters import BoostingParameters, engines_for, noise_update_name
+from rboost.boosting.several import fit_stack
+from rboost.encoding import learn_encoding, needs_encoding
+from rboost.noise import NoisePosterior
 from rboost.noise.matrix import check_noise_parameter
 from rboost.tables import Rows, arranged, training_rows, trusted_rows, warn_of_copies
 
@@ -39,8 +41,10 @@ class RBoostClassifier(BoostingParameters):
     estimator : classifier or list of classifiers, default=None
         The base learners, taken in turn, cloned and fitted once a round on an array and positions
         of classes. Any classifier with ``predict_proba`` that takes ``sample_weight``; with
-        ``votes="class"`` the former, with ``sampling="weights"`` the latter is not needed. None
-        means a pool of trees, trees with random cuts and kernel machines.
+        ``votes="class"`` the former, with ``sampling="weights"`` the latter is not needed. With
+        ``out_of_bag``, parameters of a :class:`rboost.RobustLogisticRegression` that have their
+        defaults get the values that suit boosting, in the copies; ``ALGORITHM_1`` takes it as it
+        is. None means a pool of trees, trees with random cuts and kernel machines.
     n_estimators : int, default=300
         Number of rounds.
     learning_rate : float, default=None
@@ -186,7 +190,7 @@ class RBoostClassifier(BoostingParameters):
             The fitted estimator.
         """
         with all_or_nothing(self):
-            pool = self._check_parameters()
+            self._check_parameters()
             resumes = bool(self.warm_start and self.__sklearn_is_fitted__())
             X = self._check_X(X, reset=not resumes)
             rows, classes = training_rows(X, y, sample_weight)
@@ -195,106 +199,110 @@ class RBoostClassifier(BoostingParameters):
             if self.out_of_bag:
                 warn_of_copies(rows.X, rows.observed)
             rows, checked = arranged(rows, trusted, bool(self.out_of_bag))
-            pool = pool or self._default_pool(rows.X, rows.n_classes)
-            self._check_classes(pool, rows.n_classes)
-            training = begin(self, rows, classes, fixed_noise)
-            if resumes:
-                training = resume(self, training, vars(self).get("_training"))
+            names = engines_for(self, X)
+            if names in ([POOL], [LEARNERS]):
+                training = begin(self, rows, classes, fixed_noise)
+                if resumes:
+                    training = resume(self, training, vars(self).get("_training"))
+                fitted = fit_rounds(self, names[0], training, rows, checked)
             else:
-                self._forget(classes)
-            scores = None if checked is None else self._scores(checked.X)
-            training = run_rounds(self, training, pool, rows, checked, scores)
-            self._keep(training)
-            self._decision_rule, votes = read_scores(self, training, rows, checked)
-            if votes is not None:
-                self._judge_labels(votes, rows, X, y, sample_weight)
-        self._warn_of_one_class()
+                fitted = fit_stack(self, names, classes, rows, fixed_noise)
+            self._keep(fitted, classes)
+            if fitted.noise is not None:
+                self._judge_labels(fitted.noise, rows, X, y, sample_weight)
+        self._warn_of_one_class(fitted.noise)
         return self
 
-    def _forget(self, classes: NDArray[Any]) -> None:
-        """Forget an earlier fit, of which another may not have everything."""
-        for name in ("noise_interval_", "_vote_calibration", *self._training_only):
+    def _keep(self, fitted: Fitted, classes: NDArray[Any]) -> None:
+        """Keep what a fit found, and nothing of an earlier one."""
+        for name in ("noise_interval_", *self._training_only):
             self.__dict__.pop(name, None)
-        self.classes_, self._ensemble, self._votes = classes, Ensemble(), self.votes
-
-    def _keep(self, training: Training) -> None:
-        """Keep what the rounds found."""
-        self._training, self._ensemble = training, training.ensemble
-        self.estimator_weights_ = training.ensemble.steps
-        self.estimator_errors_ = training.ensemble.errors
-        self.noise_matrix_history_ = training.ensemble.noise_matrices
-        self.noise_matrix_ = training.progress.noise_matrix
-        self.stop_reason_, self.n_iter_ = training.stop_reason, training.n_iter
+        self.classes_, self._model, self._training = classes, fitted.model, fitted.training
+        ensemble = fitted.model.ensemble
+        self.estimator_weights_, self.estimator_errors_ = ensemble.steps, ensemble.errors
+        self.noise_matrix_history_ = ensemble.noise_matrices
+        self.noise_matrix_, self.engine_weights_ = fitted.noise_matrix, fitted.model.engine_weights
+        self.stop_reason_, self.n_iter_ = fitted.stop_reason, fitted.n_iter
+        if fitted.held_out is not None:
+            self.held_out_scores_ = fitted.held_out
 
     def _judge_labels(
         self,
-        votes: VoteCalibration,
+        noise: NoisePosterior,
         rows: Rows,
         X: Any,
         y: ArrayLike,
         sample_weight: ArrayLike | None,
     ) -> None:
         """Find out which labels are wrong, by learners that have not seen the row."""
-        self._vote_calibration, self.noise_matrix_ = votes, votes.posterior.noise_matrix
         if noise_update_name(self) == "noise-aware":
-            self.noise_interval_ = votes.posterior.interval()
-        scores, n_rows = self._training.votes.scores, X.shape[0]
-        self.held_out_scores_ = votes.row_scores(scores)
+            self.noise_interval_ = noise.interval()
+        n_rows, scores = X.shape[0], self.held_out_scores_
         observed: Integers = rows.observed[: np.count_nonzero(~rows.trusted)]  # they come last
         if len(observed) < n_rows:  # rows of weight 0 were left out
             kept = np.asarray(sample_weight) != 0
             observed = check_class_labels(y)[1]
             found, scores = scores[: kept.sum()], np.empty((n_rows, *scores.shape[1:]))
-            scores[kept], scores[~kept] = found, self._scores_in_blocks(X[~kept])
-        issues, likeliest = votes.judge_labels(scores[:n_rows], observed)
+            scores[kept], scores[~kept] = found, self._model.row_scores(X[~kept], self.n_jobs)
+        issues, likeliest = judge_labels(noise, scores[:n_rows], observed)
         self.label_issue_probability_, self.true_class_ = issues, self.classes_[likeliest]
 
-    def _warn_of_one_class(self) -> None:
+    def _warn_of_one_class(self, noise: NoisePosterior | None) -> None:
         """Say so when nothing was learnt, or only which class is the more frequent."""
         remedy = "try other base learners or features."
-        if not len(self._ensemble):
+        if not len(self._model):
             warnings.warn(
                 f"No base learner was kept ({self.stop_reason_}), so every row is predicted as "
                 f"{self.classes_.tolist()[0]!r}; {remedy}",
                 stacklevel=3,
             )
-        elif self.out_of_bag:
-            votes = self._training.votes
-            predicted = self._to_classes(self._decision_rule(votes.scores, votes.total))
-            warn_of_one_class(predicted, remedy, stacklevel=4)
+        elif noise is not None:
+            predicted = noise.probability(self.held_out_scores_).argmax(axis=1)
+            warn_of_one_class(self.classes_[predicted], remedy, stacklevel=4)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_ensemble")
+        return hasattr(self, "_model")
+
+    def _check_X(self, X: Any, reset: bool = False) -> Any:
+        """Validate features; tables with words are encoded as the training rows were."""
+        if reset:
+            self._encoder = learn_encoding(X) if needs_encoding(X) else None
+            self._encodes_for_pool = engines_for(self, X) != [TREES]
+        if self._encoder is None:
+            return super()._check_X(X, reset=reset)
+        validate_data(self, X, skip_check_array=True, reset=reset)
+        return self._encoder.rows(X, with_pool=self._encodes_for_pool)
 
     @property
     def estimators_(self) -> list[Any]:  # type: ignore[override]
-        """The base learners that were kept."""
-        return self._ensemble.listed
+        """The base learners of Algorithm 1 that were kept."""
+        return self._model.ensemble.listed
 
     @property
     def feature_importances_(self) -> Floats:
-        """Mean importance over the base learners, weighted by their step sizes."""
+        """How much each column told, as shares."""
         check_is_fitted(self)
-        return self._ensemble.feature_importances()
+        return self._model.feature_importances()
 
     @available_if(attrgetter("out_of_bag"))  # type: ignore[untyped-decorator]
     def score_rows(self, X: Any) -> Floats:
         """Scores on the scale of ``held_out_scores_``, before the noise is taken into account."""
         check_is_fitted(self)
-        return self._vote_calibration.row_scores(self._scores(self._check_X(X)))
+        return self._model.row_scores(self._check_X(X), self.n_jobs)
 
-    def _scores_in_blocks(self, X: Any) -> Floats:
-        at_once = self._ensemble.scores_at_once(X, self._votes, effective_n_jobs(self.n_jobs))
-        return super()._scores_in_blocks(X) if at_once is None else at_once
+    def decision_function(self, X: Any) -> Floats:
+        """Positive for ``classes_[1]``; of more than two classes the largest decides.
 
-    def _n_learners(self) -> int:
-        return len(self._ensemble)
+        Of one pool or classifier the score H(x), eq. (8), less the threshold; of trees and of
+        several engines the log-odds of the true class.
+        """
+        check_is_fitted(self)
+        return self._model.decisions(self._check_X(X), self.n_jobs)
 
-    def _contributions(self, X: Any) -> Iterator[Floats]:
-        return self._ensemble.contributions(X, self._votes, len(self.classes_))
-
-    def _decision(self, scores: Floats, n_learners: int) -> Floats:
-        return self._decision_rule(scores, float(self.estimator_weights_[:n_learners].sum()))
+    def staged_decision_function(self, X: Any) -> Iterator[Floats]:
+        """Yield the decisions after each round."""
+        check_is_fitted(self)
+        return self._model.staged_decisions(self._check_X(X))
 
     def _to_probabilities(self, decisions: Floats) -> Floats:
-        return self._decision_rule.probability(decisions)
+        return self._model.probability(decisions)

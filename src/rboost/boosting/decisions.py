@@ -77,6 +77,21 @@ class LargestScore:
         return found / found.sum(axis=1, keepdims=True)
 
 
+def judge_labels(
+    posterior: NoisePosterior, scores: Floats, observed: Integers
+) -> tuple[Floats, Integers]:
+    """p(y ≠ ỹ) and the most probable true class of rows with these held-out scores and labels.
+
+    Of classes that are equally probable the label is taken.
+    """
+    if scores.ndim == 1:
+        issues = posterior.issue_probability(scores, observed)
+        return issues, np.where(issues > 0.5, 1 - observed, observed)
+    found = posterior.posterior(scores, observed)
+    right = found[np.arange(len(found)), observed]
+    return np.clip(1 - right, 0.0, 1.0), likeliest(found, observed)
+
+
 @dataclass(frozen=True)
 class VoteCalibration:
     """What the votes say of the true class, for scores: votes times ``total_step``.
@@ -91,19 +106,6 @@ class VoteCalibration:
     def __call__(self, scores: Floats) -> Floats:
         """Return p(y = 1) for each score of two classes."""
         return self.posterior(self.row_scores(scores))  # type: ignore[operator]
-
-    def judge_labels(self, scores: Floats, observed: Integers) -> tuple[Floats, Integers]:
-        """p(y ≠ ỹ) and the most probable true class of rows with these scores and labels.
-
-        Of classes that are equally probable the label is taken.
-        """
-        scores = self.row_scores(scores)
-        if len(self.prevalence) == 2:
-            issues = self.posterior.issue_probability(scores, observed)
-            return issues, np.where(issues > 0.5, 1 - observed, observed)
-        found = self.posterior.posterior(scores, observed)
-        right = found[np.arange(len(found)), observed]
-        return np.clip(1 - right, 0.0, 1.0), likeliest(found, observed)
 
     def row_scores(self, scores: Floats) -> Floats:
         """The mean votes behind these scores, as the noise is inferred from them."""

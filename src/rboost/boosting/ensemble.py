@@ -8,8 +8,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 
 from rboost._typing import Floats
+from rboost.boosting.additive import in_blocks
 from rboost.boosting.learners import HasImportances
 from rboost.boosting.linear_learners import LinearLearners
 from rboost.boosting.votes import VOTES, coded
@@ -53,11 +55,20 @@ class Ensemble:
         for step, learner in zip(self.steps, self.listed, strict=True):
             yield step * coded(VOTES[votes](learner, X, n_classes))
 
-    def scores_at_once(self, X: Any, votes: str, n_threads: int) -> Floats | None:
-        """Scores of rows by linear learners; None where the learners must be asked in turn."""
-        if not isinstance(X, np.ndarray) or not isinstance(self.learners, LinearLearners):
-            return None
-        return self.learners.scores(X, self.steps, votes == "probability", n_threads)
+    def scores(self, X: Any, votes: str, n_classes: int, n_jobs: int | None) -> Floats:
+        """H(x), eq. (8): the sum over the learners."""
+        if isinstance(X, np.ndarray) and isinstance(self.learners, LinearLearners):
+            n_threads = effective_n_jobs(n_jobs)
+            return self.learners.scores(X, self.steps, votes == "probability", n_threads)
+
+        def score(rows: Any) -> Floats:
+            shape = (rows.shape[0],) if n_classes == 2 else (rows.shape[0], n_classes)
+            scores = np.zeros(shape)
+            for contribution in self.contributions(rows, votes, n_classes):
+                scores += contribution
+            return scores
+
+        return in_blocks(score, X, n_jobs)
 
     def feature_importances(self) -> Floats:
         """Mean importance over the learners that have any, weighted by their steps."""

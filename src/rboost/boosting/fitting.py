@@ -1,4 +1,4 @@
-"""The rounds of a fit, which a later fit can continue."""
+"""The rounds of a fit, which a later fit can continue, and what is made of them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
+from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats
 from rboost.boosting.decisions import (
@@ -19,19 +20,28 @@ from rboost.boosting.decisions import (
 from rboost.boosting.engine import Start
 from rboost.boosting.engines import engine_for
 from rboost.boosting.ensemble import Ensemble
-from rboost.boosting.learners import BaseLearner
+from rboost.boosting.members import BoostedLearners
+from rboost.boosting.models import Model, VotingModel
 from rboost.boosting.noise_updates import infer, noise_update
-from rboost.boosting.parameters import BoostingParameters, noise_update_name
+from rboost.boosting.parameters import (
+    BoostingParameters,
+    check_number_of_classes,
+    noise_update_name,
+    pool_of,
+)
 from rboost.boosting.rounds import Progress, boost, ensemble_of
 from rboost.boosting.sampling import Randomness
 from rboost.boosting.votes import RowVotes
-from rboost.noise import symmetric
+from rboost.encoding import for_pool, pool_source
+from rboost.noise import NoisePosterior, symmetric
 from rboost.progress import track
 from rboost.tables import Rows
 
 # Where the paper's estimation of the flip rates starts; it does not say. It must not be 0, which
 # the multiplicative updates never leave. Inference starts from labels that are all right.
 INITIAL_RATES = {"paper": 0.1, "noise-aware": 0.0}
+# Rounds of Algorithm 1, unless told otherwise.
+ROUNDS = 300
 
 
 @dataclass(frozen=True)
@@ -50,6 +60,23 @@ class Training:
     stop_reason: str = ""
     finished: bool = False
     checked_scores: Floats | None = None
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What a fit found; rounds that a later fit can continue leave their ``training``.
+
+    ``held_out`` are scores of rows that were not fitted to, and ``noise`` is what was inferred from
+    them; both are None where all rows judge all learners.
+    """
+
+    model: Model
+    noise_matrix: Floats
+    noise: NoisePosterior | None
+    held_out: Floats | None
+    n_iter: int
+    stop_reason: str
+    training: Training | None = None
 
 
 def begin(
@@ -79,7 +106,7 @@ def resume(parameters: BoostingParameters, begun: Training, training: Training |
             "warm_start continues a fit on the same rows, classes and noise_matrix, but one of "
             "them changed; set warm_start=False to fit anew."
         )
-    if parameters.n_estimators < training.n_iter:
+    if (parameters.n_estimators or ROUNDS) < training.n_iter:
         raise ValueError(
             f"warm_start can only add rounds, but n_estimators={parameters.n_estimators} is fewer "
             f"than the {training.n_iter} already run; raise n_estimators."
@@ -91,13 +118,18 @@ def resume(parameters: BoostingParameters, begun: Training, training: Training |
 def run_rounds(
     parameters: BoostingParameters,
     training: Training,
-    pool: list[BaseLearner],
+    engine_name: str,
+    n_rounds: int,
     rows: Rows,
-    checked: Rows | None,
-    checked_scores: Floats | None,
+    checked: Rows | None = None,
 ) -> Training:
-    """Run the rounds that are still to run; checked rows come with the scores they have so far."""
-    numbers = range(training.n_iter + 1, parameters.n_estimators + 1)
+    """Run the rounds that are still to run."""
+    pool = pool_of(parameters, engine_name)
+    check_number_of_classes(parameters, pool, rows.n_classes)
+    checked_scores = None
+    if checked is not None:
+        checked_scores = training.ensemble.scores(checked.X, parameters.votes, rows.n_classes, 1)
+    numbers = range(training.n_iter + 1, n_rounds + 1)
     if training.finished or not numbers:
         progress = replace(training.progress, inferred=None)  # the labels may be others now
         return replace(training, progress=progress, checked_scores=checked_scores)
@@ -139,3 +171,32 @@ def read_scores(
     if checked is not None and training.checked_scores is not None:
         rows, scores = checked, training.checked_scores
     return decide_by_sign(loss, parameters.calibration, scores, rows, noise_matrix), None
+
+
+def fit_rounds(
+    parameters: BoostingParameters,
+    engine_name: str,
+    training: Training,
+    rows: Rows,
+    checked: Rows | None = None,
+    n_rounds: int = ROUNDS,
+) -> Fitted:
+    """Algorithm 1 with the base learners of one engine, for so many rounds unless told."""
+    source = pool_source(rows.X)
+    rows = replace(rows, X=for_pool(rows.X))
+    checked = None if checked is None else replace(checked, X=for_pool(checked.X))
+    n_rounds = parameters.n_estimators or n_rounds
+    with threadpool_limits(1, "blas"):  # many small products, for which threads only wait
+        training = run_rounds(parameters, training, engine_name, n_rounds, rows, checked)
+    rule, reading = read_scores(parameters, training, rows, checked)
+    learners = BoostedLearners(training.ensemble, parameters.votes, rows.n_classes, reading, source)
+    noise = None if reading is None else reading.posterior
+    return Fitted(
+        VotingModel(engine_name, learners, rule),
+        training.progress.noise_matrix if noise is None else noise.noise_matrix,
+        noise,
+        None if reading is None else reading.row_scores(training.votes.scores),
+        training.n_iter,
+        training.stop_reason,
+        training,
+    )

@@ -6,9 +6,10 @@ place, :func:`check_learner`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from inspect import signature
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from sklearn.base import clone
@@ -20,21 +21,20 @@ from rboost._validation import check_classifier
 
 
 @runtime_checkable
-class PreparesRows(Protocol):
-    """``prepare(X)`` returns what stands for the rows of X, once before the first round.
-
-    It has a ``shape``, is indexed by rows, and is taken by ``fit`` and the predictions in the place
-    of X. Learners whose ``prepare`` is equal share it.
-    """
-
-    prepare: Callable[[Any], Any]
-
-
-@runtime_checkable
 class LimitsRows(Protocol):
     """``max_rows`` is the number of rows beyond which more are of no use; None sets no limit."""
 
     max_rows: int | None
+
+
+@runtime_checkable
+class TunedForBoosting(Protocol):
+    """``boosting_settings`` are parameters as one of many learners needs them.
+
+    They replace defaults only: what a user has set to anything else stays.
+    """
+
+    boosting_settings: ClassVar[Mapping[str, Any]]
 
 
 @runtime_checkable
@@ -67,7 +67,6 @@ class BaseLearner:
     """A classifier to be boosted, and what it can do."""
 
     estimator: Any
-    prepare: Callable[[Any], Any] | None
     max_rows: int | None
     seeded: list[str]
     native: FittedNatively | None
@@ -78,8 +77,13 @@ class BaseLearner:
         return learner.set_params(**{name: next_seed() for name in self.seeded})
 
 
-def check_learner(estimator: Any, sampling: str, votes: str) -> BaseLearner:
-    """Say what an estimator can do; fail with one sentence when it cannot be boosted this way."""
+def check_learner(
+    estimator: Any, sampling: str, votes: str, out_of_bag: bool = False
+) -> BaseLearner:
+    """Say what an estimator can do; fail with one sentence when it cannot be boosted this way.
+
+    With ``out_of_bag`` it is tuned for boosting; without, as in the paper, it is taken as it is.
+    """
     check_classifier(estimator, "DecisionTreeClassifier(max_depth=1)")
     if sampling != "weights" and not has_fit_parameter(estimator, "sample_weight"):
         raise ValueError(
@@ -91,12 +95,25 @@ def check_learner(estimator: Any, sampling: str, votes: str) -> BaseLearner:
             f"{type(estimator).__name__} has no predict_proba, which votes='probability' needs; "
             "use votes='class' or another estimator."
         )
+    if out_of_bag and isinstance(estimator, TunedForBoosting):
+        estimator = tuned_for_boosting(estimator)
     return BaseLearner(
         estimator,
-        estimator.prepare if isinstance(estimator, PreparesRows) else None,
         estimator.max_rows if isinstance(estimator, LimitsRows) else None,
         seeded_parameters(estimator),
         estimator if isinstance(estimator, FittedNatively) else None,
+    )
+
+
+def tuned_for_boosting(estimator: TunedForBoosting) -> Any:
+    """A copy whose parameters have the values for boosting wherever they have their defaults."""
+    defaults = signature(type(estimator)).parameters
+    return clone(estimator).set_params(
+        **{
+            name: value
+            for name, value in estimator.boosting_settings.items()
+            if getattr(estimator, name) == defaults[name].default
+        }
     )
 
 
@@ -132,13 +149,6 @@ def check_sampling(
             "noise_estimator='noise-aware' needs out-of-bag scores; set out_of_bag=True, or "
             "noise_estimator='paper', or give a noise_matrix."
         )
-
-
-def prepare_rows(pool: Sequence[BaseLearner], X: Any) -> list[Any]:
-    """The rows as each base learner takes them; equal preparations are made once."""
-    ways = {learner.prepare for learner in pool}
-    prepared = {way: X if way is None else way(X) for way in ways}
-    return [prepared[learner.prepare] for learner in pool]
 
 
 def scaled_weights(weights: Floats, sample_weight: Floats, total: float | None = None) -> Floats:

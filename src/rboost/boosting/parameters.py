@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from rboost._validation import Number, OneOf, Requirements, Switch, check_parameters
 from rboost.boosting.additive import AdditiveClassifier
+from rboost.boosting.choice import LEARNERS, check_choice, chosen_engines, given_learners
 from rboost.boosting.learners import BaseLearner, check_classes, check_learner, check_sampling
 from rboost.boosting.sampling import NEGATIVE_WEIGHTS, SAMPLINGS
 from rboost.boosting.votes import VOTES
@@ -28,12 +30,15 @@ ALGORITHM_1: dict[str, Any] = {
     "noise_estimator": "paper",
 }
 
+# A learner of the default pool sees no more rows than this.
+MAX_ROWS = 4096
+
 
 class BoostingParameters(AdditiveClassifier):
     """What :class:`rboost.RBoostClassifier` is told; its documentation says what each means."""
 
     _requirements: ClassVar[Requirements] = {
-        "n_estimators": Number(1, integer=True, closed=True),
+        "n_estimators": Number(1, integer=True, closed=True, optional=True),
         "learning_rate": Number(0, optional=True),
         "loss": OneOf(LOSSES),
         "sampling": OneOf(SAMPLINGS),
@@ -53,7 +58,7 @@ class BoostingParameters(AdditiveClassifier):
         self,
         estimator: Any = None,
         *,
-        n_estimators: int = 300,
+        n_estimators: int | None = None,
         learning_rate: float | None = None,
         loss: str = "auto",
         sampling: str = "uniform",
@@ -89,36 +94,16 @@ class BoostingParameters(AdditiveClassifier):
         self.verbose = verbose
 
     def _base_learners(self) -> list[Any]:
-        if self.estimator is None:
-            return []
-        return list(self.estimator) if isinstance(self.estimator, list) else [self.estimator]
+        return given_learners(self.estimator)
 
-    def _check_parameters(self) -> list[BaseLearner]:
-        """Fail with one sentence when a parameter is wrong; return the base learners given."""
+    def _check_parameters(self) -> None:
+        """Fail with one sentence when a parameter is wrong."""
         check_parameters(self, self._requirements)
+        check_choice(self.estimator)
         check_sampling(
             self.sampling, self.max_samples, bool(self.out_of_bag), noise_update_name(self)
         )
-        if self.estimator is not None and not self._base_learners():
-            raise ValueError("estimator must hold at least one classifier, not an empty list.")
-        return self._described(self._base_learners())
-
-    def _described(self, learners: list[Any]) -> list[BaseLearner]:
-        return [check_learner(learner, self.sampling, self.votes) for learner in learners]
-
-    def _default_pool(self, X: Any, n_classes: int) -> list[BaseLearner]:
-        """The base learners for these rows where none are given."""
-        return self._described(default_pool(X, n_classes))
-
-    def _check_classes(self, pool: list[BaseLearner], n_classes: int) -> None:
-        """Fail with one sentence when parameters are for two classes, but there are more."""
-        check_classes(pool, n_classes)
-        if n_classes > 2 and not self._takes_classes():
-            raise ValueError(
-                "Only binary classification is supported with "
-                f"calibration={self.calibration!r} and out_of_bag={self.out_of_bag!r}, but y holds "
-                f"{n_classes} classes; use calibration='platt'."
-            )
+        pool_of(self, LEARNERS)
 
     def _takes_classes(self) -> bool:
         """Whether calibration and noise matrix are for more than two classes."""
@@ -133,3 +118,38 @@ class BoostingParameters(AdditiveClassifier):
 def noise_update_name(parameters: BoostingParameters) -> str:
     """The name of what finds the noise matrix, "none" when it is given."""
     return parameters.noise_estimator if isinstance(parameters.noise_matrix, str) else "none"
+
+
+def engines_for(parameters: BoostingParameters, X: Any) -> list[str]:
+    """The names of the engines that run on these rows."""
+    can_stack = bool(
+        parameters.out_of_bag
+        and parameters.calibration == "platt"
+        and noise_update_name(parameters) != "paper"
+        and not parameters.warm_start
+    )
+    return chosen_engines(parameters.estimator, X, can_stack)
+
+
+def pool_of(parameters: BoostingParameters, engine: str) -> list[BaseLearner]:
+    """The base learners of an engine: those that were given, or the default ones."""
+    given = engine == LEARNERS
+    options = parameters.sampling, parameters.votes, bool(parameters.out_of_bag)
+    estimators = given_learners(parameters.estimator) if given else default_pool()
+    learners = [check_learner(estimator, *options) for estimator in estimators]
+    if given:
+        return learners
+    return [replace(own, max_rows=min(own.max_rows or MAX_ROWS, MAX_ROWS)) for own in learners]
+
+
+def check_number_of_classes(
+    parameters: BoostingParameters, pool: list[BaseLearner], n_classes: int
+) -> None:
+    """Fail with one sentence when parameters are for two classes, but there are more."""
+    check_classes(pool, n_classes)
+    if n_classes > 2 and not parameters._takes_classes():
+        raise ValueError(
+            "Only binary classification is supported with "
+            f"calibration={parameters.calibration!r} and out_of_bag={parameters.out_of_bag!r}, but "
+            f"y holds {n_classes} classes; use calibration='platt'."
+        )

@@ -18,10 +18,9 @@ from rboost.boosting.engines.learners import LearnerEngine
 from rboost.boosting.learners import check_learner
 from rboost.boosting.sampling import Randomness
 from rboost.boosting.votes import RowVotes, coded, expanded
-from rboost.learners import HistogramTreeClassifier
 from rboost.losses import ExponentialLoss, LikelihoodLoss
 from rboost.tables import Rows
-from tests.boosting.test_learners import Halves
+from tests.boosting.test_learners import FewRows
 from tests.strategies import boosting_states, noise_matrices
 
 
@@ -223,10 +222,10 @@ def test_vanished_weights_count_alike():
 
 def test_one_class_left_gives_the_constant_vote():
     worth = [[0, 1], [0, 1], [0, 1], [0, 0]]
-    for estimator in (LogisticRegression(), HistogramTreeClassifier()):
+    for estimator in (LogisticRegression(), DecisionTreeClassifier()):
         engine, learner = learner_of(estimator, [1, 1, 1, 0], worth)
         assert isinstance(learner, DummyClassifier)
-        np.testing.assert_array_equal(learner.predict(engine._X), np.ones(4))
+        np.testing.assert_array_equal(learner.predict(engine._rows.X), np.ones(4))
 
 
 def test_every_random_part_gets_its_own_seed():
@@ -262,13 +261,12 @@ def test_the_rows_that_a_learner_has_seen_are_those_it_was_fitted_to(sampling, n
         assert len(X) == 20
 
 
-def test_a_learner_is_fitted_to_prepared_rows_and_no_more_than_it_wants():
+def test_a_learner_is_fitted_to_no_more_rows_than_it_wants():
     for options, n_rows in [
         ({"sampling": "uniform", "max_samples": 0.5}, 8),
         ({"sampling": "uniform", "max_samples": 0.1}, 4),
         ({"sampling": "weights", "max_samples": 1.0}, 8),
         ({}, 40),
     ]:
-        engine, learner = learner_of(Halves(), [1, 0] * 20, **options)
+        _, learner = learner_of(FewRows(), [1, 0] * 20, **options)
         assert learner.n_rows == n_rows
-        np.testing.assert_array_equal(engine._X[:, 0], np.arange(40) / 2)

@@ -10,7 +10,7 @@ from sklearn.dummy import DummyClassifier
 
 from rboost._typing import Floats, Integers
 from rboost.boosting.engine import Start
-from rboost.boosting.learners import BaseLearner, prepare_rows, scaled_weights
+from rboost.boosting.learners import BaseLearner, scaled_weights
 from rboost.boosting.noise_updates import calibrate, updated_by_paper
 from rboost.boosting.parameters import BoostingParameters
 from rboost.boosting.sampling import NEGATIVE_WEIGHTS, Copies, draw_uniformly, n_uniform
@@ -29,7 +29,7 @@ class LearnerEngine:
     ) -> None:
         self._parameters, self._loss, self._random = parameters, loss, start.random
         self._rows, self._checked, self._number = start.rows, start.checked, start.n_rounds
-        self._pool = list(zip(pool, prepare_rows(pool, start.rows.X), strict=True))
+        self._pool = pool
         self._vote = VOTES[parameters.votes]
         self.votes, self.out_of_bag = start.votes.copy(), start.votes.steps is not None
         self.checked_scores = start.checked_scores
@@ -45,12 +45,12 @@ class LearnerEngine:
             rows.sample_weight,
             rows.trusted,
         )
-        base, self._X = self._pool[self._number % len(self._pool)]
+        base = self._pool[self._number % len(self._pool)]
         self._number += 1
         copies, total = self._draw(base.max_rows)
         learner = base.new(self._random.seed)
         self._unseen = self._left_out(copies) if self.out_of_bag else None
-        X = self._X if isinstance(copies.rows, slice) else self._X[copies.rows]
+        X = rows.X if isinstance(copies.rows, slice) else rows.X[copies.rows]
         targets, weights = copies.targets, None
         if copies.weights is not None:
             weights = scaled_weights(copies.weights, rows.sample_weight[copies.rows], total)
@@ -90,14 +90,14 @@ class LearnerEngine:
         return self._terms.judge(self._said, self._unseen)
 
     def _probability(self) -> Floats:
-        n_classes, unseen = self._rows.n_classes, self._unseen
+        X, n_classes, unseen = self._rows.X, self._rows.n_classes, self._unseen
         if unseen is None:
-            return self._vote(self._learner, self._X, n_classes)
+            return self._vote(self._learner, X, n_classes)
         if len(unseen) > MOST * len(self._rows.observed):
-            return self._vote(self._learner, self._X, n_classes)[unseen]
+            return self._vote(self._learner, X, n_classes)[unseen]
         if len(unseen) == 0:
             return np.zeros((0, n_classes))
-        return self._vote(self._learner, self._X[unseen], n_classes)
+        return self._vote(self._learner, X[unseen], n_classes)
 
     def move(self, step: float) -> None:
         """Keep the learner and count its votes."""

@@ -1,0 +1,64 @@
+"""Which engines run: what the user chose, or what suits the table.
+
+pool        Algorithm 1 with the default pool of base learners
+trees       boosted trees on the likelihood, by LightGBM
+learners    Algorithm 1 with the classifiers that the user gave, taken in turn
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scipy import sparse
+
+from rboost._validation import check_classifier
+from rboost.native.lightgbm import lightgbm
+
+POOL, TREES, LEARNERS = "pool", "trees", "learners"
+# Up to so many rows the pool adds to what trees know; it would take longer than they on more.
+POOL_ROWS = 20_000
+
+
+def given_learners(estimator: Any) -> list[Any]:
+    """The classifiers among what the user chose."""
+    chosen = estimator if isinstance(estimator, list) else [estimator]
+    return [one for one in chosen if one is not None and not isinstance(one, str)]
+
+
+def check_choice(estimator: Any) -> None:
+    """Fail with one sentence when ``estimator`` is no choice of engines."""
+    chosen = estimator if isinstance(estimator, list) else [estimator]
+    if estimator == []:
+        raise ValueError("estimator must hold at least one classifier, not an empty list.")
+    for one in chosen:
+        if isinstance(one, str) and one not in (POOL, TREES):
+            raise ValueError(
+                f"estimator must be 'pool', 'trees', a classifier or a list of these, not {one!r}."
+            )
+        if not isinstance(one, str) and estimator is not None:
+            check_classifier(one, "DecisionTreeClassifier(max_depth=1)")
+
+
+def chosen_engines(estimator: Any, X: Any, can_stack: bool) -> list[str]:
+    """The names of the engines for these rows.
+
+    ``can_stack`` says whether the other parameters leave room for trees and for several engines,
+    which need scores of rows that were not fitted to.
+    """
+    if estimator is not None:
+        chosen = estimator if isinstance(estimator, list) else [estimator]
+        names = [one if isinstance(one, str) else LEARNERS for one in chosen]
+        names = list(dict.fromkeys(names))
+        if not can_stack and names not in ([POOL], [LEARNERS]):
+            raise ValueError(
+                "Trees, and several engines, need out_of_bag=True, calibration='platt', "
+                "noise_estimator='noise-aware' or a noise_matrix, and warm_start=False; set these, "
+                "or boost a classifier or the 'pool' alone."
+            )
+    elif not can_stack or sparse.issparse(X):
+        return [POOL]
+    else:
+        names = [POOL, TREES] if X.shape[0] <= POOL_ROWS else [TREES]
+    if TREES in names and lightgbm() is None:
+        names = [name for name in names if name != TREES] or [POOL]
+    return names

@@ -1,0 +1,78 @@
+"""Several engines, or trees: each fitted on its own, weighed by the rows it was not fitted to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from rboost._typing import Floats
+from rboost.boosting.choice import TREES
+from rboost.boosting.engines.trees import GrownTrees, TreeSettings, grow_trees
+from rboost.boosting.fitting import Fitted, begin, fit_rounds
+from rboost.boosting.likelihood import LabelLikelihood
+from rboost.boosting.members import Member
+from rboost.boosting.models import StackedModel, VotingModel
+from rboost.boosting.parameters import BoostingParameters
+from rboost.boosting.stack import combine
+from rboost.encoding import categorical_columns, for_trees
+from rboost.noise import infer_noise
+from rboost.tables import Rows
+
+# Rounds of Algorithm 1 as one of several engines, where the last of three hundred add little; of
+# more than MANY_ROWS rows fewer.
+STACKED_ROUNDS, FEW_ROUNDS, MANY_ROWS = 100, 60, 8000
+
+
+def fit_stack(
+    parameters: BoostingParameters,
+    names: Sequence[str],
+    classes: NDArray[Any],
+    rows: Rows,
+    fixed_noise: Floats | None,
+) -> Fitted:
+    """Fit the engines of these names, and infer the noise from what they say together."""
+    members: dict[str, Member] = {}
+    held_out: dict[str, Floats] = {}
+    found: dict[str, Fitted | GrownTrees] = {}
+    for name in names:
+        if name == TREES:
+            grown = _grow(parameters, rows, fixed_noise)
+            members[name], held_out[name], found[name] = grown.member, grown.held_out, grown
+        else:
+            n_rounds = FEW_ROUNDS if len(rows.observed) > MANY_ROWS else STACKED_ROUNDS
+            begun = begin(parameters, rows, classes, fixed_noise)
+            fitted = fit_rounds(parameters, name, begun, rows, n_rounds=n_rounds)
+            assert isinstance(fitted.model, VotingModel)
+            assert fitted.held_out is not None
+            members[name], found[name] = fitted.model.learners, fitted
+            held_out[name] = fitted.held_out
+    noise_matrix = found[names[-1]].noise_matrix  # of several, trees mostly know it best
+    stack, scores = combine(members, held_out, LabelLikelihood.of(rows, noise_matrix))
+    noise = infer_noise(
+        scores, rows.observed, sample_weight=rows.sample_weight, trusted=rows.trusted,
+        flip_counts=rows.flip_counts, noise_matrix=fixed_noise,
+    )  # fmt: skip
+    return Fitted(
+        StackedModel(stack, noise),
+        noise.noise_matrix,
+        noise,
+        scores,
+        sum(own.n_iter for own in found.values()),
+        "; ".join(f"{name}: {own.stop_reason}" for name, own in found.items()),
+    )
+
+
+def _grow(parameters: BoostingParameters, rows: Rows, fixed_noise: Floats | None) -> GrownTrees:
+    settings = TreeSettings(
+        parameters.learning_rate,
+        parameters.n_estimators,
+        check_random_state(parameters.random_state).randint(2**31 - 1),
+        effective_n_jobs(parameters.n_jobs),
+        bool(parameters.verbose),
+    )
+    columns = for_trees(rows.X)
+    return grow_trees(columns, rows, fixed_noise, categorical_columns(rows.X), settings)
