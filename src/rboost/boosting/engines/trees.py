@@ -110,7 +110,8 @@ def grow_trees(
 
 def n_folds(n_rows: int) -> int:
     """Into how many folds so many rows are dealt."""
-    return next((folds for most, folds in FOLDS.items() if n_rows <= most), FEWEST_FOLDS)
+    usual = next((folds for most, folds in FOLDS.items() if n_rows <= most), FEWEST_FOLDS)
+    return min(usual, n_rows)
 
 
 def deal_folds(observed: Integers, n_folds: int, seed: int) -> list[Integers]:
@@ -158,6 +159,7 @@ class FoldBoosters:
         options = LIGHTGBM | {
             "learning_rate": settings.learning_rate or LEARNING_RATE,
             "min_data_in_leaf": rows_in_leaf(n_rows),
+            "bagging_freq": int(n_rows > 2),  # of one row no part can be drawn
             "num_class": self._n_outputs,
             "num_threads": max(1, settings.n_jobs // len(left_out)),
         }
