@@ -92,7 +92,12 @@ def test_the_default_is_the_pool_where_other_parameters_need_it(parameters, nois
 
 @pytest.mark.parametrize(
     ("estimator", "expected"),
-    [(None, "pool"), ("trees", "pool"), (["pool", "trees"], "pool"), ([NAIVE, "trees"], "learners")],
+    [
+        (None, "pool"),
+        ("trees", "pool"),
+        (["pool", "trees"], "pool"),
+        ([NAIVE, "trees"], "learners"),
+    ],
     ids=str,
 )
 def test_without_lightgbm_the_others_run_alone(estimator, expected, noisy_banana, monkeypatch):

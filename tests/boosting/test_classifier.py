@@ -419,7 +419,10 @@ def test_bad_trusted_rows_are_named(version, trusted, message, noisy_banana):
         ({"noise_matrix": [[0.3, 0.7], [0.4, 0.6]]}, "must sum to less than 1"),
         ({"estimator": DecisionTreeClassifier}, "estimator must be a scikit-learn classifier"),
         ({"estimator": []}, "estimator"),
-        ({"estimator": [STUMP, "tree"]}, "estimator must be .*a classifier or a list .* not 'tree'"),
+        (
+            {"estimator": [STUMP, "tree"]},
+            "estimator must be .*a classifier or a list .* not 'tree'",
+        ),
         ({"estimator": [STUMP, StandardScaler()]}, "estimator must be .* not StandardScaler"),
         ({"estimator": [STUMP, KNeighborsClassifier()]}, "takes no sample_weight"),
         ({"estimator": LinearSVC()}, "LinearSVC has no predict_proba, .*; use votes='class'"),

@@ -267,7 +267,8 @@ class RBoostClassifier(BoostingParameters):
         """Validate features; tables with words are encoded as the training rows were."""
         if reset:
             self._encoder = learn_encoding(X) if needs_encoding(X) else None
-            self._encodes_for_pool = engines_for(self, X) != [TREES]
+            encodes = self._encoder is not None  # what is no table may have no shape yet
+            self._encodes_for_pool = encodes and engines_for(self, X) != [TREES]
         if self._encoder is None:
             return super()._check_X(X, reset=reset)
         validate_data(self, X, skip_check_array=True, reset=reset)

@@ -134,6 +134,11 @@ def rows_in_leaf(n_rows: int) -> int:
     return LEAF_OF_MANY if n_rows >= MANY_ROWS else max(1, min(LEAF_OF_FEW, n_rows // 20))
 
 
+def rows_of_levels(n_rows: int) -> int:
+    """The fewest rows of categories to split off: LightGBM's 100 would leave few tables any."""
+    return min(100, max(rows_in_leaf(n_rows), n_rows // 50))
+
+
 def _quieten() -> None:
     """Have LightGBM print nothing from a thread: each thread has its own level of talk."""
     module = lightgbm()
@@ -159,6 +164,7 @@ class FoldBoosters:
         options = LIGHTGBM | {
             "learning_rate": settings.learning_rate or LEARNING_RATE,
             "min_data_in_leaf": rows_in_leaf(n_rows),
+            "min_data_per_group": rows_of_levels(n_rows),
             "bagging_freq": int(n_rows > 2),  # of one row no part can be drawn
             "num_class": self._n_outputs,
             "num_threads": max(1, settings.n_jobs // len(left_out)),
