@@ -1,4 +1,4 @@
-"""Both versions of RBoostClassifier: with its defaults, and as the paper has it."""
+"""The versions of RBoostClassifier: its defaults, its engines alone, and as the paper has it."""
 
 import pytest
 from sklearn.tree import DecisionTreeClassifier
@@ -14,5 +14,17 @@ def algorithm_1(estimator=STUMP, **parameters):
     return RBoostClassifier(estimator, **{**ALGORITHM_1, **parameters})
 
 
-VERSIONS = {"default": RBoostClassifier, "algorithm 1": algorithm_1}
-both_versions = pytest.mark.parametrize("version", VERSIONS.values(), ids=VERSIONS.keys())
+def pool(estimator="pool", **parameters):
+    """Algorithm 1 with out-of-bag scores and the default pool, or another estimator."""
+    return RBoostClassifier(estimator, **parameters)
+
+
+def trees(estimator="trees", **parameters):
+    """Boosted trees, or another estimator."""
+    return RBoostClassifier(estimator, **parameters)
+
+
+ROUNDS = {"pool": pool, "algorithm 1": algorithm_1}
+VERSIONS = {"default": RBoostClassifier, "trees": trees, **ROUNDS}
+both_versions = pytest.mark.parametrize("version", ROUNDS.values(), ids=ROUNDS.keys())
+every_version = pytest.mark.parametrize("version", VERSIONS.values(), ids=VERSIONS.keys())

@@ -88,7 +88,7 @@ def test_scores_of_rows_are_on_the_scale_of_the_held_out_ones(fitted, blobs):
     _, _, observed, X_new, _ = blobs
     assert fitted.held_out_scores_.shape == (N_ROWS, 3)
     scores = fitted.score_rows(X_new)
-    posterior = fitted._vote_calibration.posterior
+    posterior = fitted._model.learners.reading.posterior
     assert_allclose(posterior.probability(scores), fitted.predict_proba(X_new))
     assert_allclose(
         posterior.issue_probability(fitted.held_out_scores_, observed),
@@ -140,12 +140,12 @@ def test_every_combination_of_algorithm_1_is_sane(loss, calibration, noise_matri
 @pytest.mark.parametrize("loss", ["exponential", "likelihood"])
 def test_two_classes_by_either_loss(loss, noisy_banana, clean_banana):
     X, _, noisy, noise = noisy_banana
-    model = RBoostClassifier(n_estimators=100, loss=loss, random_state=0).fit(X, noisy)
+    model = RBoostClassifier("pool", n_estimators=100, loss=loss, random_state=0).fit(X, noisy)
     assert model.decision_function(X).shape == (len(X),)
     assert_allclose(model.noise_matrix_, noise, atol=0.12)
     assert model.score(*clean_banana) > 0.83
     again = RBoostClassifier(
-        n_estimators=100, loss=loss, random_state=0,
+        "pool", n_estimators=100, loss=loss, random_state=0,
         learning_rate={"exponential": 0.015, "likelihood": 0.045}[loss],
     ).fit(X, noisy)  # fmt: skip
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
@@ -203,9 +203,10 @@ def test_labels_of_any_type(labels, blobs, fitted):
     np.testing.assert_array_equal(model.true_class_, np.array(labels)[fitted.true_class_])
 
 
-def test_the_default_pool_and_linear_learners_take_several_classes(blobs):
+def test_every_engine_and_linear_learners_take_several_classes(blobs):
     X, _, observed, X_new, y_new = blobs
-    for estimator in [None, LogisticRegression(), RobustLogisticRegression(n_init=1, tol=1e-3)]:
+    linear = [LogisticRegression(), RobustLogisticRegression(n_init=1, tol=1e-3)]
+    for estimator in [None, "pool", "trees", *linear]:
         model = RBoostClassifier(estimator, n_estimators=12, random_state=0).fit(X, observed)
         assert_consistent(model, X_new)
         assert model.score(X_new, y_new) > 0.75

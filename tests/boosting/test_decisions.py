@@ -5,7 +5,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.special import expit
 
-from rboost.boosting.decisions import Decision, VoteCalibration, decide_by_sign, decide_by_votes
+from rboost.boosting.decisions import (
+    Decision,
+    VoteCalibration,
+    decide_by_sign,
+    decide_by_votes,
+    judge_labels,
+)
 from rboost.boosting.noise_updates import infer, vote_scores
 from rboost.boosting.votes import RowVotes, coded
 from rboost.losses import ExponentialLoss, LikelihoodLoss
@@ -125,7 +131,8 @@ def test_nothing_is_more_than_certain(n_rows, weight):
     probability = rule.probability(rule(means, 1.0))
     assert np.all((probability >= 0) & (probability <= 1))
     for labels in (rows.observed, 1 - rows.observed):
-        issues, likeliest = reading.judge_labels(means, labels)
+        scores = reading.row_scores(means)
+        issues, likeliest = judge_labels(reading.posterior, scores, labels)
         assert np.all((issues >= 0) & (issues <= 1))
         np.testing.assert_array_equal(likeliest != labels, issues > 0.5)
 
@@ -179,7 +186,7 @@ def test_of_more_classes_the_likeliest_is_decided_for_whatever_the_step(rng):
     expected = reading.posterior.probability(reading.row_scores(votes.scores))
     assert_allclose(rule.probability(decisions), expected)
     assert np.all(np.isfinite(rule(np.zeros((2, 3)), 0.0)))
-    issues, likeliest = reading.judge_labels(votes.scores, noisy)
-    assert np.mean(likeliest == observed) > 0.95
     scores = reading.row_scores(votes.scores)
+    issues, likeliest = judge_labels(reading.posterior, scores, noisy)
+    assert np.mean(likeliest == observed) > 0.95
     assert_allclose(issues, reading.posterior.issue_probability(scores, noisy))

@@ -30,10 +30,10 @@ def test_a_pool_is_nobody_elses():
         assert other.random_state is None
 
 
-def test_the_pool_is_the_default_and_a_list_of_it_the_same(noisy_banana):
+def test_the_name_and_a_list_of_the_learners_mean_the_same(noisy_banana):
     X, _, noisy, _ = noisy_banana
     named = RBoostClassifier(default_pool(), n_estimators=6, random_state=0).fit(X, noisy)
-    default = RBoostClassifier(n_estimators=6, random_state=0).fit(X, noisy)
+    default = RBoostClassifier("pool", n_estimators=6, random_state=0).fit(X, noisy)
     np.testing.assert_array_equal(named.predict_proba(X), default.predict_proba(X))
     kinds = [type(learner) for learner in default.estimators_]
     assert kinds == [type(learner) for learner in default_pool()] * 2

@@ -267,8 +267,9 @@ class RBoostClassifier(BoostingParameters):
         """Validate features; tables with words are encoded as the training rows were."""
         if reset:
             self._encoder = learn_encoding(X) if needs_encoding(X) else None
-            # Whether the pool runs does not depend on the number of classes.
-            self._encodes_for_pool = engines_for(self, X, 2) != [TREES]
+            # Whether the pool runs does not depend on the classes; what is no table has no shape.
+            encodes = self._encoder is not None
+            self._encodes_for_pool = encodes and engines_for(self, X, 2) != [TREES]
         if self._encoder is None:
             return super()._check_X(X, reset=reset)
         validate_data(self, X, skip_check_array=True, reset=reset)

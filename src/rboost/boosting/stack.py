@@ -66,7 +66,7 @@ def combine(
     """Weigh members by their scores of rows they were not fitted to; return those of the stack."""
     names = list(members)
     found = likeliest_weights([held_out[name] for name in names], labels)
-    spreads = found * [float(np.std(held_out[name])) for name in names]
+    spreads = found * [spread(held_out[name]) for name in names]
     shares = spreads / spreads.sum() if spreads.any() else np.full(len(names), 1 / len(names))
     kept = [number for number, share in enumerate(shares) if share > SMALLEST_SHARE]
     stack = Stack(
@@ -77,6 +77,11 @@ def combine(
     return stack, stack._sum({name: held_out[name] for name in stack.members})
 
 
+def spread(scores: Floats) -> float:
+    """How much scores differ from row to row: exactly 0 where all rows have the same."""
+    return float(np.sqrt(np.var(scores - scores[:1], axis=0).mean()))
+
+
 def likeliest_weights(held_out: Sequence[Floats], labels: LabelLikelihood) -> Floats:
     """The weights, none negative, that make the labels likeliest; every class has an offset too.
 
@@ -85,7 +90,7 @@ def likeliest_weights(held_out: Sequence[Floats], labels: LabelLikelihood) -> Fl
     if len(held_out) == 1:
         return np.ones(1)
     n_engines, shape = len(held_out), held_out[0].shape[1:]
-    scale = np.array([np.std(scores) or 1.0 for scores in held_out])
+    scale = np.array([spread(scores) or 1.0 for scores in held_out])
     features = np.stack([scores / unit for scores, unit in zip(held_out, scale, strict=True)])
 
     def cost(parameters: Floats) -> tuple[float, Floats]:

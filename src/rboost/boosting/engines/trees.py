@@ -111,7 +111,8 @@ def grow_trees(
 
 def n_folds(n_rows: int) -> int:
     """Into how many folds so many rows are dealt."""
-    return next((folds for most, folds in FOLDS.items() if n_rows <= most), FEWEST_FOLDS)
+    usual = next((folds for most, folds in FOLDS.items() if n_rows <= most), FEWEST_FOLDS)
+    return min(usual, n_rows)
 
 
 def deal_folds(observed: Integers, n_folds: int, seed: int) -> list[Integers]:
@@ -132,6 +133,11 @@ def step_sizes(most_rounds: int) -> list[int]:
 def rows_in_leaf(n_rows: int) -> int:
     """The fewest rows of a leaf; of a very small table a twentieth."""
     return LEAF_OF_MANY if n_rows >= MANY_ROWS else max(1, min(LEAF_OF_FEW, n_rows // 20))
+
+
+def rows_of_levels(n_rows: int) -> int:
+    """The fewest rows of categories to split off: LightGBM's 100 would leave few tables any."""
+    return min(100, max(rows_in_leaf(n_rows), n_rows // 50))
 
 
 def _quieten() -> None:
@@ -160,6 +166,8 @@ class FoldBoosters:
             "learning_rate": settings.learning_rate or LEARNING_RATE,
             "min_data_in_leaf": rows_in_leaf(n_rows),
             "max_bin": BINS_OF_FEW if n_rows < FEW_ROWS else BINS,
+            "min_data_per_group": rows_of_levels(n_rows),
+            "bagging_freq": int(n_rows > 2),  # of one row no part can be drawn
             "num_class": self._n_outputs,
             "num_threads": max(1, settings.n_jobs // len(left_out)),
         }

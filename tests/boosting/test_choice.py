@@ -1,0 +1,118 @@
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.preprocessing import StandardScaler
+
+from rboost import RBoostClassifier
+from rboost.boosting import choice
+from rboost.boosting.choice import POOL_ROWS, check_choice, chosen_engines, given_learners
+
+SMALL, LARGE = np.empty((POOL_ROWS, 1)), np.empty((POOL_ROWS + 1, 1))
+NAIVE = GaussianNB()
+
+
+@pytest.mark.parametrize(
+    ("estimator", "X", "expected"),
+    [
+        (None, SMALL, ["pool", "trees"]),
+        (None, LARGE, ["trees"]),
+        (None, sparse.csr_array((5, 5)), ["pool"]),
+        ("pool", LARGE, ["pool"]),
+        ("trees", SMALL, ["trees"]),
+        ("trees", sparse.csr_array((5, 5)), ["trees"]),
+        (["pool", "trees"], LARGE, ["pool", "trees"]),
+        (["trees", "trees"], SMALL, ["trees"]),
+        (NAIVE, SMALL, ["learners"]),
+        ([NAIVE, LogisticRegression()], SMALL, ["learners"]),
+        ([NAIVE, "trees", LogisticRegression()], SMALL, ["learners", "trees"]),
+    ],
+    ids=str,
+)
+def test_every_choice_names_its_engines(estimator, X, expected):
+    check_choice(estimator)
+    assert chosen_engines(estimator, X, can_stack=True) == expected
+
+
+def test_learners_are_what_is_no_name():
+    assert given_learners(None) == given_learners("trees") == []
+    assert given_learners(["pool", NAIVE, "trees"]) == given_learners(NAIVE) == [NAIVE]
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        ([], "at least one classifier, not an empty list"),
+        ("tree", "'pool', 'trees', a classifier or a list of these, not 'tree'"),
+        (["pool", "forest"], "'pool', 'trees', a classifier or a list of these, not 'forest'"),
+        (["pool", None], "estimator must be .*not None"),
+        (StandardScaler(), "estimator must be .*not StandardScaler"),
+        (GaussianNB, "estimator must be a scikit-learn classifier"),
+        (3, "estimator must be .*not 3"),
+    ],
+    ids=str,
+)
+def test_what_is_no_choice_is_named_in_one_sentence(estimator, message, noisy_banana):
+    X, _, noisy, _ = noisy_banana
+    with pytest.raises(ValueError, match=message) as error:
+        RBoostClassifier(estimator).fit(X, noisy)
+    assert str(error.value).endswith(".")
+    assert "\n" not in str(error.value)
+
+
+WITHOUT_ROOM = [
+    {"warm_start": True},
+    {"out_of_bag": False, "noise_estimator": "paper"},
+    {"calibration": "isotonic"},
+    {"noise_estimator": "paper"},
+]
+
+
+@pytest.mark.parametrize("parameters", WITHOUT_ROOM, ids=str)
+@pytest.mark.parametrize("estimator", ["trees", ["pool", "trees"], [NAIVE, "pool"]], ids=str)
+def test_trees_and_several_engines_refuse_what_they_cannot_do(estimator, parameters, noisy_banana):
+    X, _, noisy, _ = noisy_banana
+    model = RBoostClassifier(estimator, **parameters)
+    with pytest.raises(ValueError, match=r"need out_of_bag=True.*boost a classifier or the 'pool'"):
+        model.fit(X, noisy)
+    assert not hasattr(model, "n_features_in_")
+
+
+@pytest.mark.parametrize("parameters", WITHOUT_ROOM, ids=str)
+def test_the_default_is_the_pool_where_other_parameters_need_it(parameters, noisy_banana):
+    X, _, noisy, _ = noisy_banana
+    default, pool = (
+        RBoostClassifier(estimator, n_estimators=4, random_state=0, **parameters).fit(X, noisy)
+        for estimator in (None, "pool")
+    )
+    assert default.engine_weights_ == {"pool": 1.0}
+    np.testing.assert_array_equal(default.predict_proba(X), pool.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "expected"),
+    [
+        (None, "pool"),
+        ("trees", "pool"),
+        (["pool", "trees"], "pool"),
+        ([NAIVE, "trees"], "learners"),
+    ],
+    ids=str,
+)
+def test_without_lightgbm_the_others_run_alone(estimator, expected, noisy_banana, monkeypatch):
+    X, _, noisy, _ = noisy_banana
+    monkeypatch.setattr(choice, "lightgbm", lambda: None)
+    model = RBoostClassifier(estimator, n_estimators=6, random_state=0).fit(X, noisy)
+    assert model.engine_weights_ == {expected: 1.0}
+    assert model.score(X, noisy) > 0.6
+
+
+def test_known_noise_leaves_room_for_every_engine(noisy_banana):
+    X, _, noisy, noise = noisy_banana
+    model = RBoostClassifier(
+        [NAIVE, "trees"], n_estimators=10, noise_matrix=noise, noise_estimator="paper",
+        random_state=0,
+    ).fit(X, noisy)  # fmt: skip
+    assert set(model.engine_weights_) <= {"learners", "trees"}
+    np.testing.assert_allclose(model.noise_matrix_, noise)
