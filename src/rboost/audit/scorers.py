@@ -70,8 +70,8 @@ def fit_scorer(scorer: Any, features: Floats, labels: Labels) -> Floats:
             "flip_counts": labels.flip_counts[np.ix_(present, present)],
         }
     given = features if len(observed) == len(features) else features[observed]
-    # Many small products, for which threads of BLAS only wait; that all rows are predicted alike
-    # is for the audit itself to say.
+    # Linear models do many small products, for which threads of BLAS only wait; that all rows are
+    # predicted alike is for the audit itself to say.
     with threadpool_limits(1, "blas"), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Every training row is predicted")
         scorer.fit(given, labels.current[observed], **known)
