@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit, softmax
+from sklearn.utils import gen_batches
 
 from rboost._typing import Floats
 from rboost.tables import Rows
@@ -21,47 +23,62 @@ from rboost.tables import Rows
 LEAST_CURVATURE = 1e-6
 # No label is held to be less likely than this, whatever the scores.
 LEAST_PROBABILITY = 1e-300
+# Rows that are computed at a time: what is between fits into the cache and takes no memory.
+BLOCK_ROWS = 2**14
 
 
 @dataclass(frozen=True)
 class LabelLikelihood:
-    """Rows with weights, and p(ỹ | y = j) of the label that each has, shape (n_rows, K)."""
+    """Observed labels, by their positions among the classes, with weights; trusted ones are right.
 
-    label_given_class: Floats
+    ``given[j, k]`` is p(ỹ = k | y = j). Trusted labels stand K positions higher, where ``given``
+    holds the identity.
+    """
+
+    observed: NDArray[np.int16]
     weight: Floats
+    given: Floats
 
     @staticmethod
     def of(rows: Rows, noise_matrix: Floats) -> LabelLikelihood:
-        """Labels with this noise; a trusted one is the true class."""
-        given = noise_matrix.T[rows.observed]
-        given[rows.trusted] = np.eye(rows.n_classes)[rows.observed[rows.trusted]]
-        return LabelLikelihood(given, rows.sample_weight)
+        """The labels of rows, with this noise."""
+        observed = (rows.observed + rows.n_classes * rows.trusted).astype(np.int16)
+        given = np.hstack([noise_matrix, np.eye(rows.n_classes)])
+        return LabelLikelihood(observed, rows.sample_weight, given)
 
     def take(self, rows: Any) -> LabelLikelihood:
         """Some of the rows."""
-        return LabelLikelihood(self.label_given_class[rows], self.weight[rows])
+        return LabelLikelihood(self.observed[rows], self.weight[rows], self.given)
 
-    def derivatives(self, scores: Floats) -> tuple[Floats, Floats]:
+    def derivatives(self, scores: Floats, dtype: Any = np.float64) -> tuple[Floats, Floats]:
         """By the scores: p(y = j | x) − p(y = j | x, ỹ), eq. (4), and EM's bound p·(1 − p)."""
-        p, joint, total = self._probabilities(scores)
-        weight = self.weight if scores.ndim == 1 else self.weight[:, np.newaxis]
-        curvature = np.maximum(p * (1 - p), LEAST_CURVATURE)
-        return weight * (p - joint / total), weight * curvature
+        gradient, curvature = np.empty(scores.shape, dtype), np.empty(scores.shape, dtype)
+        for rows in gen_batches(len(scores), BLOCK_ROWS):
+            p, joint, total = self._probabilities(scores[rows], self.observed[rows])
+            weight = self.weight[rows].reshape(-1, *[1] * (scores.ndim - 1))
+            gradient[rows] = weight * (p - joint / total)
+            curvature[rows] = weight * np.maximum(p * (1 - p), LEAST_CURVATURE)
+        return gradient, curvature
 
     def loss(self, scores: Floats) -> float:
         """The mean over the rows."""
-        total = np.ravel(self._probabilities(scores)[2])
-        return -float(self.weight @ np.log(total)) / float(self.weight.sum())
+        loss = 0.0
+        for rows in gen_batches(len(scores), BLOCK_ROWS):
+            total = self._probabilities(scores[rows], self.observed[rows])[2]
+            loss -= float(self.weight[rows] @ np.log(np.ravel(total)))
+        return loss / float(self.weight.sum())
 
-    def _probabilities(self, scores: Floats) -> tuple[Floats, Floats, Floats]:
+    def _probabilities(
+        self, scores: Floats, observed: NDArray[np.int16]
+    ) -> tuple[Floats, Floats, Floats]:
         """p(y | x) and p(y, ỹ | x), of two classes of class 1 alone, and p(ỹ | x)."""
         if scores.ndim == 1:
             p = expit(scores)
-            joint = self.label_given_class[:, 1] * p
-            total = joint + self.label_given_class[:, 0] * (1 - p)
+            joint = self.given[1, observed] * p
+            total = joint + self.given[0, observed] * (1 - p)
         else:
             p = softmax(scores, axis=1)
-            joint = self.label_given_class * p
+            joint = self.given.T[observed] * p
             total = joint.sum(axis=1, keepdims=True)
         return p, joint, np.maximum(total, LEAST_PROBABILITY)
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rboost._typing import Floats, Integers
 from rboost.boosting.likelihood import LabelLikelihood, start_scores
@@ -34,6 +35,7 @@ LIGHTGBM: dict[str, Any] = {
     "bagging_freq": 1,
     "lambda_l2": 1.0,
     "feature_pre_filter": False,
+    "bin_construct_sample_cnt": 50_000,
     "verbosity": -1,
     # The same trees from any number of threads.
     "deterministic": True,
@@ -85,11 +87,12 @@ def grow_trees(
 
     Without ``known_noise`` it is inferred once trees that know of none are at their best.
     """
-    left_out = deal_folds(rows.observed, n_folds(len(rows.observed)), settings.seed)
+    fold = deal_folds(rows.observed, n_folds(len(rows.observed)), settings.seed)
     most_rounds = settings.most_rounds or MOST_ROUNDS
     steps = step_sizes(most_rounds)
-    with ThreadPoolExecutor(min(settings.n_jobs, len(left_out)), initializer=_quieten) as threads:
-        boosters = FoldBoosters(X, rows, left_out, categorical, settings, threads)
+    n_threads = min(settings.n_jobs, n_folds(len(rows.observed)))
+    with ThreadPoolExecutor(n_threads, initializer=_quieten) as threads:
+        boosters = FoldBoosters(X, rows, fold, categorical, settings, threads)
         shown = track(steps, len(steps), "Trees", enabled=settings.verbose)
         noise_matrix = known_noise
         if noise_matrix is None:
@@ -115,13 +118,13 @@ def n_folds(n_rows: int) -> int:
     return min(usual, n_rows)
 
 
-def deal_folds(observed: Integers, n_folds: int, seed: int) -> list[Integers]:
-    """The rows that each fold leaves out: shares of every class, dealt at random in turn."""
+def deal_folds(observed: Integers, n_folds: int, seed: int) -> NDArray[np.uint8]:
+    """The fold that leaves each row out: shares of every class, dealt at random in turn."""
     shuffled = np.random.RandomState(seed).permutation(len(observed))
     by_class = shuffled[np.argsort(observed[shuffled], kind="stable")]
-    fold = np.empty(len(observed), dtype=np.intp)
-    fold[by_class] = np.arange(len(observed)) % n_folds
-    return [np.flatnonzero(fold == number) for number in range(n_folds)]
+    fold = np.empty(len(observed), dtype=np.uint8)
+    fold[by_class] = np.resize(np.arange(n_folds, dtype=np.uint8), len(observed))
+    return fold
 
 
 def step_sizes(most_rounds: int) -> list[int]:
@@ -154,7 +157,7 @@ class FoldBoosters:
         self,
         X: Any,
         rows: Rows,
-        left_out: list[Integers],
+        fold: NDArray[np.uint8],
         categorical: Sequence[int],
         settings: TreeSettings,
         threads: ThreadPoolExecutor,
@@ -169,21 +172,39 @@ class FoldBoosters:
             "min_data_per_group": rows_of_levels(n_rows),
             "bagging_freq": int(n_rows > 2),  # of one row no part can be drawn
             "num_class": self._n_outputs,
-            "num_threads": max(1, settings.n_jobs // len(left_out)),
+            "num_threads": max(1, settings.n_jobs // n_folds(n_rows)),
         }
         no_labels = np.zeros(n_rows, dtype=np.float32)  # derivatives are computed here
         table = module.Dataset(
             X, no_labels, params=options, categorical_feature=list(categorical)
         ).construct()
-        self._folds, self._map = [], threads.map
-        for number, out in enumerate(left_out):
-            kept = np.setdiff1d(np.arange(n_rows), out, assume_unique=True)
-            seeded = {**options, "seed": (settings.seed + number) % 2**31}
-            booster = module.Booster(seeded, table.subset(kept))
-            booster.add_valid(table.subset(out), "left out")
-            self._folds.append((booster, kept, out))
+        self._map = threads.map
+        self._folds = [
+            self._booster(module, table, fold, int(number), options, settings.seed)
+            for number in np.unique(fold)
+        ]
         self.start, self.n_rounds = start_scores(rows), 0
         self.scores = np.zeros((n_rows, *self.start.shape)) + self.start
+
+    def _booster(
+        self,
+        module: Any,
+        table: Any,
+        fold: NDArray[np.uint8],
+        number: int,
+        options: dict[str, Any],
+        seed: int,
+    ) -> tuple[Any, NDArray[np.int32], NDArray[np.int32]]:
+        """A booster, the rows that it is fitted to, and those that it leaves out."""
+        chosen = [
+            np.flatnonzero(rows).astype(np.int32) for rows in (fold != number, fold == number)
+        ]
+        parts = [table.subset(rows).construct() for rows in chosen]
+        booster = module.Booster({**options, "seed": (seed + number) % 2**31}, parts[0])
+        booster.add_valid(parts[1], "left out")
+        for part in parts:  # they have copies of their rows of the table, which can go
+            part.reference = None
+        return booster, chosen[0], chosen[1]
 
     def grow_to_best(self, labels: LabelLikelihood, steps: Iterator[int], patience: int) -> bool:
         """Grow until labels left out become no likelier, go back to the best round.
@@ -205,11 +226,11 @@ class FoldBoosters:
     def _grow(self, n_rounds: int, labels: LabelLikelihood) -> None:
         """Grow every booster, on several threads, and read the scores of the rows left out."""
 
-        def grow(fold: tuple[Any, Integers, Integers]) -> None:
+        def grow(fold: tuple[Any, NDArray[np.int32], NDArray[np.int32]]) -> None:
             booster, kept, out = fold
             own = labels.take(kept)
             for _ in range(n_rounds):
-                booster.update(fobj=lambda raw, _: own.derivatives(self.start + raw))
+                booster.update(fobj=lambda raw, _: own.derivatives(self.start + raw, np.float32))
 
             def read(raw: Floats, _: Any) -> tuple[str, float, bool]:
                 self.scores[out] = self.start + raw
