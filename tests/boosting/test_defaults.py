@@ -294,9 +294,7 @@ def test_trusted_rows_of_one_class_are_enough(noisy_banana):
 def test_sample_weights_over_300_orders_of_magnitude(sampling, exponents, noisy_banana, rng):
     X, _, noisy, _ = noisy_banana
     weight = rng.permutation(10.0 ** np.linspace(*exponents, len(X)))
-    model = RBoostClassifier(
-        "pool", n_estimators=30, sampling=sampling, max_samples=0.9, random_state=0
-    )
+    model = RBoostClassifier(n_estimators=30, sampling=sampling, max_samples=0.9, random_state=0)
     assert_finite(model.fit(X, noisy, sample_weight=weight), X)
 
 
