@@ -39,7 +39,7 @@ def table(n_rows=N_ROWS):
 
 
 def model():
-    return RBoostClassifier(n_estimators=20, random_state=0)
+    return RBoostClassifier("pool", n_estimators=20, random_state=0)
 
 
 def make_audit(y_checked=None, without=(), n_rows=N_ROWS):

@@ -95,7 +95,7 @@ def audit_labels(
             "needed."
         )
     vectorizer, features = _vectorized(table)
-    scorer = make_scorer(model, labels, random_state, n_jobs, verbose)
+    scorer = make_scorer(model, random_state, n_jobs, verbose)
     scores = fit_scorer(scorer, features, labels)
     inference = infer(scores, labels)
     _warn_of_one_class(inference.probability, labels)

@@ -42,19 +42,8 @@ MODELS: dict[str, Callable[[int], Any]] = {
 }
 
 
-# On a small table of two classes it pays to leave out a tenth of the rows at a time, instead of the
-# half that out-of-bag scores leave out: better scores tell noise from overlap. A hundred rounds
-# are enough for that.
-SMALL_TABLE, FOLDS, ROUNDS = 2000, 10, 100
-
-
-def make_scorer(model: Any, labels: Labels, seed: int, n_jobs: int | None, verbose: int) -> Any:
+def make_scorer(model: Any, seed: int, n_jobs: int | None, verbose: int) -> Any:
     """The scorer that a name or a classifier stands for."""
-    if model == DEFAULT and len(labels) <= SMALL_TABLE and len(labels.classes) == 2:
-        learner = RBoostClassifier(n_estimators=ROUNDS, random_state=seed)
-        return NoiseCalibratedClassifier(
-            learner, cv=FOLDS, random_state=seed, n_jobs=n_jobs, verbose=verbose
-        )
     if isinstance(model, str):
         if model not in MODELS:
             raise ValueError(f"There is no model {model!r}; choose one of {', '.join(MODELS)}.")
@@ -81,8 +70,8 @@ def fit_scorer(scorer: Any, features: Floats, labels: Labels) -> Floats:
             "flip_counts": labels.flip_counts[np.ix_(present, present)],
         }
     given = features if len(observed) == len(features) else features[observed]
-    # Many small products, for which threads of BLAS only wait; that all rows are predicted alike
-    # is for the audit itself to say.
+    # Linear models do many small products, for which threads of BLAS only wait; that all rows are
+    # predicted alike is for the audit itself to say.
     with threadpool_limits(1, "blas"), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Every training row is predicted")
         scorer.fit(given, labels.current[observed], **known)

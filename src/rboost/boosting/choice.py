@@ -15,8 +15,11 @@ from rboost._validation import check_classifier
 from rboost.native.lightgbm import lightgbm
 
 POOL, TREES, LEARNERS = "pool", "trees", "learners"
-# Up to so many rows the pool adds to what trees know; it would take longer than they on more.
+# Up to so many rows the pool adds to what trees know; on more it would take longer than they.
 POOL_ROWS = 20_000
+# Trees add to what the pool knows from so many rows of a class on; of two classes from fewer, since
+# one tree a round serves both.
+ROWS_PER_CLASS = {"two": 50, "more": 400}
 
 
 def given_learners(estimator: Any) -> list[Any]:
@@ -39,7 +42,7 @@ def check_choice(estimator: Any) -> None:
             check_classifier(one, "DecisionTreeClassifier(max_depth=1)")
 
 
-def chosen_engines(estimator: Any, X: Any, can_stack: bool) -> list[str]:
+def chosen_engines(estimator: Any, X: Any, n_classes: int, can_stack: bool) -> list[str]:
     """The names of the engines for these rows.
 
     ``can_stack`` says whether the other parameters leave room for trees and for several engines,
@@ -55,9 +58,10 @@ def chosen_engines(estimator: Any, X: Any, can_stack: bool) -> list[str]:
                 "noise_estimator='noise-aware' or a noise_matrix, and warm_start=False; set these, "
                 "or boost a classifier or the 'pool' alone."
             )
-    elif not can_stack or sparse.issparse(X):
-        return [POOL]
     else:
+        fewest = n_classes * ROWS_PER_CLASS["two" if n_classes == 2 else "more"]
+        if not can_stack or sparse.issparse(X) or X.shape[0] < min(fewest, POOL_ROWS):
+            return [POOL]
         names = [POOL, TREES] if X.shape[0] <= POOL_ROWS else [TREES]
     if TREES in names and lightgbm() is None:
         names = [name for name in names if name != TREES] or [POOL]

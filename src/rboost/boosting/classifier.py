@@ -199,7 +199,7 @@ class RBoostClassifier(BoostingParameters):
             if self.out_of_bag:
                 warn_of_copies(rows.X, rows.observed)
             rows, checked = arranged(rows, trusted, bool(self.out_of_bag))
-            names = engines_for(self, X)
+            names = engines_for(self, rows.X, rows.n_classes)
             if names in ([POOL], [LEARNERS]):
                 training = begin(self, rows, classes, fixed_noise)
                 if resumes:
@@ -267,8 +267,9 @@ class RBoostClassifier(BoostingParameters):
         """Validate features; tables with words are encoded as the training rows were."""
         if reset:
             self._encoder = learn_encoding(X) if needs_encoding(X) else None
-            encodes = self._encoder is not None  # what is no table may have no shape yet
-            self._encodes_for_pool = encodes and engines_for(self, X) != [TREES]
+            # Whether the pool runs does not depend on the classes; what is no table has no shape.
+            encodes = self._encoder is not None
+            self._encodes_for_pool = encodes and engines_for(self, X, 2) != [TREES]
         if self._encoder is None:
             return super()._check_X(X, reset=reset)
         validate_data(self, X, skip_check_array=True, reset=reset)

@@ -12,9 +12,10 @@ from joblib import effective_n_jobs
 
 from rboost._typing import Floats
 from rboost.boosting.additive import in_blocks
+from rboost.boosting.checked_rows import CheckedRows
 from rboost.boosting.learners import HasImportances
 from rboost.boosting.linear_learners import LinearLearners
-from rboost.boosting.votes import VOTES, coded
+from rboost.boosting.votes import coded
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,9 @@ class Ensemble:
 
     def contributions(self, X: Any, votes: str, n_classes: int) -> Iterator[Floats]:
         """What each learner adds to the scores of rows."""
+        rows = CheckedRows(X)
         for step, learner in zip(self.steps, self.listed, strict=True):
-            yield step * coded(VOTES[votes](learner, X, n_classes))
+            yield step * coded(rows.votes(learner, votes, n_classes))
 
     def scores(self, X: Any, votes: str, n_classes: int, n_jobs: int | None) -> Floats:
         """H(x), eq. (8): the sum over the learners."""

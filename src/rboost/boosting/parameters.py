@@ -120,7 +120,7 @@ def noise_update_name(parameters: BoostingParameters) -> str:
     return parameters.noise_estimator if isinstance(parameters.noise_matrix, str) else "none"
 
 
-def engines_for(parameters: BoostingParameters, X: Any) -> list[str]:
+def engines_for(parameters: BoostingParameters, X: Any, n_classes: int) -> list[str]:
     """The names of the engines that run on these rows."""
     can_stack = bool(
         parameters.out_of_bag
@@ -128,7 +128,7 @@ def engines_for(parameters: BoostingParameters, X: Any) -> list[str]:
         and noise_update_name(parameters) != "paper"
         and not parameters.warm_start
     )
-    return chosen_engines(parameters.estimator, X, can_stack)
+    return chosen_engines(parameters.estimator, X, n_classes, can_stack)
 
 
 def pool_of(parameters: BoostingParameters, engine: str) -> list[BaseLearner]:

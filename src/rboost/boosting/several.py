@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from rboost._typing import Floats
-from rboost.boosting.choice import TREES
+from rboost.boosting.choice import LEARNERS, POOL, TREES
 from rboost.boosting.engines.trees import GrownTrees, TreeSettings, grow_trees
 from rboost.boosting.fitting import Fitted, begin, fit_rounds
 from rboost.boosting.likelihood import LabelLikelihood
@@ -24,7 +24,7 @@ from rboost.tables import Rows
 
 # Rounds of Algorithm 1 as one of several engines, where the last of three hundred add little; of
 # more than MANY_ROWS rows fewer.
-STACKED_ROUNDS, FEW_ROUNDS, MANY_ROWS = 100, 60, 8000
+STACKED_ROUNDS, FEW_ROUNDS, MANY_ROWS = 90, 60, 8000
 
 
 def fit_stack(
@@ -34,13 +34,17 @@ def fit_stack(
     rows: Rows,
     fixed_noise: Floats | None,
 ) -> Fitted:
-    """Fit the engines of these names, and infer the noise from what they say together."""
+    """Fit the engines of these names, and infer the noise from what they say together.
+
+    Trees come last and start with the noise that was found before.
+    """
     members: dict[str, Member] = {}
     held_out: dict[str, Floats] = {}
     found: dict[str, Fitted | GrownTrees] = {}
-    for name in names:
+    noise_matrix = fixed_noise
+    for name in sorted(names, key=[LEARNERS, POOL, TREES].index):
         if name == TREES:
-            grown = _grow(parameters, rows, fixed_noise)
+            grown = _grow(parameters, rows, noise_matrix)
             members[name], held_out[name], found[name] = grown.member, grown.held_out, grown
         else:
             n_rounds = FEW_ROUNDS if len(rows.observed) > MANY_ROWS else STACKED_ROUNDS
@@ -48,9 +52,10 @@ def fit_stack(
             fitted = fit_rounds(parameters, name, begun, rows, n_rounds=n_rounds)
             assert isinstance(fitted.model, VotingModel)
             assert fitted.held_out is not None
-            members[name], found[name] = fitted.model.learners, fitted
-            held_out[name] = fitted.held_out
-    noise_matrix = found[names[-1]].noise_matrix  # of several, trees mostly know it best
+            members[name], held_out[name] = fitted.model.learners, fitted.held_out
+            found[name] = fitted
+        noise_matrix = found[name].noise_matrix
+    assert noise_matrix is not None
     stack, scores = combine(members, held_out, LabelLikelihood.of(rows, noise_matrix))
     noise = infer_noise(
         scores, rows.observed, sample_weight=rows.sample_weight, trusted=rows.trusted,
@@ -66,7 +71,7 @@ def fit_stack(
     )
 
 
-def _grow(parameters: BoostingParameters, rows: Rows, fixed_noise: Floats | None) -> GrownTrees:
+def _grow(parameters: BoostingParameters, rows: Rows, noise_matrix: Floats | None) -> GrownTrees:
     settings = TreeSettings(
         parameters.learning_rate,
         parameters.n_estimators,
@@ -75,4 +80,4 @@ def _grow(parameters: BoostingParameters, rows: Rows, fixed_noise: Floats | None
         bool(parameters.verbose),
     )
     columns = for_trees(rows.X)
-    return grow_trees(columns, rows, fixed_noise, categorical_columns(rows.X), settings)
+    return grow_trees(columns, rows, noise_matrix, categorical_columns(rows.X), settings)

@@ -15,14 +15,14 @@ import numpy as np
 from rboost._typing import Floats, Integers
 
 
-def named_class(learner: Any, X: Any, n_classes: int) -> Floats:
+def named_class(learner: Any, X: Any, n_classes: int, **options: bool) -> Floats:
     """Probability 1 of the predicted class, as in the paper."""
-    return np.eye(n_classes)[np.asarray(learner.predict(X), dtype=np.intp)]
+    return np.eye(n_classes)[np.asarray(learner.predict(X, **options), dtype=np.intp)]
 
 
-def class_probability(learner: Any, X: Any, n_classes: int) -> Floats:
+def class_probability(learner: Any, X: Any, n_classes: int, **options: bool) -> Floats:
     """The learner's own probabilities, by which unsure learners say so."""
-    said = np.asarray(learner.predict_proba(X), dtype=np.float64)
+    said = np.asarray(learner.predict_proba(X, **options), dtype=np.float64)
     if said.shape[1] == n_classes:
         return said
     probability = np.zeros((len(said), n_classes))

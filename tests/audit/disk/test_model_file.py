@@ -105,10 +105,33 @@ def test_a_loaded_model_predicts_the_same(tmp_path, name, n_classes):
     np.testing.assert_array_equal(loaded.predict(frame), model.predict(frame))
 
 
-def test_a_large_table_has_other_learners(tmp_path):
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_engines_that_take_a_table_as_it_is(tmp_path, n_classes):
+    frame, value = customers(301, np.random.RandomState(0))
+    frame = frame.drop(columns="note")  # all of whose texts are levels
+    labels, path = np.digitize(value, [0.0, 0.7][: n_classes - 1]), tmp_path / "model.skops"
+    model = RBoostClassifier(["pool", "trees"], n_estimators=30, random_state=0).fit(frame, labels)
+    assert list(model.engine_weights_) == ["pool", "trees"]
+    save_model(model, path, {})
+    loaded, _ = load_model(path)
+    np.testing.assert_array_equal(loaded.predict_proba(frame), model.predict_proba(frame))
+    np.testing.assert_array_equal(loaded.feature_importances_, model.feature_importances_)
+    assert not {"_training", "held_out_scores_", "true_class_"} & vars(loaded).keys()
+    with zipfile.ZipFile(path) as archive:
+        arrays = [name for name in archive.namelist() if name.endswith(".npy")]
+        shapes = [np.load(io.BytesIO(archive.read(name))).shape for name in arrays]
+    assert not any(len(frame) in shape for shape in shapes)
+    model._model.stack.members["trees"].forest.feature[0] = frame.shape[1]
+    save_model(model, path, {})
+    with pytest.raises(ValueError, match="a tree whose nodes lead nowhere"):
+        load_model(path)
+
+
+def test_a_large_table_has_trees_alone(tmp_path):
     random = np.random.RandomState(0)
-    X = random.normal(size=(12_000, 5))
+    X = random.normal(size=(21_000, 5))
     model = RBoostClassifier(n_estimators=6, random_state=0).fit(X, X[:, 0] > 0)
+    assert list(model.engine_weights_) == ["trees"]
     save_model(model, tmp_path / "model.skops", {})
     loaded, _ = load_model(tmp_path / "model.skops")
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
@@ -265,7 +288,7 @@ def places(path):
         "number of members": end + 8,
         "length of the comment": end + 20,
         "comment": end + 22,
-        "format": len(content) - model_file.DIGEST_LENGTH - len("3, SHA-256 "),
+        "format": len(content) - model_file.DIGEST_LENGTH - len(f"{model_file.FORMAT}, SHA-256 "),
         "first of the digest": len(content) - model_file.DIGEST_LENGTH,
         "last of the digest": len(content) - 1,
     }
@@ -315,9 +338,10 @@ def test_files_go_by_their_format_not_by_the_version_of_the_package(saved, tmp_p
         lambda name: "99.0.1" if name == "rboost" else version(name),
     )
     assert load_model(saved)[1] == ABOUT
-    for number, advice in ((2, "run rboost audit again"), (4, "pip install --upgrade rboost")):
+    newest = model_file.FORMAT
+    for number, advice in ((newest - 1, "run rboost audit again"), (newest + 1, "pip install")):
         with pytest.raises(
-            ValueError, match=rf"its format is {number}, this one reads 3.* {advice}"
+            ValueError, match=rf"its format is {number}, this one reads {newest}.* {advice}"
         ):
             load_model(rewritten(saved, path, number=number))
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.tree._tree import Tree
 
+from rboost.boosting.members import BoostedLearners
 from rboost.learners.forest import Forest
 
 
@@ -49,7 +50,9 @@ def _trees(part: Any, n_columns: int) -> Iterator[tuple[Any, int]]:
     elif type(part).__module__.partition(".")[0] in ("rboost", "sklearn", "skrub"):
         own = vars(part) if hasattr(part, "__dict__") else {}
         inner = list(own.values())
-        if isinstance(part, BaseEstimator):
+        if isinstance(part, BoostedLearners):
+            n_columns = 0  # they check the rows themselves, which may be a table's encoded columns
+        elif isinstance(part, BaseEstimator):
             own_columns = int(own.get("n_features_in_", 0))
             is_tree_of_forest = "tree_" in own and n_columns
             n_columns = min(n_columns, own_columns) if is_tree_of_forest else own_columns
@@ -107,6 +110,7 @@ def _sound_forest(forest: Forest, n_columns: int) -> bool:
         and lead(forest.left, np.arange(n_nodes))
         and lead(forest.right, np.arange(n_nodes))
         and lead(forest.roots, -1)
+        and min(forest.n_boosters, forest.n_outputs) > 0
         and len(forest.roots) % (forest.n_boosters * forest.n_outputs) == 0
         and bool(np.all((forest.feature >= 0) & (forest.feature < n_columns)))
         and bool(np.all(forest.category_set < len(sizes)))

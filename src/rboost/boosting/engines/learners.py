@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.dummy import DummyClassifier
 
 from rboost._typing import Floats, Integers
+from rboost.boosting.checked_rows import CheckedRows
 from rboost.boosting.engine import Start
 from rboost.boosting.learners import BaseLearner, scaled_weights
 from rboost.boosting.noise_updates import calibrate, updated_by_paper
@@ -30,7 +32,7 @@ class LearnerEngine:
         self._parameters, self._loss, self._random = parameters, loss, start.random
         self._rows, self._checked, self._number = start.rows, start.checked, start.n_rounds
         self._pool = pool
-        self._vote = VOTES[parameters.votes]
+        self._table = CheckedRows(start.rows.X)
         self.votes, self.out_of_bag = start.votes.copy(), start.votes.steps is not None
         self.checked_scores = start.checked_scores
         self._kept: list[Any] = []
@@ -50,14 +52,13 @@ class LearnerEngine:
         copies, total = self._draw(base.max_rows)
         learner = base.new(self._random.seed)
         self._unseen = self._left_out(copies) if self.out_of_bag else None
-        X = rows.X if isinstance(copies.rows, slice) else rows.X[copies.rows]
         targets, weights = copies.targets, None
         if copies.weights is not None:
             weights = scaled_weights(copies.weights, rows.sample_weight[copies.rows], total)
         if np.ptp(targets if weights is None else targets[weights > 0]) == 0:
             learner = DummyClassifier(strategy="prior")  # one class leaves nothing else to learn
         weighted = {} if weights is None else {"sample_weight": weights}
-        self._learner = learner.fit(X, targets, **weighted)
+        self._learner = self._table.fit(learner, copies.rows, targets, **weighted)
 
     def _draw(self, max_rows: int | None) -> tuple[Copies, float]:
         """What the next learner is given, and the total weight of the rows that it is drawn from.
@@ -90,21 +91,22 @@ class LearnerEngine:
         return self._terms.judge(self._said, self._unseen)
 
     def _probability(self) -> Floats:
-        X, n_classes, unseen = self._rows.X, self._rows.n_classes, self._unseen
+        n_classes, unseen = self._rows.n_classes, self._unseen
+        said = partial(self._table.votes, self._learner, self._parameters.votes, n_classes)
         if unseen is None:
-            return self._vote(self._learner, X, n_classes)
+            return said()
         if len(unseen) > MOST * len(self._rows.observed):
-            return self._vote(self._learner, X, n_classes)[unseen]
-        if len(unseen) == 0:
-            return np.zeros((0, n_classes))
-        return self._vote(self._learner, X[unseen], n_classes)
+            return said()[unseen]
+        return said(unseen) if len(unseen) else np.zeros((0, n_classes))
 
     def move(self, step: float) -> None:
         """Keep the learner and count its votes."""
         judges = slice(None) if self._unseen is None else self._unseen
         self.votes.add(step, coded(self._said), judges)
         if self._checked is not None and self.checked_scores is not None:
-            said = self._vote(self._learner, self._checked.X, self._rows.n_classes)
+            said = VOTES[self._parameters.votes](
+                self._learner, self._checked.X, self._rows.n_classes
+            )
             self.checked_scores = self.checked_scores + step * coded(said)
         self._kept.append(self._learner)
 

@@ -33,7 +33,6 @@ LIGHTGBM: dict[str, Any] = {
     "bagging_fraction": 0.8,
     "bagging_freq": 1,
     "lambda_l2": 1.0,
-    "max_bin": 63,
     "feature_pre_filter": False,
     "verbosity": -1,
     # The same trees from any number of threads.
@@ -49,6 +48,8 @@ FOLDS = {20_000: 5, 200_000: 3}
 FEWEST_FOLDS = 2
 # Rows in a leaf: more where there are many.
 MANY_ROWS, LEAF_OF_MANY, LEAF_OF_FEW = 5000, 20, 10
+# Bins of a column: fewer where there are few rows.
+FEW_ROWS, BINS_OF_FEW, BINS = 1000, 31, 63
 
 
 @dataclass(frozen=True)
@@ -164,6 +165,7 @@ class FoldBoosters:
         options = LIGHTGBM | {
             "learning_rate": settings.learning_rate or LEARNING_RATE,
             "min_data_in_leaf": rows_in_leaf(n_rows),
+            "max_bin": BINS_OF_FEW if n_rows < FEW_ROWS else BINS,
             "min_data_per_group": rows_of_levels(n_rows),
             "bagging_freq": int(n_rows > 2),  # of one row no part can be drawn
             "num_class": self._n_outputs,
