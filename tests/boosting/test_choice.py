@@ -36,7 +36,15 @@ NAIVE = GaussianNB()
 )
 def test_every_choice_names_its_engines(estimator, table, expected):
     check_choice(estimator)
-    assert chosen_engines(estimator, TABLES[table], can_stack=True) == expected
+    assert chosen_engines(estimator, TABLES[table], 2, can_stack=True) == expected
+
+
+@pytest.mark.parametrize(("n_classes", "fewest"), [(2, 100), (3, 1200), (10, 4000)])
+def test_the_default_grows_trees_from_so_many_rows_a_class_on(n_classes, fewest):
+    few, enough = (np.zeros((n_rows, 1)) for n_rows in (fewest - 1, fewest))
+    assert chosen_engines(None, few, n_classes, can_stack=True) == ["pool"]
+    assert chosen_engines(None, enough, n_classes, can_stack=True) == ["pool", "trees"]
+    assert chosen_engines("trees", few, n_classes, can_stack=True) == ["trees"]
 
 
 def test_learners_are_what_is_no_name():

@@ -195,7 +195,7 @@ def test_a_list_of_learners_votes_for_classes(noisy_banana):
     assert_finite(model, X)
 
 
-@pytest.mark.parametrize("estimator", [None, "pool", "trees"])
+@pytest.mark.parametrize("estimator", [None, "pool"])
 def test_features_that_say_nothing_are_reported(estimator):
     X, y = np.random.RandomState(1).standard_normal((400, 5)), np.arange(400) % 20 == 0
     with pytest.warns(UserWarning, match="Every training row is predicted as False"):
