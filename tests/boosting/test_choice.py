@@ -9,30 +9,42 @@ from rboost import RBoostClassifier
 from rboost.boosting import choice
 from rboost.boosting.choice import POOL_ROWS, check_choice, chosen_engines, given_learners
 
-SMALL, LARGE = np.empty((POOL_ROWS, 1)), np.empty((POOL_ROWS + 1, 1))
+TABLES = {
+    "small": np.zeros((POOL_ROWS, 1)),
+    "large": np.zeros((POOL_ROWS + 1, 1)),
+    "sparse": sparse.csr_array((5, 5)),
+}
 NAIVE = GaussianNB()
 
 
 @pytest.mark.parametrize(
-    ("estimator", "X", "expected"),
+    ("estimator", "table", "expected"),
     [
-        (None, SMALL, ["pool", "trees"]),
-        (None, LARGE, ["trees"]),
-        (None, sparse.csr_array((5, 5)), ["pool"]),
-        ("pool", LARGE, ["pool"]),
-        ("trees", SMALL, ["trees"]),
-        ("trees", sparse.csr_array((5, 5)), ["trees"]),
-        (["pool", "trees"], LARGE, ["pool", "trees"]),
-        (["trees", "trees"], SMALL, ["trees"]),
-        (NAIVE, SMALL, ["learners"]),
-        ([NAIVE, LogisticRegression()], SMALL, ["learners"]),
-        ([NAIVE, "trees", LogisticRegression()], SMALL, ["learners", "trees"]),
+        (None, "small", ["pool", "trees"]),
+        (None, "large", ["trees"]),
+        (None, "sparse", ["pool"]),
+        ("pool", "large", ["pool"]),
+        ("trees", "small", ["trees"]),
+        ("trees", "sparse", ["trees"]),
+        (["pool", "trees"], "large", ["pool", "trees"]),
+        (["trees", "trees"], "small", ["trees"]),
+        (NAIVE, "small", ["learners"]),
+        ([NAIVE, LogisticRegression()], "small", ["learners"]),
+        ([NAIVE, "trees", LogisticRegression()], "small", ["learners", "trees"]),
     ],
     ids=str,
 )
-def test_every_choice_names_its_engines(estimator, X, expected):
+def test_every_choice_names_its_engines(estimator, table, expected):
     check_choice(estimator)
-    assert chosen_engines(estimator, X, can_stack=True) == expected
+    assert chosen_engines(estimator, TABLES[table], 2, can_stack=True) == expected
+
+
+@pytest.mark.parametrize(("n_classes", "fewest"), [(2, 100), (3, 1200), (10, 4000)])
+def test_the_default_grows_trees_from_so_many_rows_a_class_on(n_classes, fewest):
+    few, enough = (np.zeros((n_rows, 1)) for n_rows in (fewest - 1, fewest))
+    assert chosen_engines(None, few, n_classes, can_stack=True) == ["pool"]
+    assert chosen_engines(None, enough, n_classes, can_stack=True) == ["pool", "trees"]
+    assert chosen_engines("trees", few, n_classes, can_stack=True) == ["trees"]
 
 
 def test_learners_are_what_is_no_name():

@@ -180,11 +180,11 @@ def test_an_interrupted_warm_start_can_be_run_again(version, noisy_banana, monke
     whole = clone(model).set_params(n_estimators=20).fit(X, noisy)
     vote, calls = VOTES[model.votes], []
 
-    def interrupted(learner, X, n_classes):
+    def interrupted(learner, X, n_classes, **options):
         calls.append(1)
         if len(calls) > 5:
             raise KeyboardInterrupt
-        return vote(learner, X, n_classes)
+        return vote(learner, X, n_classes, **options)
 
     with monkeypatch.context() as patch:
         patch.setitem(VOTES, model.votes, interrupted)

@@ -195,7 +195,7 @@ def test_a_list_of_learners_votes_for_classes(noisy_banana):
     assert_finite(model, X)
 
 
-@pytest.mark.parametrize("estimator", [None, "pool", "trees"])
+@pytest.mark.parametrize("estimator", [None, "pool"])
 def test_features_that_say_nothing_are_reported(estimator):
     X, y = np.random.RandomState(1).standard_normal((400, 5)), np.arange(400) % 20 == 0
     with pytest.warns(UserWarning, match="Every training row is predicted as False"):
@@ -294,9 +294,7 @@ def test_trusted_rows_of_one_class_are_enough(noisy_banana):
 def test_sample_weights_over_300_orders_of_magnitude(sampling, exponents, noisy_banana, rng):
     X, _, noisy, _ = noisy_banana
     weight = rng.permutation(10.0 ** np.linspace(*exponents, len(X)))
-    model = RBoostClassifier(
-        "pool", n_estimators=30, sampling=sampling, max_samples=0.9, random_state=0
-    )
+    model = RBoostClassifier(n_estimators=30, sampling=sampling, max_samples=0.9, random_state=0)
     assert_finite(model.fit(X, noisy, sample_weight=weight), X)
 
 

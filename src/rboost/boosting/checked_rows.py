@@ -10,10 +10,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.tree import BaseDecisionTree
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from rboost._typing import Floats, Integers
 from rboost.boosting.votes import VOTES
+
+# Somebody's own class of trees may have another ``fit``.
+TREES = (DecisionTreeClassifier, ExtraTreeClassifier)
 
 
 class CheckedRows:
@@ -32,7 +35,7 @@ class CheckedRows:
         return rows if np.isfinite(rows).all() else None
 
     def _ready_for(self, learner: Any) -> bool:
-        return isinstance(learner, BaseDecisionTree) and self._for_trees is not None
+        return type(learner) in TREES and self._for_trees is not None
 
     def fit(self, learner: Any, rows: Integers | slice, targets: Integers, **weighted: Any) -> Any:
         """Fit a learner to some of the rows."""
