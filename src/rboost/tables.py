@@ -106,7 +106,8 @@ def as_counts(weight: Floats, largest: float = 1e6) -> Floats:
     4. Weights that sum to 1, or of any scale that no count has, can only mean shares.
     """
     mean = weight.mean()
-    return weight if 1 <= mean <= largest else weight / mean
+    # Rounded, so that weights of any common scale come out the same.
+    return weight if 1 <= mean <= largest else np.round(weight / mean, 12)
 
 
 def trusted_rows(

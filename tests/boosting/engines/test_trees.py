@@ -42,9 +42,9 @@ def grow(rows, noise=None, X=None, **settings):
     return grow_trees(rows.X if X is None else X, rows, noise, [], settings)
 
 
-def boosters_of(rows, left_out, noise, n_rounds=STEP):
+def boosters_of(rows, fold, noise, n_rounds=STEP):
     with ThreadPoolExecutor(1) as threads:
-        boosters = FoldBoosters(rows.X, rows, left_out, [], TreeSettings(), threads)
+        boosters = FoldBoosters(rows.X, rows, fold, [], TreeSettings(), threads)
         boosters._grow(n_rounds, LabelLikelihood.of(rows, noise))
     return boosters
 
@@ -53,19 +53,21 @@ def boosters_of(rows, left_out, noise, n_rounds=STEP):
 @pytest.mark.parametrize("counts", [(40, 60), (3, 97), (11, 12, 13), (1, 1), (2, 2, 1)], ids=str)
 def test_folds_hold_every_row_once_and_their_share_of_every_class(counts, seed):
     observed = np.random.RandomState(seed).permutation(np.repeat(np.arange(len(counts)), counts))
-    folds = deal_folds(observed, n_folds(len(observed)), seed)
-    assert_array_equal(np.sort(np.concatenate(folds)), np.arange(len(observed)))
-    sizes = np.array([len(fold) for fold in folds])
+    wanted = n_folds(len(observed))
+    fold = deal_folds(observed, wanted, seed)
+    sizes = np.bincount(fold, minlength=wanted)
+    assert len(fold) == len(observed)
+    assert len(sizes) == wanted
     assert np.all(sizes > 0)
     assert np.ptp(sizes) <= 1
     for label, count in enumerate(counts):
-        shares = [np.count_nonzero(observed[fold] == label) for fold in folds]
-        assert np.all(np.abs(np.array(shares) - count / len(folds)) < 1)
+        shares = np.bincount(fold[observed == label], minlength=wanted)
+        assert np.all(np.abs(shares - count / wanted) < 1)
 
 
 def test_rows_are_dealt_by_the_seed():
     observed = np.arange(100) % 2
-    one, again, other = (np.concatenate(deal_folds(observed, 5, seed)) for seed in (0, 0, 1))
+    one, again, other = (deal_folds(observed, 5, seed) for seed in (0, 0, 1))
     assert_array_equal(one, again)
     assert np.any(one != other)
 
@@ -80,25 +82,26 @@ def test_steps_sum_up_to_the_most_rounds(most):
 def test_a_held_out_score_does_not_depend_on_the_label_of_its_row(n_classes):
     """Labels that change places within a fold change what is said of all other folds alone."""
     rows, _ = table(n_classes)
-    folds, noise = deal_folds(rows.observed, 5, 0), symmetric(0.2, n_classes)
+    fold, noise = deal_folds(rows.observed, 5, 0), symmetric(0.2, n_classes)
     observed = rows.observed.copy()
-    observed[folds[2]] = np.random.RandomState(0).permutation(observed[folds[2]])
+    observed[fold == 2] = np.random.RandomState(0).permutation(observed[fold == 2])
     one, other = (
-        boosters_of(changed, folds, noise).scores
+        boosters_of(changed, fold, noise).scores
         for changed in (rows, replace(rows, observed=observed))
     )
-    for number, fold in enumerate(folds):
-        assert np.array_equal(one[fold], other[fold]) == (number == 2)
+    for number in range(5):
+        own = fold == number
+        assert np.array_equal(one[own], other[own]) == (number == 2)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_model_is_the_mean_of_the_boosters_and_each_scores_its_own_fold(n_classes):
     rows, _ = table(n_classes)
-    folds = deal_folds(rows.observed, 5, 0)
-    boosters = boosters_of(rows, folds, symmetric(0.2, n_classes), n_rounds=7)
+    fold = deal_folds(rows.observed, 5, 0)
+    boosters = boosters_of(rows, fold, symmetric(0.2, n_classes), n_rounds=7)
     raw = [booster.predict(rows.X, raw_score=True) for booster, _, _ in boosters._folds]
-    for (_, kept, out), own, fold in zip(boosters._folds, raw, folds, strict=True):
-        assert_array_equal(out, fold)
+    for number, ((_, kept, out), own) in enumerate(zip(boosters._folds, raw, strict=True)):
+        assert_array_equal(out, np.flatnonzero(fold == number))
         assert_array_equal(np.sort(np.concatenate([kept, out])), np.arange(len(rows.observed)))
         assert_allclose(boosters.scores[out], boosters.start + own[out], atol=1e-6)
     member = BoostedTrees(boosters.forest(), boosters.start, 5)
@@ -194,7 +197,7 @@ def test_an_interrupt_leaves_the_estimator_as_it_was_and_no_thread(monkeypatch):
     before, threads = dict(vars(model)), set(threading.enumerate())
     derivatives, calls = LabelLikelihood.derivatives, []
 
-    def interrupted(labels, scores):
+    def interrupted(labels, scores, dtype):
         calls.append(1)
         if len(calls) > 12:
             raise KeyboardInterrupt
