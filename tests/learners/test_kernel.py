@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 from rboost.learners import RandomKernelClassifier
-from rboost.learners.softmax_regression import fit_softmax
+from rboost.learners.feature_regression import fit_softmax
 
 
 @pytest.fixture(scope="module")

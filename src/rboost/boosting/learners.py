@@ -7,6 +7,7 @@ place, :func:`check_learner`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -69,12 +70,16 @@ class BaseLearner:
     estimator: Any
     max_rows: int | None
     seeded: list[str]
+    nested: bool
     native: FittedNatively | None
 
     def new(self, next_seed: Callable[[], int]) -> Any:
         """An unfitted copy with seeds of its own."""
-        learner = clone(self.estimator)
-        return learner.set_params(**{name: next_seed() for name in self.seeded})
+        if self.seeded == ["random_state"] and not self.nested:  # a clone takes as long as a fit
+            learner = copy(self.estimator)
+            learner.random_state = next_seed()
+            return learner
+        return clone(self.estimator).set_params(**{name: next_seed() for name in self.seeded})
 
 
 def check_learner(
@@ -98,9 +103,10 @@ def check_learner(
     if out_of_bag and isinstance(estimator, TunedForBoosting):
         estimator = tuned_for_boosting(estimator)
     return BaseLearner(
-        estimator,
+        clone(estimator),
         estimator.max_rows if isinstance(estimator, LimitsRows) else None,
         seeded_parameters(estimator),
+        any("__" in name for name in estimator.get_params(deep=True)),
         estimator if isinstance(estimator, FittedNatively) else None,
     )
 

@@ -24,7 +24,7 @@ from rboost.tables import Rows
 
 # Rounds of Algorithm 1 as one of several engines, where the last of three hundred add little; of
 # more than MANY_ROWS rows fewer.
-STACKED_ROUNDS, FEW_ROUNDS, MANY_ROWS = 90, 60, 8000
+STACKED_ROUNDS, FEW_ROUNDS, MANY_ROWS = 200, 60, 8000
 
 
 def fit_stack(

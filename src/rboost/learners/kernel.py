@@ -13,23 +13,20 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 from sklearn.impute import SimpleImputer
-from sklearn.kernel_approximation import RBFSampler
-from sklearn.linear_model import LogisticRegression
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from rboost._typing import Floats, Integers
 from rboost._validation import Number, Requirements
 from rboost.fitting import RowsClassifier, ScoreClassifier
-from rboost.learners.softmax_regression import fit_softmax
+from rboost.learners.feature_regression import fit_logistic, fit_softmax
 from rboost.tables import Rows
 
 # Standardised values beyond this are outliers, to a kernel nearly orthogonal to everything else.
 FARTHEST = 4.0
 # Rows predicted at a time. All blocks are of this size, the last one filled up, so that rounding
 # does not depend on which other rows there are.
-BLOCK_ROWS = 1024
+BLOCK_ROWS = 256
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -90,15 +87,11 @@ class RandomKernelClassifier(ScoreClassifier, RowsClassifier):
             rows = _some_rows(rows, self.max_rows, random)
         self._medians = _medians(rows.X)
         X = self._filled(rows.X)
-        # Sparse columns are scaled without moving their zeros.
-        self._scale = StandardScaler(with_mean=not sparse.issparse(X))
-        self._scale.fit(X, None, rows.sample_weight)
-        self._features = RBFSampler(
-            gamma=width / self.n_features_in_,
-            n_components=self.n_components,
-            random_state=random.randint(np.iinfo(np.int32).max),
-        )
-        self._features.fit(X)  # looks at the number of columns only
+        self._center, self._scale = _center_and_scale(X, rows.sample_weight)
+        own = np.random.RandomState(random.randint(np.iinfo(np.int32).max))
+        directions = own.normal(size=(self.n_features_in_, self.n_components))
+        self._directions = np.sqrt(2 * width / self.n_features_in_) * directions
+        self._phases = own.uniform(0, 2 * np.pi, size=self.n_components)
         self._set_model(self._transform(X), rows.observed, rows.sample_weight)
 
     def _set_model(self, features: Floats, observed: Integers, weight: Floats) -> None:
@@ -106,9 +99,7 @@ class RandomKernelClassifier(ScoreClassifier, RowsClassifier):
         if len(self.classes_) > 2:
             self._coef, self._intercept = fit_softmax(features, observed, weight, self.C)
         else:
-            model = LogisticRegression(C=self.C, solver="newton-cholesky", tol=1e-3)
-            model.fit(features, observed, weight)
-            self._coef, self._intercept = model.coef_[0], model.intercept_[0]
+            self._coef, self._intercept = fit_logistic(features, observed, weight, self.C)
 
     def _filled(self, X: Any) -> Any:
         """Put the median of the column where a value is missing."""
@@ -122,10 +113,12 @@ class RandomKernelClassifier(ScoreClassifier, RowsClassifier):
         return X
 
     def _transform(self, X: Any) -> Floats:
-        scaled = self._scale.transform(X)
-        values = scaled.data if sparse.issparse(scaled) else scaled
-        np.clip(values, -FARTHEST, FARTHEST, out=values)
-        return self._features.transform(scaled)
+        if sparse.issparse(X):
+            scaled = sparse.csr_matrix(X.multiply(1 / self._scale))
+            np.clip(scaled.data, -FARTHEST, FARTHEST, out=scaled.data)
+        else:
+            scaled = np.clip((X - self._center) / self._scale, -FARTHEST, FARTHEST)
+        return np.sqrt(2 / self.n_components) * np.cos(scaled @ self._directions + self._phases)
 
     def decision_function(self, X: Any) -> Floats:
         """Log-odds of ``classes_[1]``; of more than two classes one score for each."""
@@ -139,10 +132,9 @@ class RandomKernelClassifier(ScoreClassifier, RowsClassifier):
         """The same for rows that are not sparse, in blocks of float32: far faster on many rows."""
         X = X if X.dtype.kind == "f" else X.astype(np.float64)
         # In the precision of X, which may need all of it to tell its values apart.
-        center = self._scale.mean_ * self._scale.with_mean
-        center, scale = center.astype(X.dtype), self._scale.scale_.astype(X.dtype)
+        center, scale = self._center.astype(X.dtype), self._scale.astype(X.dtype)
         # The last column of the rows is 1, so that one product adds the phases as well.
-        directions = np.vstack([self._features.random_weights_, self._features.random_offset_])
+        directions = np.vstack([self._directions, self._phases])
         directions = directions.astype(np.float32)
         coefficients = (self._coef * np.sqrt(2 / self.n_components)).astype(np.float32)
         decisions = np.empty((len(X), *self._coef.shape[1:]))
@@ -167,6 +159,21 @@ def _some_rows(rows: Rows, n_drawn: int, random: np.random.RandomState) -> Rows:
     order = random.permutation(len(rows.observed))
     _, first = np.unique(rows.observed[order], return_index=True)
     return rows.take(np.unique(np.append(order[:n_drawn], order[first])))
+
+
+def _center_and_scale(X: Any, weight: Floats) -> tuple[Floats, Floats]:
+    """Mean and standard deviation of each column; of sparse ones 0, of constant ones 1."""
+    share = weight / weight.sum()
+    mean = X.T @ share
+    if sparse.issparse(X):
+        variance = np.maximum(X.multiply(X).T @ share - mean**2, 0)
+    else:
+        variance = ((X - mean) ** 2).T @ share
+    # What rounding alone leaves of a constant column.
+    rounding = len(share) * np.finfo(np.float64).eps
+    is_constant = variance <= rounding * variance + (rounding * mean) ** 2
+    scale = np.where(is_constant, 1.0, np.sqrt(variance))
+    return (np.zeros_like(mean) if sparse.issparse(X) else mean), scale
 
 
 def _medians(X: Any) -> Floats:

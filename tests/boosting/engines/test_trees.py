@@ -201,7 +201,7 @@ def test_an_interrupt_leaves_the_estimator_as_it_was_and_no_thread(monkeypatch):
         calls.append(1)
         if len(calls) > 12:
             raise KeyboardInterrupt
-        return derivatives(labels, scores)
+        return derivatives(labels, scores, dtype)
 
     with monkeypatch.context() as patch:
         patch.setattr(LabelLikelihood, "derivatives", interrupted)
