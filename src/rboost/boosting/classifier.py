@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from operator import attrgetter
 from typing import Any, ClassVar, Self
@@ -13,10 +12,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rboost._typing import Floats, Integers
-from rboost._validation import all_or_nothing, check_class_labels, warn_of_one_class
+from rboost._validation import all_or_nothing, check_class_labels
 from rboost.boosting.choice import LEARNERS, POOL, TREES
 from rboost.boosting.decisions import judge_labels
-from rboost.boosting.fitting import Fitted, begin, fit_rounds, resume
+from rboost.boosting.fitting import Fitted, begin, fit_rounds, resume, warn_of_nothing_learnt
 from rboost.boosting.parameters import BoostingParameters, engines_for, noise_update_name
 from rboost.boosting.several import fit_stack
 from rboost.encoding import learn_encoding, needs_encoding
@@ -28,28 +27,30 @@ from rboost.tables import Rows, arranged, training_rows, trusted_rows, warn_of_c
 class RBoostClassifier(BoostingParameters):
     """Boosting that models label flips, and finds out how many there are.
 
-    Algorithm 1 of Bootkrajang & Kabán minimises a mixture of exponential losses, weighed by how
-    likely each observed label is to be right, with one base learner a round. Here each learner is
-    fitted to half of the rows and judged on the others: every row gets scores from learners that
-    were not fitted to it. From these the noise matrix and the probabilities of the true classes,
-    two or more, are inferred without a single clean label.
-    ``RBoostClassifier(estimator, **ALGORITHM_1)`` is the paper's version, and AdaBoost (SAMME) when
-    its noise matrix is the identity.
+    Two engines are run and weighed by the data. Algorithm 1 of Bootkrajang & Kabán minimises a
+    mixture of exponential losses, weighed by how likely each label is to be right, with one base
+    learner a round. Boosted trees, grown by LightGBM, minimise the likelihood of the labels given
+    the noise. Either way rows are scored by learners that were not fitted to them. From these
+    scores the noise matrix and the probabilities of the true classes, two or more, are inferred
+    without a single clean label. ``RBoostClassifier(estimator, **ALGORITHM_1)`` is the paper's
+    version, and AdaBoost (SAMME) when its noise matrix is the identity.
 
     Parameters
     ----------
-    estimator : classifier or list of classifiers, default=None
-        The base learners, taken in turn, cloned and fitted once a round on an array and positions
-        of classes. Any classifier with ``predict_proba`` that takes ``sample_weight``; with
-        ``votes="class"`` the former, with ``sampling="weights"`` the latter is not needed. With
-        ``out_of_bag``, parameters of a :class:`rboost.RobustLogisticRegression` that have their
-        defaults get the values that suit boosting, in the copies; ``ALGORITHM_1`` takes it as it
-        is. None means a pool of trees, trees with random cuts and kernel machines.
-    n_estimators : int, default=300
-        Number of rounds.
+    estimator : {"pool", "trees"}, classifier or list of these, default=None
+        The engines. "pool": Algorithm 1 with trees, trees with random cuts and kernel machines in
+        turn. "trees": boosted trees. Classifiers, one or several in turn: Algorithm 1 with them;
+        they need ``predict_proba`` (not with ``votes="class"``) and ``sample_weight`` (not with
+        ``sampling="weights"``), and with ``out_of_bag`` those with ``boosting_settings`` get them
+        where they have their defaults. Several engines are stacked. None means what suits the
+        table: both up to 20 000 rows, trees on more, the pool on few or sparse rows, with
+        ``warm_start`` and without ``out_of_bag``.
+    n_estimators : int, default=None
+        Number of rounds, of trees the most. None means 300 for Algorithm 1 alone, less beside
+        trees, which grow up to 400 rounds while labels left out become likelier.
     learning_rate : float, default=None
-        Factor on every step size. With small steps the learners are nearly an average. None means
-        0.015 for the exponential loss and 0.045 for the likelihood.
+        Factor on every step. With small steps the learners are nearly an average. None means 0.015
+        for the exponential loss, 0.045 for the likelihood and 0.1 for trees.
     loss : {"auto", "exponential", "likelihood"}, default="auto"
         What is minimised: the paper's mixture of exponentials, or the likelihood of the observed
         labels, which is consistent for any number of classes. "auto": the former for two classes,
@@ -89,10 +90,10 @@ class RBoostClassifier(BoostingParameters):
     random_state : int, RandomState instance or None, default=None
         Seed of the sampling and of the base learners.
     n_jobs : int, default=None
-        Threads used by prediction, and by fitting where the rounds run in the native core; all
-        others are sequential. Results do not depend on it.
+        Threads used by prediction, by trees, and by rounds in the native core; other rounds are
+        sequential. Results do not depend on it.
     warm_start : bool, default=False
-        Whether the next ``fit``, on the same rows, continues with more rounds.
+        Whether the next ``fit``, on the same rows, continues with more rounds of Algorithm 1.
     verbose : int, default=0
         Whether to show a progress bar on standard error.
 
@@ -100,8 +101,10 @@ class RBoostClassifier(BoostingParameters):
     ----------
     classes_ : ndarray of shape (n_classes,)
         The class labels.
+    engine_weights_ : dict
+        The weight of each engine in the score; those without weight were not kept.
     estimators_ : list of classifiers
-        The base learners that were kept, fitted on positions of classes.
+        The base learners of Algorithm 1 that were kept, fitted on positions of classes.
     estimator_weights_ : ndarray of shape (n_kept,)
         Their step sizes α, with the learning rate applied.
     estimator_errors_ : ndarray of shape (n_kept,)
@@ -118,11 +121,11 @@ class RBoostClassifier(BoostingParameters):
     true_class_ : ndarray of shape (n_samples,)
         The most probable true class of each training row; with ``out_of_bag`` only.
     held_out_scores_ : ndarray of shape (n_samples + n_trusted,) or (…, n_classes)
-        Log-odds (of more classes logarithms) of the votes of learners that were not fitted to the
-        row, from which the noise is inferred; those of trusted rows come last, rows of weight 0
+        Log-odds (of more classes logarithms) by learners that were not fitted to the row, from
+        which the noise is inferred; those of trusted rows come last, rows of weight 0
         have none. With ``out_of_bag`` only.
     feature_importances_ : ndarray of shape (n_features,)
-        Mean importance over the base learners that have any, weighted by their step sizes.
+        Share of each column in what trees gained and in the mean importance of base learners.
     stop_reason_ : str
         Why boosting ended.
     n_iter_ : int
@@ -165,8 +168,8 @@ class RBoostClassifier(BoostingParameters):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Features.
+        X : {array-like, sparse matrix} or data frame of shape (n_samples, n_features)
+            Features: numbers, and in frames also words, categories and dates; any may be missing.
         y : array-like of shape (n_samples,)
             Observed labels of two or more classes.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -210,7 +213,7 @@ class RBoostClassifier(BoostingParameters):
             self._keep(fitted, classes)
             if fitted.noise is not None:
                 self._judge_labels(fitted.noise, rows, X, y, sample_weight)
-        self._warn_of_one_class(fitted.noise)
+        warn_of_nothing_learnt(fitted, classes)
         return self
 
     def _keep(self, fitted: Fitted, classes: NDArray[Any]) -> None:
@@ -246,19 +249,6 @@ class RBoostClassifier(BoostingParameters):
             scores[kept], scores[~kept] = found, self._model.row_scores(X[~kept], self.n_jobs)
         issues, likeliest = judge_labels(noise, scores[:n_rows], observed)
         self.label_issue_probability_, self.true_class_ = issues, self.classes_[likeliest]
-
-    def _warn_of_one_class(self, noise: NoisePosterior | None) -> None:
-        """Say so when nothing was learnt, or only which class is the more frequent."""
-        remedy = "try other base learners or features."
-        if not len(self._model):
-            warnings.warn(
-                f"No base learner was kept ({self.stop_reason_}), so every row is predicted as "
-                f"{self.classes_.tolist()[0]!r}; {remedy}",
-                stacklevel=3,
-            )
-        elif noise is not None:
-            predicted = noise.probability(self.held_out_scores_).argmax(axis=1)
-            warn_of_one_class(self.classes_[predicted], remedy, stacklevel=4)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")

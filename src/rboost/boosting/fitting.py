@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,6 +12,7 @@ from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats
+from rboost._validation import warn_of_one_class
 from rboost.boosting.decisions import (
     DecisionRule,
     VoteCalibration,
@@ -200,3 +202,17 @@ def fit_rounds(
         training.stop_reason,
         training,
     )
+
+
+def warn_of_nothing_learnt(fitted: Fitted, classes: NDArray[Any]) -> None:
+    """Say so when no learner was kept, or only the more frequent class was learnt."""
+    remedy = "try other base learners or features."
+    if not len(fitted.model):
+        warnings.warn(
+            f"No base learner was kept ({fitted.stop_reason}), so every row is predicted as "
+            f"{classes.tolist()[0]!r}; {remedy}",
+            stacklevel=3,
+        )
+    elif fitted.noise is not None and fitted.held_out is not None:
+        predicted = fitted.noise.probability(fitted.held_out).argmax(axis=1)
+        warn_of_one_class(classes[predicted], remedy, stacklevel=4)

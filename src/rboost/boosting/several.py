@@ -22,9 +22,15 @@ from rboost.encoding import categorical_columns, for_trees
 from rboost.noise import infer_noise
 from rboost.tables import Rows
 
-# Rounds of Algorithm 1 as one of several engines, where the last of three hundred add little; of
-# more than MANY_ROWS rows fewer.
-STACKED_ROUNDS, FEW_ROUNDS, MANY_ROWS = 200, 60, 8000
+# Rounds of Algorithm 1 as one of several engines: up to so many rows so many; the larger a table,
+# the less the last ones add. Chosen on the suites "development" and "sizes".
+ROUNDS_BY_ROWS = {2000: 200, 8000: 100}
+FEWEST_ROUNDS = 60
+
+
+def rounds_for(n_rows: int) -> int:
+    """Rounds of Algorithm 1 beside other engines."""
+    return next((n for most, n in ROUNDS_BY_ROWS.items() if n_rows <= most), FEWEST_ROUNDS)
 
 
 def fit_stack(
@@ -47,9 +53,10 @@ def fit_stack(
             grown = _grow(parameters, rows, noise_matrix)
             members[name], held_out[name], found[name] = grown.member, grown.held_out, grown
         else:
-            n_rounds = FEW_ROUNDS if len(rows.observed) > MANY_ROWS else STACKED_ROUNDS
             begun = begin(parameters, rows, classes, fixed_noise)
-            fitted = fit_rounds(parameters, name, begun, rows, n_rounds=n_rounds)
+            fitted = fit_rounds(
+                parameters, name, begun, rows, n_rounds=rounds_for(len(rows.observed))
+            )
             assert isinstance(fitted.model, VotingModel)
             assert fitted.held_out is not None
             members[name], held_out[name] = fitted.model.learners, fitted.held_out
