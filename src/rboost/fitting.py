@@ -151,7 +151,9 @@ class ScoreClassifier(ClassifierMixin, BaseEstimator):
         For the probability of the observed label pass this to
         :func:`rboost.noise.observed_probability`.
         """
-        scores = self.decision_function(X)
+        return self._probability_of(self.decision_function(X))
+
+    def _probability_of(self, scores: Floats) -> Floats:
         if scores.ndim == 2:
             return softmax(scores, axis=1)
         return np.column_stack([self._distribution(-scores), self._distribution(scores)])

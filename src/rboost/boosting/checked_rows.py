@@ -1,7 +1,7 @@
-"""Rows that were checked once, so that not every tree of an ensemble checks them again.
+"""Rows that were checked once, so that not every learner of an ensemble checks them again.
 
-Trees of scikit-learn compute in float32 and can be told that rows are ready. On a few hundred rows
-their checks take longer than the trees.
+Trees of scikit-learn compute in float32 and can be told that rows are ready, kernel machines too.
+On a few hundred rows their checks take longer than the learners.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from rboost._typing import Floats, Integers
 from rboost.boosting.votes import VOTES
+from rboost.learners.kernel import RandomKernelClassifier
 
 # Somebody's own class of trees may have another ``fit``.
 TREES = (DecisionTreeClassifier, ExtraTreeClassifier)
@@ -25,10 +26,14 @@ class CheckedRows:
     def __init__(self, X: Any) -> None:
         self._X = X
 
+    @property
+    def _holds_floats(self) -> bool:
+        return isinstance(self._X, np.ndarray) and self._X.dtype.kind == "f"
+
     @cached_property
     def _for_trees(self) -> Any:
         """Finite float32, or None where only a tree itself knows what to do."""
-        if not isinstance(self._X, np.ndarray) or self._X.dtype.kind != "f":
+        if not self._holds_floats:
             return None
         with np.errstate(over="ignore"):
             rows = np.asarray(self._X, dtype=np.float32)
@@ -47,4 +52,6 @@ class CheckedRows:
         """What a learner says of some of the rows, as class probabilities."""
         if self._ready_for(learner):
             return VOTES[votes](learner, self._for_trees[rows], n_classes, check_input=False)
+        if type(learner) is RandomKernelClassifier and self._holds_floats and votes != "class":
+            return VOTES[votes](learner, self._X[rows], n_classes, check_input=False)
         return VOTES[votes](learner, self._X[rows], n_classes)

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from scipy import sparse
-
 from rboost._validation import check_classifier
 from rboost.native.lightgbm import lightgbm
 
@@ -42,8 +40,10 @@ def check_choice(estimator: Any) -> None:
             check_classifier(one, "DecisionTreeClassifier(max_depth=1)")
 
 
-def chosen_engines(estimator: Any, X: Any, n_classes: int, can_stack: bool) -> list[str]:
-    """The names of the engines for these rows.
+def chosen_engines(
+    estimator: Any, n_rows: int, is_sparse: bool, n_classes: int, can_stack: bool
+) -> list[str]:
+    """The names of the engines for a table; whether the pool is one does not depend on classes.
 
     ``can_stack`` says whether the other parameters leave room for trees and for several engines,
     which need scores of rows that were not fitted to.
@@ -60,9 +60,9 @@ def chosen_engines(estimator: Any, X: Any, n_classes: int, can_stack: bool) -> l
             )
     else:
         fewest = n_classes * ROWS_PER_CLASS["two" if n_classes == 2 else "more"]
-        if not can_stack or sparse.issparse(X) or X.shape[0] < min(fewest, POOL_ROWS):
+        if not can_stack or is_sparse or n_rows < min(fewest, POOL_ROWS):
             return [POOL]
-        names = [POOL, TREES] if X.shape[0] <= POOL_ROWS else [TREES]
+        names = [POOL, TREES] if n_rows <= POOL_ROWS else [TREES]
     if TREES in names and lightgbm() is None:
         names = [name for name in names if name != TREES] or [POOL]
     return names

@@ -49,8 +49,9 @@ class RBoostClassifier(BoostingParameters):
         Number of rounds, of trees the most. None means 300 for Algorithm 1 alone, less beside
         trees, which grow up to 400 rounds while labels left out become likelier.
     learning_rate : float, default=None
-        Factor on every step. With small steps the learners are nearly an average. None means 0.015
-        for the exponential loss, 0.045 for the likelihood and 0.1 for trees.
+        Factor on every step of Algorithm 1, and of trees where they are alone. With small steps
+        the learners are nearly an average. None means 0.015 for the exponential loss, 0.045 for the
+        likelihood and 0.1 for trees. What follows up to ``votes`` is of Algorithm 1 alone.
     loss : {"auto", "exponential", "likelihood"}, default="auto"
         What is minimised: the paper's mixture of exponentials, or the likelihood of the observed
         labels, which is consistent for any number of classes. "auto": the former for two classes,
@@ -202,7 +203,7 @@ class RBoostClassifier(BoostingParameters):
             if self.out_of_bag:
                 warn_of_copies(rows.X, rows.observed)
             rows, checked = arranged(rows, trusted, bool(self.out_of_bag))
-            names = engines_for(self, rows.X, rows.n_classes)
+            names = engines_for(self, X, rows.n_classes)
             if names in ([POOL], [LEARNERS]):
                 training = begin(self, rows, classes, fixed_noise)
                 if resumes:
@@ -257,7 +258,6 @@ class RBoostClassifier(BoostingParameters):
         """Validate features; tables with words are encoded as the training rows were."""
         if reset:
             self._encoder = learn_encoding(X) if needs_encoding(X) else None
-            # Whether the pool runs does not depend on the classes; what is no table has no shape.
             encodes = self._encoder is not None
             self._encodes_for_pool = encodes and engines_for(self, X, 2) != [TREES]
         if self._encoder is None:

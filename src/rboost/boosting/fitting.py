@@ -100,8 +100,8 @@ def resume(parameters: BoostingParameters, begun: Training, training: Training |
     """After the last round of an earlier fit; fail when one as ``begun`` cannot continue it."""
     if training is None:
         raise ValueError(
-            "warm_start cannot continue a model from a file, which leaves its training out; "
-            "set warm_start=False to fit anew."
+            "warm_start continues Algorithm 1 alone, but this model is from a file, which leaves "
+            "training out, or has trees or several engines; set warm_start=False to fit anew."
         )
     if begun.fitted_on != training.fitted_on:
         raise ValueError(
@@ -207,7 +207,7 @@ def fit_rounds(
 def warn_of_nothing_learnt(fitted: Fitted, classes: NDArray[Any]) -> None:
     """Say so when no learner was kept, or only the more frequent class was learnt."""
     remedy = "try other base learners or features."
-    if not len(fitted.model):
+    if fitted.training is not None and not len(fitted.model):
         warnings.warn(
             f"No base learner was kept ({fitted.stop_reason}), so every row is predicted as "
             f"{classes.tolist()[0]!r}; {remedy}",

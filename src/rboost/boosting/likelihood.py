@@ -75,7 +75,7 @@ class LabelLikelihood:
         if scores.ndim == 1:
             p = expit(scores)
             joint = self.given[1, observed] * p
-            total = joint + self.given[0, observed] * (1 - p)
+            total = joint + self.given[0, observed] * expit(-scores)
         else:
             p = softmax(scores, axis=1)
             joint = self.given.T[observed] * p

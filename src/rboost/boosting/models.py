@@ -109,8 +109,10 @@ class StackedModel:
     @property
     def ensemble(self) -> Ensemble:
         """The learners of Algorithm 1 that are members."""
+        n_classes = len(self.noise.noise_matrix)
+        none = Ensemble(noise_matrices=np.zeros((0, n_classes, n_classes)))
         members = self.stack.members.values()
-        return next((m.ensemble for m in members if isinstance(m, BoostedLearners)), Ensemble())
+        return sum((m.ensemble for m in members if isinstance(m, BoostedLearners)), start=none)
 
     @property
     def engine_weights(self) -> dict[str, float]:

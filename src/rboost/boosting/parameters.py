@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.sparse import issparse
 
 from rboost._validation import Number, OneOf, Requirements, Switch, check_parameters
 from rboost.boosting.additive import AdditiveClassifier
@@ -128,7 +129,8 @@ def engines_for(parameters: BoostingParameters, X: Any, n_classes: int) -> list[
         and noise_update_name(parameters) != "paper"
         and not parameters.warm_start
     )
-    return chosen_engines(parameters.estimator, X, n_classes, can_stack)
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    return chosen_engines(parameters.estimator, n_rows, issparse(X), n_classes, can_stack)
 
 
 def pool_of(parameters: BoostingParameters, engine: str) -> list[BaseLearner]:

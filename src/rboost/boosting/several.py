@@ -50,7 +50,8 @@ def fit_stack(
     noise_matrix = fixed_noise
     for name in sorted(names, key=[LEARNERS, POOL, TREES].index):
         if name == TREES:
-            grown = _grow(parameters, rows, noise_matrix)
+            learning_rate = parameters.learning_rate if len(names) == 1 else None
+            grown = _grow(parameters, learning_rate, rows, noise_matrix)
             members[name], held_out[name], found[name] = grown.member, grown.held_out, grown
         else:
             begun = begin(parameters, rows, classes, fixed_noise)
@@ -61,7 +62,8 @@ def fit_stack(
             assert fitted.held_out is not None
             members[name], held_out[name] = fitted.model.learners, fitted.held_out
             found[name] = fitted
-        noise_matrix = found[name].noise_matrix
+        if name != LEARNERS:  # what somebody's own learners find may be far off
+            noise_matrix = found[name].noise_matrix
     assert noise_matrix is not None
     stack, scores = combine(members, held_out, LabelLikelihood.of(rows, noise_matrix))
     noise = infer_noise(
@@ -73,14 +75,19 @@ def fit_stack(
         noise.noise_matrix,
         noise,
         scores,
-        sum(own.n_iter for own in found.values()),
-        "; ".join(f"{name}: {own.stop_reason}" for name, own in found.items()),
+        max(found[name].n_iter for name in stack.members),
+        "; ".join(f"{name}: {found[name].stop_reason}" for name in stack.members),
     )
 
 
-def _grow(parameters: BoostingParameters, rows: Rows, noise_matrix: Floats | None) -> GrownTrees:
+def _grow(
+    parameters: BoostingParameters,
+    learning_rate: float | None,
+    rows: Rows,
+    noise_matrix: Floats | None,
+) -> GrownTrees:
     settings = TreeSettings(
-        parameters.learning_rate,
+        learning_rate,
         parameters.n_estimators,
         check_random_state(parameters.random_state).randint(2**31 - 1),
         effective_n_jobs(parameters.n_jobs),

@@ -40,7 +40,7 @@ class Stack:
 
     def staged_scores(self, X: Any) -> Iterator[Floats]:
         """The same after each round; a member with fewer rounds keeps its last scores."""
-        latest: dict[str, Floats] = {}
+        latest = {n: m.scores(X, None) for n, m in self.members.items() if not len(m)}
         for stage in zip_longest(*(member.staged_scores(X) for member in self.members.values())):
             latest |= {n: s for n, s in zip(self.members, stage, strict=True) if s is not None}
             yield self._sum(latest)
@@ -69,6 +69,8 @@ def combine(
     spreads = found * [spread(held_out[name]) for name in names]
     shares = spreads / spreads.sum() if spreads.any() else np.full(len(names), 1 / len(names))
     kept = [number for number, share in enumerate(shares) if share > SMALLEST_SHARE]
+    if not spreads.any():  # nobody tells rows apart
+        found, kept = np.ones(len(names)), [0]
     stack = Stack(
         {names[number]: members[names[number]] for number in kept},
         {names[number]: float(found[number]) for number in kept},

@@ -52,6 +52,8 @@ def fit_logistic(
             if after <= loss + 1e-4 * length * slope + 1e-14:
                 break
             length /= 2
+        else:
+            break  # rounding leaves nothing to gain
         parameters, loss = parameters + length * step, after
         probability = expit(Z @ parameters)
         gradient = gradient_of(probability, parameters)

@@ -128,6 +128,12 @@ class RandomKernelClassifier(ScoreClassifier, RowsClassifier):
             return self._transform(self._filled(X)) @ self._coef + self._intercept
         return self._dense_decisions(X)
 
+    def predict_proba(self, X: Any, check_input: bool = True) -> Floats:
+        """Probability of each class; rows of floats that were checked before need no check."""
+        if check_input:
+            return super().predict_proba(X)
+        return self._probability_of(self._dense_decisions(X))
+
     def _dense_decisions(self, X: Floats) -> Floats:
         """The same for rows that are not sparse, in blocks of float32: far faster on many rows."""
         X = X if X.dtype.kind == "f" else X.astype(np.float64)

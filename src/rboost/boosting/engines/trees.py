@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -97,7 +98,7 @@ def grow_trees(
         noise_matrix = known_noise
         if noise_matrix is None:
             labels = LabelLikelihood.of(rows, np.eye(rows.n_classes))
-            boosters.grow_to_best(labels, shown, PATIENCE_AT_FIRST)
+            boosters.grow_to_best(labels, islice(shown, len(steps) // 2), PATIENCE_AT_FIRST)
             noise_matrix = infer_noise(
                 boosters.scores, rows.observed, sample_weight=rows.sample_weight,
                 trusted=rows.trusted, flip_counts=rows.flip_counts,
@@ -105,9 +106,8 @@ def grow_trees(
         labels = LabelLikelihood.of(rows, noise_matrix)
         at_best = boosters.grow_to_best(labels, shown, PATIENCE)
     n_rounds = boosters.n_rounds
-    reason = (
-        f"labels left out are likeliest after {n_rounds} rounds" if at_best else "all rounds done"
-    )
+    reason = f"labels left out are likeliest after {n_rounds} rounds"
+    reason = reason if at_best else f"all {most_rounds} rounds grown, {n_rounds} of them kept"
     member = BoostedTrees(boosters.forest(), boosters.start, X.shape[1])
     return GrownTrees(member, boosters.scores, noise_matrix, n_rounds, reason)
 
@@ -150,6 +150,15 @@ def _quieten() -> None:
     module.Dataset(np.zeros((1, 1)), np.zeros(1), params={"verbosity": -1}).construct()
 
 
+@dataclass(frozen=True)
+class _State:
+    """Where boosters stand; one that finds no split in a round has no tree of that round."""
+
+    n_rounds: int
+    n_trees: list[int]
+    scores: Floats
+
+
 class FoldBoosters:
     """A booster for each fold, fitted to the other rows; ``scores`` are of the rows left out."""
 
@@ -178,6 +187,9 @@ class FoldBoosters:
         table = module.Dataset(
             X, no_labels, params=options, categorical_feature=list(categorical)
         ).construct()
+        if all(table.feature_num_bin(column) <= 1 for column in range(X.shape[1])):
+            # LightGBM takes no table without any column to split, but one of ones.
+            table = module.Dataset(np.ones((n_rows, 1)), no_labels, params=options).construct()
         self._map = threads.map
         self._folds = [
             self._booster(module, table, fold, int(number), options, settings.seed)
@@ -211,17 +223,21 @@ class FoldBoosters:
 
         Say whether that came before the steps ran out.
         """
-        best, best_loss = (self.n_rounds, self.scores.copy()), labels.loss(self.scores)
+        best, best_loss = self._state(), labels.loss(self.scores)
         for n_rounds in steps:
             self._grow(n_rounds, labels)
             loss = labels.loss(self.scores)
             if loss < best_loss:
-                best, best_loss = (self.n_rounds, self.scores.copy()), loss
-            elif self.n_rounds - best[0] >= patience:
+                best, best_loss = self._state(), loss
+            elif self.n_rounds - best.n_rounds >= patience:
                 break
-        ended = self.n_rounds - best[0] >= patience
-        self._go_back(*best)
+        ended = self.n_rounds - best.n_rounds >= patience
+        self._go_back(best)
         return ended
+
+    def _state(self) -> _State:
+        n_trees = [booster.current_iteration() for booster, _, _ in self._folds]
+        return _State(self.n_rounds, n_trees, self.scores.copy())
 
     def _grow(self, n_rounds: int, labels: LabelLikelihood) -> None:
         """Grow every booster, on several threads, and read the scores of the rows left out."""
@@ -241,13 +257,14 @@ class FoldBoosters:
         list(self._map(grow, self._folds))
         self.n_rounds += n_rounds
 
-    def _go_back(self, n_rounds: int, scores: Floats) -> None:
-        for booster, _, _ in self._folds:
-            for _ in range(booster.current_iteration() - n_rounds):
+    def _go_back(self, state: _State) -> None:
+        for (booster, _, _), n_trees in zip(self._folds, state.n_trees, strict=True):
+            for _ in range(booster.current_iteration() - n_trees):
                 booster.rollback_one_iter()
-        self.n_rounds, self.scores = n_rounds, scores
+        self.n_rounds, self.scores = state.n_rounds, state.scores
 
     def forest(self) -> Forest:
         """The mean of the boosters."""
         boosters = [booster for booster, _, _ in self._folds]
-        return Forest.from_boosters(boosters, self._n_outputs, self.n_rounds)
+        n_trees = max(booster.current_iteration() for booster in boosters)
+        return Forest.from_boosters(boosters, self._n_outputs, min(n_trees, self.n_rounds))
