@@ -70,9 +70,9 @@ def fused_pass(X: Rows) -> FusedPass | None:
 
 def row_kernel(model: Any) -> Callable[[Any], Any] | None:
     """Prediction of one row without the checks of ``predict``; None without the native core."""
-    module, learners = native.compiled(), model._ensemble.learners
+    module, learners = native.compiled(), model._model.ensemble.learners
     if module is None or not hasattr(learners, "coefs"):
         return None
     coefs, intercepts, center = learners.coefs, learners.intercepts, learners.center
-    steps = model._ensemble.steps
+    steps = model._model.ensemble.steps
     return lambda X: module.linear_scores(X, coefs, intercepts, steps, center, True, 1)

@@ -106,8 +106,11 @@ def as_counts(weight: Floats, largest: float = 1e6) -> Floats:
     4. Weights that sum to 1, or of any scale that no count has, can only mean shares.
     """
     mean = weight.mean()
-    # Rounded, so that weights of any common scale come out the same.
-    return weight if 1 <= mean <= largest else np.round(weight / mean, 12)
+    if 1 <= mean <= largest:
+        return weight
+    # To 40 binary digits, so that weights of any common scale come out the same.
+    digits, exponents = np.frexp(weight / mean)
+    return np.ldexp(np.round(np.ldexp(digits, 40)), exponents - 40)
 
 
 def trusted_rows(

@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import StandardScaler
@@ -9,11 +8,8 @@ from rboost import RBoostClassifier
 from rboost.boosting import choice
 from rboost.boosting.choice import POOL_ROWS, check_choice, chosen_engines, given_learners
 
-TABLES = {
-    "small": np.zeros((POOL_ROWS, 1)),
-    "large": np.zeros((POOL_ROWS + 1, 1)),
-    "sparse": sparse.csr_array((5, 5)),
-}
+# The number of rows, and whether they are sparse.
+TABLES = {"small": (POOL_ROWS, False), "large": (POOL_ROWS + 1, False), "sparse": (5, True)}
 NAIVE = GaussianNB()
 
 
@@ -36,15 +32,14 @@ NAIVE = GaussianNB()
 )
 def test_every_choice_names_its_engines(estimator, table, expected):
     check_choice(estimator)
-    assert chosen_engines(estimator, TABLES[table], 2, can_stack=True) == expected
+    assert chosen_engines(estimator, *TABLES[table], 2, can_stack=True) == expected
 
 
 @pytest.mark.parametrize(("n_classes", "fewest"), [(2, 100), (3, 1200), (10, 4000)])
 def test_the_default_grows_trees_from_so_many_rows_a_class_on(n_classes, fewest):
-    few, enough = (np.zeros((n_rows, 1)) for n_rows in (fewest - 1, fewest))
-    assert chosen_engines(None, few, n_classes, can_stack=True) == ["pool"]
-    assert chosen_engines(None, enough, n_classes, can_stack=True) == ["pool", "trees"]
-    assert chosen_engines("trees", few, n_classes, can_stack=True) == ["trees"]
+    assert chosen_engines(None, fewest - 1, False, n_classes, can_stack=True) == ["pool"]
+    assert chosen_engines(None, fewest, False, n_classes, can_stack=True) == ["pool", "trees"]
+    assert chosen_engines("trees", fewest - 1, False, n_classes, can_stack=True) == ["trees"]
 
 
 def test_learners_are_what_is_no_name():

@@ -245,7 +245,9 @@ def test_learners_are_fitted_estimators():
         step * (2 * learner.predict_proba(X)[:, 1] - 1)
         for step, learner in zip(model.estimator_weights_, model.estimators_, strict=True)
     )
-    assert_allclose(model._scores(X), votes, atol=1e-5)
+    assert_allclose(
+        model.decision_function(X) - model.decision_function(X)[0], votes - votes[0], atol=1e-5
+    )
 
 
 def test_the_noise_of_learners_is_estimated_as_in_python():

@@ -100,10 +100,10 @@ def check_learner(
             f"{type(estimator).__name__} has no predict_proba, which votes='probability' needs; "
             "use votes='class' or another estimator."
         )
-    if out_of_bag and isinstance(estimator, TunedForBoosting):
-        estimator = tuned_for_boosting(estimator)
+    tuned = out_of_bag and isinstance(estimator, TunedForBoosting)
+    estimator = tuned_for_boosting(estimator) if tuned else clone(estimator)
     return BaseLearner(
-        clone(estimator),
+        estimator,
         estimator.max_rows if isinstance(estimator, LimitsRows) else None,
         seeded_parameters(estimator),
         any("__" in name for name in estimator.get_params(deep=True)),

@@ -101,6 +101,8 @@ class BoostingParameters(AdditiveClassifier):
         """Fail with one sentence when a parameter is wrong."""
         check_parameters(self, self._requirements)
         check_choice(self.estimator)
+        if self.n_jobs == 0:
+            raise ValueError("n_jobs must be a number of threads, -1 for all or None, not 0.")
         check_sampling(
             self.sampling, self.max_samples, bool(self.out_of_bag), noise_update_name(self)
         )

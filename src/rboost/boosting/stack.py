@@ -70,7 +70,7 @@ def combine(
     shares = spreads / spreads.sum() if spreads.any() else np.full(len(names), 1 / len(names))
     kept = [number for number, share in enumerate(shares) if share > SMALLEST_SHARE]
     if not spreads.any():  # nobody tells rows apart
-        found, kept = np.ones(len(names)), [0]
+        found, shares, kept = np.ones(len(names)), np.ones(len(names)), [0]
     stack = Stack(
         {names[number]: members[names[number]] for number in kept},
         {names[number]: float(found[number]) for number in kept},

@@ -159,7 +159,9 @@ def test_the_training_is_left_out_of_the_file_only(tmp_path):
     save_model(model, tmp_path / "model.skops", {})
     loaded, _ = load_model(tmp_path / "model.skops")
     assert not hasattr(loaded, "label_issue_probability_")
-    with pytest.raises(ValueError, match="warm_start cannot continue a model from a file"):
+    with pytest.raises(
+        ValueError, match="warm_start continues Algorithm 1 alone, but this model is from a file"
+    ):
         loaded.fit(X, X[:, 0] > 0)
     assert model.set_params(n_estimators=9).fit(X, X[:, 0] > 0).n_iter_ == 9
 
