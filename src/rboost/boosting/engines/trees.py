@@ -31,7 +31,6 @@ from rboost.tables import Rows
 LIGHTGBM: dict[str, Any] = {
     "objective": "none",
     "num_leaves": 31,
-    "feature_fraction": 0.7,
     "bagging_fraction": 0.8,
     "bagging_freq": 1,
     "lambda_l2": 1.0,
