@@ -1,11 +1,8 @@
 """Tables with words, dates and missing values as arrays of numbers: for trees and for the pool.
 
-Trees take categories as codes, which they split into sets. The pool takes numbers alone, so each
-frequent category becomes a column of zeros and ones there.
-
-A classifier asks ``needs_encoding(X)`` and, if so, keeps ``learn_encoding(X)`` of its training
-rows. ``encoder.rows(X)`` is then X in both forms, of which ``for_trees(rows)`` and
-``for_pool(rows)`` pick one; importances of the pool are summed over ``encoder.source``.
+Trees take categories as codes, the pool the frequent ones as columns of zeros and ones. A
+classifier asks ``needs_encoding(X)`` and, if so, keeps ``learn_encoding(X)`` of its training
+rows. ``encoder.rows(X)`` is then X in both forms, of which ``for_trees`` and ``for_pool`` pick one.
 """
 
 from __future__ import annotations

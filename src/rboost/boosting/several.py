@@ -23,7 +23,7 @@ from rboost.noise import infer_noise
 from rboost.tables import Rows
 
 # Rounds of Algorithm 1 as one of several engines: up to so many rows so many; the larger a table,
-# the less the last ones add. Chosen on the suites "development" and "sizes".
+# the less the last ones add. Chosen on the suite "development" and tables of "sizes".
 ROUNDS_BY_ROWS = {2000: 200, 8000: 100}
 FEWEST_ROUNDS = 60
 
@@ -42,7 +42,7 @@ def fit_stack(
 ) -> Fitted:
     """Fit the engines of these names, and infer the noise from what they say together.
 
-    Trees come last and start with the noise that was found before.
+    Trees come last and start with the noise that the pool has found.
     """
     members: dict[str, Member] = {}
     held_out: dict[str, Floats] = {}

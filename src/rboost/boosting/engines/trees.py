@@ -3,8 +3,9 @@
 The rows are binned once and dealt into folds. Each fold has a booster that does not see its rows
 and says what these score; all boosters grow in step. They first grow as if no label were wrong,
 until labels that they have not seen become no likelier. What the scores say of the noise is then
-put into the likelihood, and the boosters go on from their best round until it rises no more. The
-model is the mean of the boosters.
+put into the likelihood, and the boosters go on from their best round until it rises no more. Where
+the noise is known, or the pool has found it before, it is there from the start. The model is the
+mean of the boosters.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from rboost.noise import infer_noise
 from rboost.progress import track
 from rboost.tables import Rows
 
-# The settings of LightGBM. They and what follows were chosen on the suite "large development".
+# The settings of LightGBM. They and what follows were chosen on tables of the suite "large
+# development" (docs/method.md).
 LIGHTGBM: dict[str, Any] = {
     "objective": "none",
     "num_leaves": 31,
