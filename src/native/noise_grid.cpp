@@ -16,10 +16,14 @@ Rates rates_of(KindName kind, double first, double second, const NoisePrior& pri
             return {sum * (rare * (first * first * first)), sum * (rare * (second * second * second))};
         case KindName::alike:
             return {sum * (first * 0.5), sum * (first * 0.5)};
-        case KindName::into_1:
-            return {sum * first, sum * std::min(rare * (second * second * second), 1 - first)};
-        case KindName::into_0:
-            return {sum * std::min(rare * (second * second * second), 1 - first), sum * first};
+        case KindName::into_1: {
+            const double rate = 1 - std::sqrt(1 - first);
+            return {sum * rate, sum * std::min(rare * (second * second * second), 1 - rate)};
+        }
+        case KindName::into_0: {
+            const double rate = 1 - std::sqrt(1 - first);
+            return {sum * std::min(rare * (second * second * second), 1 - rate), sum * rate};
+        }
         default: {
             const double total = std::sqrt(first);
             return {sum * (total * second), sum * (total * (1 - second))};

@@ -12,10 +12,10 @@ from numpy.testing import assert_allclose
 from scipy.special import expit
 
 from rboost import native as switch
+from rboost.noise.interval import shortest_interval
 from rboost.noise.matrix import with_rates
 from rboost.noise.platt import binning, kinds, sigmoid
 from rboost.noise.platt.binning import LabelCounts
-from rboost.noise.platt.interval import shortest_interval
 from rboost.noise.platt.kinds import KINDS, LARGEST_SUM, explore
 from rboost.noise.platt.posterior import NoiseAwarePlatt
 from rboost.noise.platt.scaling import fit_noise_aware_platt

@@ -105,7 +105,7 @@ class VoteCalibration:
 
     def __call__(self, scores: Floats) -> Floats:
         """Return p(y = 1) for each score of two classes."""
-        return self.posterior(self.row_scores(scores))  # type: ignore[operator]
+        return self.posterior.probability(self.row_scores(scores))[:, 1]
 
     def row_scores(self, scores: Floats) -> Floats:
         """The mean votes behind these scores, as the noise is inferred from them."""
@@ -115,7 +115,7 @@ class VoteCalibration:
         """The score at which both of two classes are equally likely."""
         # Where one class is always likelier the threshold lies beyond what any vote reaches.
         lowest, highest = (2 * vote_scores(np.array([-1.0, 1.0]), self.prevalence)).tolist()
-        log_odds = np.array(self.posterior.threshold(lowest, highest))  # type: ignore[attr-defined]
+        log_odds = np.array(self.posterior.threshold(lowest, highest))
         return self.total_step * float(2 * probability_of(log_odds, self.prevalence[1]) - 1)
 
 

@@ -1,6 +1,6 @@
 """The noise matrix, its identities, and label flips made on purpose."""
 
-from rboost.noise.inference import NoisePosterior, infer_noise
+from rboost.noise.inference import infer_noise
 from rboost.noise.inject import flip_labels
 from rboost.noise.matrix import (
     asymmetric,
@@ -12,6 +12,7 @@ from rboost.noise.matrix import (
     threshold,
     true_probability,
 )
+from rboost.noise.posterior import NoisePosterior
 from rboost.noise.updates import multiplicative_update
 
 __all__ = [

@@ -8,7 +8,7 @@ noise (``noise/classes``).
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,44 +20,18 @@ from rboost.noise.classes.kinds import known_noise
 from rboost.noise.classes.model import Layout, Rows
 from rboost.noise.classes.posterior import ClassesPosterior, relative_scores
 from rboost.noise.classes.search import compare_kinds
+from rboost.noise.guessed import FlippedOrGuessed, seen_together
 from rboost.noise.matrix import check_noise_matrix
-from rboost.noise.platt.scaling import fit_noise_aware_platt
+from rboost.noise.platt.scaling import fit_noise_aware_platt, read_two_ways
+from rboost.noise.posterior import NoisePosterior
 from rboost.tables import check_flip_counts
 
 # Overlaps of this many pairs of classes per class are looked at, and of so many in all.
 OVERLAPS_PER_CLASS, MOST_OVERLAPS = 2, 24
-
-
-class NoisePosterior(Protocol):
-    """What is known of the noise, and how scores are to be read."""
-
-    @property
-    def noise_matrix(self) -> Floats:
-        """``noise_matrix[j, k] = p(observed k | true j)``, its posterior mean."""
-
-    @property
-    def standard_error(self) -> Floats:
-        """Posterior standard deviation of each entry of the noise matrix."""
-
-    def interval(self, level: float = 0.9) -> Floats:
-        """Lower and upper ends of intervals for its entries, shape (2, K, K)."""
-
-    def probability(self, scores: Floats) -> Floats:
-        """p(y = j | score) of each row, shape (n_rows, K)."""
-
-    def posterior(self, scores: Floats, observed: Integers) -> Floats:
-        """p(y = j | score, ỹ) of each row."""
-
-    def log_odds(self, scores: Floats) -> Floats:
-        """Log-odds of class 1, shape (n_rows,); of more classes log p(y = j), (n_rows, K)."""
-
-    def issue_probability(self, scores: Floats, observed: Integers) -> Floats:
-        """p(y ≠ ỹ | score, ỹ): how likely each label is to be wrong."""
-
-    def wrong_share_interval(
-        self, scores: Floats, observed: Integers, level: float = 0.9
-    ) -> tuple[float, float, float]:
-        """Mean, lower and upper end of the share of labels that are wrong."""
+# Guesses are this much more plausible than labels that are all right, of more than two classes.
+GUESSED_TO_NONE = 1.7
+# Rows that stand for all where it is asked how often classes are confused.
+CURVE_ROWS = 20_000
 
 
 def infer_noise(
@@ -105,13 +79,15 @@ def infer_noise(
     array([[0.7, 0.3],
            [0. , 1. ]])
     """
-    array = np.asarray(scores)
-    if array.ndim == 1:
+    array, weight = np.asarray(scores), sample_weight
+    if array.ndim == 1 and noise_matrix is not None:
         return fit_noise_aware_platt(
-            array, observed, sample_weight, trusted=trusted, flip_counts=flip_counts,
-            noise_matrix=noise_matrix,
-        )  # fmt: skip
-    rows, spread = _standardised(array, observed, sample_weight, trusted, flip_counts)
+            array, observed, weight, trusted=trusted, noise_matrix=noise_matrix
+        )
+    if array.ndim == 1:
+        both = read_two_ways(array, observed, weight, trusted, flip_counts)
+        return _with_guesses(*both, array, weight)
+    rows, spread = _standardised(array, observed, weight, trusted, flip_counts)
     if noise_matrix is None:
         found = compare_kinds(rows)
     else:
@@ -119,7 +95,27 @@ def infer_noise(
         layout = Layout(rows.n_classes, rows.overlapping, kind)
         found = [(0.0, fit_kind(rows, kind, [layout.center]))]
     weights = np.exp([log_weight for log_weight, _ in found])
-    return ClassesPosterior(tuple(fit for _, fit in found), weights, spread)
+    flipped = ClassesPosterior(tuple(fit for _, fit in found), weights, spread)
+    clean = [number for number, (_, fit) in enumerate(found) if fit.layout.kind.name == "none"]
+    if not clean:
+        return flipped
+    # Guesses explain the labels exactly as well as no noise at all.
+    odds = float(weights[clean[0]]) * GUESSED_TO_NONE
+    overlap = ClassesPosterior((found[clean[0]][1],), np.ones(1), spread)
+    return _with_guesses(flipped, overlap, odds / (1 + odds), array, weight)
+
+
+def _with_guesses(
+    flipped: NoisePosterior,
+    overlap: NoisePosterior,
+    share: float,
+    scores: Floats,
+    weight: ArrayLike | None,
+) -> NoisePosterior:
+    some = slice(None, None, max(1, len(scores) // CURVE_ROWS))
+    curve = overlap.observed_probability(np.asarray(scores[some], dtype=np.float64))
+    weights = None if weight is None else np.asarray(weight, dtype=np.float64)[some]
+    return FlippedOrGuessed(flipped, overlap, share, seen_together(curve, weights))
 
 
 def _standardised(

@@ -33,6 +33,7 @@ TRUSTED_TYPES: tuple[str, ...] = (
     "rboost.noise.classes.kinds.Kind",
     "rboost.noise.classes.model.Layout",
     "rboost.noise.classes.posterior.ClassesPosterior",
+    "rboost.noise.guessed.FlippedOrGuessed",
     "rboost.noise.platt.posterior.NoiseAwarePlatt",
     "rboost.noise.platt.steepening.Steepening",
     "rboost.wrappers.calibrated.NoiseCalibratedClassifier",

@@ -45,8 +45,8 @@ def _any_rates(free: Floats) -> Floats:
 
 
 def _mostly_one(free: Floats) -> Floats:
-    """A rate of any size beside one that is nearly 0."""
-    rate = free[:, 0]
+    """A rate of any size, whose density falls linearly, beside one that is nearly 0."""
+    rate = 1 - np.sqrt(1 - free[:, 0])
     return np.column_stack([rate, np.minimum(RARE * free[:, 1] ** 3, 1 - rate)])
 
 
@@ -54,12 +54,32 @@ def _mostly_one(free: Floats) -> Floats:
 # these gets as much belief as data can overrule, any pair of rates gets the rest. The compiled twin
 # knows each by its place: the order is that of the enumeration in noise_grid.hpp.
 KINDS = (
-    NoiseKind("hardly any", 0.1, (4, 4), lambda free: RARE * free**3),
-    NoiseKind("alike", 0.6, (32,), lambda free: free * [0.5, 0.5]),
-    NoiseKind("into 1", 0.1, (32, 4), _mostly_one),
-    NoiseKind("into 0", 0.1, (32, 4), lambda free: _mostly_one(free)[:, ::-1]),
-    NoiseKind("any", 0.1, (16, 16), _any_rates),
+    NoiseKind("hardly any", 0.16, (4, 4), lambda free: RARE * free**3),
+    NoiseKind("alike", 0.32, (32,), lambda free: free * [0.5, 0.5]),
+    NoiseKind("into 1", 0.09, (32, 6), _mostly_one),
+    NoiseKind("into 0", 0.09, (32, 6), lambda free: _mostly_one(free)[:, ::-1]),
+    NoiseKind("any", 0.04, (16, 16), _any_rates),
 )
+# What is left: no label is flipped for its class alone, and p(ỹ = 1 | s) levels off where it does
+# because the columns tell no more (``rboost.noise.guessed``).
+GUESSED = 0.3
+# A class that is rarer than this is never sure in most tables: the top of its curve is free.
+RARE_CLASS = 1 / 3
+
+
+def overlap(counts: LabelCounts) -> NoiseKind:
+    """Curves of p(ỹ = 1 | s) that overlap of the classes explains, without any flip.
+
+    Both ends may stay a little short of 0 and 1. The rarer a class, the farther from certain it
+    may stay: its end is uniform up to √(1 − 3·share of the class).
+    """
+    share = (counts.observed + counts.trusted).sum(axis=1) / counts.per_bin.sum()
+    reach = np.sqrt(np.maximum(1 - share / RARE_CLASS, 0))
+
+    def levels(free: Floats) -> Floats:
+        return RARE * free**3 + (1 - RARE) * reach * free
+
+    return NoiseKind("overlap", GUESSED, tuple(16 if r > 0 else 4 for r in reach), levels)
 
 
 class Grid(NamedTuple):

@@ -7,30 +7,28 @@ slope and offset of p(y = 1 | s) = σ(slope·s + offset). Labels are 0 or 1.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
 from scipy.special import expit, log_expit, logsumexp
 from sklearn.utils import gen_batches
 
 from rboost import native
 from rboost._typing import Floats, Integers
+from rboost.noise.interval import Cells
 from rboost.noise.matrix import with_rates
-from rboost.noise.platt.interval import lowest_interval, shortest_interval
 from rboost.noise.platt.steepening import UNCHANGED, Steepening
+from rboost.noise.posterior import NoisePosterior
 
 # Rows for which every noise matrix of the grid is evaluated at a time.
 BLOCK_ROWS = 4096
 # Rows that stand for all when the share of wrong labels is asked for.
 SHARE_ROWS = 2000
-# An interval for that share begins at 0 if it is then no more than this many times as long.
-HARDLY_LONGER = 1.1
 
 
 @dataclass(frozen=True, eq=False)
-class NoiseAwarePlatt:
+class NoiseAwarePlatt(NoisePosterior):
     """p(y = 1 | score), averaged over what the noise may be; never decreases.
 
     ``weights`` are the posterior probabilities of the noise matrices with ``rates``; each stands
@@ -51,46 +49,30 @@ class NoiseAwarePlatt:
         """The posterior mean of the noise matrix."""
         return with_rates(*(self.weights @ self.rates))
 
-    @property
-    def standard_error(self) -> Floats:
-        """Posterior standard deviation of each entry of the noise matrix."""
-        centred = self.rates - self.weights @ self.rates
-        within = (self.highest - self.lowest) ** 2 / 12
-        deviation = np.sqrt(self.weights @ (centred**2 + within))
-        return np.column_stack([deviation, deviation])
+    def rate_cells(self, true: int, observed: int) -> Cells:
+        """Where p(observed | true) lies with which probability."""
+        low, high = self.lowest[:, true], self.highest[:, true]
+        return (1 - high, 1 - low, self.weights) if true == observed else (low, high, self.weights)
 
-    def interval(self, level: float = 0.9) -> Floats:
-        """Shortest intervals that hold the entries with probability ``level``.
-
-        Returns an array of shape (2, 2, 2): the matrix of lower ends, then that of upper ends.
-        """
-        (low_0, high_0), (low_1, high_1) = (
-            shortest_interval(self.lowest[:, j], self.highest[:, j], self.weights, level)
-            for j in (0, 1)
-        )
-        lower = np.array([[1 - high_0, low_0], [low_1, 1 - high_1]])
-        return np.stack([lower, np.array([[1 - low_0, high_0], [high_1, 1 - low_1]])])
-
-    def wrong_share_interval(
-        self, scores: Floats, observed: ArrayLike, level: float = 0.9
-    ) -> tuple[float, float, float]:
-        """Posterior mean of the share of labels that are wrong, and an interval for it.
+    def wrong_share_cells(self, scores: Floats, observed: ArrayLike) -> Cells:
+        """Where the share of labels that are wrong lies with which probability.
 
         Each noise matrix of the grid says what share is wrong; the lowest and highest rates of its
         cell say from where to where. Some rows, evenly spaced in the order of labels and scores,
-        stand for all where there are many. The interval is the shortest of probability ``level``,
-        unless one that begins at the lowest possible share, where that is 0, is hardly longer.
+        stand for all where there are many.
         """
         label = np.asarray(observed) > 0
-        mean = float(self.issue_probability(scores, label).mean())
         rows = _spaced_rows(scores, label)
         true, label = expit(self._margins(self.steepening(scores[rows]))), label[rows]
         low, high = (_wrong(r, true, label).mean(axis=1) for r in (self.lowest, self.highest))
-        shortest = shortest_interval(low, high, self.weights, level)
-        lowest = lowest_interval(low, high, self.weights, level)
-        if lowest[0] == 0 and lowest[1] <= HARDLY_LONGER * (shortest[1] - shortest[0]):
-            return mean, *lowest
-        return mean, *shortest
+        return low, high, self.weights
+
+    def observed_probability(self, scores: Floats) -> Floats:
+        """p(ỹ = 0) and p(ỹ = 1) for each score, shape (n_rows, 2)."""
+        into_1, into_0 = self.rates.T
+        informative = replace(self, weights=self.weights * (1 - into_1 - into_0))
+        positive = self.weights @ into_1 + informative(scores)
+        return np.column_stack([1 - positive, positive])
 
     def log_odds(self, scores: Floats) -> Floats:
         """log p(y = 1) − log p(y = 0) for each score."""
@@ -147,12 +129,7 @@ class NoiseAwarePlatt:
             ends = self.steepening(np.array([lowest, highest])).tolist()
             found = self.steepening.inverse(compiled.mixture_threshold(*self._mixture, *ends))
             return min(max(found, lowest), highest)
-        ends = self.log_odds(np.array([lowest, highest]))
-        if ends[0] >= 0:
-            return lowest
-        if ends[1] <= 0:
-            return highest
-        return float(brentq(lambda score: self.log_odds(np.array([score]))[0], lowest, highest))
+        return super().threshold(lowest, highest)
 
     @property
     def _mixture(self) -> tuple[Floats, Floats, Floats]:

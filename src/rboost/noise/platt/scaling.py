@@ -17,15 +17,17 @@ slope and offset. Labels are 0 or 1.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import expit
 
-from rboost._typing import Floats
 from rboost.noise.matrix import check_noise_matrix, rates_of
 from rboost.noise.platt.binning import LabelCounts, bin_rows
-from rboost.noise.platt.kinds import KINDS, Grid, explore
+from rboost.noise.platt.kinds import KINDS, Grid, explore, explore_slowly, overlap
 from rboost.noise.platt.posterior import NoiseAwarePlatt
 from rboost.noise.platt.sigmoid import fit_lines
 from rboost.noise.platt.steepening import MANY_ROWS, STRENGTHS, UNCHANGED, Steepening
@@ -41,42 +43,82 @@ def fit_noise_aware_platt(
     flip_counts: ArrayLike | None = None,
     noise_matrix: ArrayLike | None = None,
 ) -> NoiseAwarePlatt:
-    """Infer noise and sigmoid; what :func:`rboost.noise.infer_noise` does for two classes."""
-    counts, center, spread = bin_rows(scores, labels, sample_weight, trusted)
-    counts = replace(counts, flips=check_flip_counts(flip_counts, n_classes=2))
+    """Infer flips, whose rates depend on the class alone, and the sigmoid of the true class."""
     known = None
     if noise_matrix is not None:
         known = rates_of(check_noise_matrix(noise_matrix, n_classes=2))[np.newaxis]
-    best = _fit_steepened(counts, UNCHANGED, center, spread, known)
-    if counts.per_bin.sum() >= MANY_ROWS:
-        for strength in STRENGTHS:
-            steepening = Steepening(strength, center, spread)
-            steeper = _fit_steepened(counts, steepening, center, spread, known)
-            if steeper[0] <= best[0]:
-                break  # the evidence rises to its largest and falls from there
-            best = steeper
-    return best[1]
+
+    def explored(counts: LabelCounts) -> Grid:
+        if known is None:
+            return explore(KINDS, counts)
+        return Grid(known, known, known, *fit_lines(counts, known))
+
+    rows = bin_rows(scores, labels, sample_weight, trusted)
+    flips = check_flip_counts(flip_counts, n_classes=2)
+    return _steepest(replace(rows[0], flips=flips), *rows[1:], explored)[1]
 
 
-def _fit_steepened(
-    counts: LabelCounts,
-    steepening: Steepening,
-    center: float,
-    spread: float,
-    known_rates: Floats | None,
+class Readings(NamedTuple):
+    """Labels that level off before they are certain: because they were flipped, or by overlap.
+
+    ``overlap`` has the curve of the observed labels in the second case, whose posterior probability
+    is ``overlap_share``.
+    """
+
+    flipped: NoiseAwarePlatt
+    overlap: NoiseAwarePlatt
+    overlap_share: float
+
+
+def read_two_ways(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    trusted: ArrayLike | None = None,
+    flip_counts: ArrayLike | None = None,
+) -> Readings:
+    """Infer what the labels of two classes mean: how likely flips are, and which."""
+    counts, center, spread = bin_rows(scores, labels, sample_weight, trusted)
+    counts = replace(counts, flips=check_flip_counts(flip_counts, n_classes=2))
+    of_flips, flipped = _steepest(counts, center, spread, lambda own: explore(KINDS, own))
+    of_overlap, curve = _steepest(
+        counts, center, spread, lambda own: explore_slowly(overlap(own), own, fit_lines)
+    )
+    return Readings(flipped, curve, float(expit(of_overlap - of_flips)))
+
+
+def _steepest(
+    counts: LabelCounts, center: float, spread: float, explored: Callable[[LabelCounts], Grid]
 ) -> tuple[float, NoiseAwarePlatt]:
-    """The log-evidence for a steepening, and what follows; ``counts`` has standard scores."""
-    if steepening.strength:
-        steeper, per_bin = steepening(center + spread * counts.scores), counts.per_bin
-        center = float(np.average(steeper, weights=per_bin))
-        variance = np.average((steeper - center) ** 2, weights=per_bin)
-        spread = math.sqrt(variance) or 1.0  # constant scores
-        counts = replace(counts, scores=(steeper - center) / spread)
-    if known_rates is None:
-        grid = explore(KINDS, counts)
-    else:
-        lines, evidence = fit_lines(counts, known_rates)
-        grid = Grid(known_rates, known_rates, known_rates, lines, evidence)
+    """The log-evidence for a grid of the scores, made as steep as it asks for, and what follows."""
+    best = _summed_up(explored(counts), center, spread, UNCHANGED)
+    if counts.per_bin.sum() < MANY_ROWS:
+        return best
+    for strength in STRENGTHS:
+        steepening = Steepening(strength, center, spread)
+        steeper, middle, scale = _steepened(counts, steepening, center, spread)
+        found = _summed_up(explored(steeper), middle, scale, steepening)
+        if found[0] <= best[0]:
+            break  # the evidence rises to its largest and falls from there
+        best = found
+    return best
+
+
+def _steepened(
+    counts: LabelCounts, steepening: Steepening, center: float, spread: float
+) -> tuple[LabelCounts, float, float]:
+    """Counts of labels by steeper scores, standardised again; center and spread of these."""
+    steeper, per_bin = steepening(center + spread * counts.scores), counts.per_bin
+    center = float(np.average(steeper, weights=per_bin))
+    variance = np.average((steeper - center) ** 2, weights=per_bin)
+    spread = math.sqrt(variance) or 1.0  # constant scores
+    return replace(counts, scores=(steeper - center) / spread), center, spread
+
+
+def _summed_up(
+    grid: Grid, center: float, spread: float, steepening: Steepening
+) -> tuple[float, NoiseAwarePlatt]:
+    """The log-evidence of a grid, and what it says of scores, which it has standardised."""
     largest = grid.log_weights.max()
     weights = np.exp(grid.log_weights - largest)
     slopes = grid.lines[:, 0] / spread

@@ -1,4 +1,7 @@
-"""The shortest interval that holds a given share of a probability that is spread over cells."""
+"""Intervals for rates and shares whose probability is spread over cells.
+
+Each cell has a low and a high end and a probability; one without width is an atom.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,9 @@ import numpy as np
 
 from rboost import native
 from rboost._typing import Floats
+
+# Low ends, high ends and probabilities of cells.
+Cells = tuple[Floats, Floats, Floats]
 
 
 def shortest_interval(
