@@ -85,18 +85,14 @@ def review(choose: Callable[[Halves, int], Chooser], halves: Halves, seed: int) 
             rows = chooser(audit, checked, int(missing))
             checked[rows] = halves.true[rows]
         known = [None if label == NO_LABEL else label for label in checked.tolist()]
-        audit = audit_labels(
-            halves.X, halves.given, y_checked=known, random_state=seed, n_jobs=1
-        )
+        audit = audit_labels(halves.X, halves.given, y_checked=known, random_state=seed, n_jobs=1)
         probability = audit.model.predict_proba(halves.X_test)[:, 1]
         stages.append(_measured(probability, audit.issue_probability, checked, halves))
         stages[-1] |= _intervals(audit, halves)
     return {"stages": stages}
 
 
-def _measured(
-    probability: Floats, suspicion: Floats, checked: Integers, halves: Halves
-) -> Record:
+def _measured(probability: Floats, suspicion: Floats, checked: Integers, halves: Halves) -> Record:
     """Quality on the judging half, and what was found and is still to be found in the other."""
     unchecked = checked == NO_LABEL
     return quality(probability, halves.y_test) | {

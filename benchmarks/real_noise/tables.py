@@ -59,7 +59,9 @@ def data_fingerprint(collection: str) -> str:
 def cut(table: pd.DataFrame, seed: int) -> Halves:
     """Two halves with equal shares of both true classes."""
     labels = table["true"].to_numpy()
-    rows = train_test_split(np.arange(len(table)), test_size=0.5, stratify=labels, random_state=seed)
+    rows = train_test_split(
+        np.arange(len(table)), test_size=0.5, stratify=labels, random_state=seed
+    )
     train, test = (table.iloc[part].reset_index(drop=True) for part in rows)
     features = [name for name in table.columns if name not in ("given", "true")]
     return Halves(
