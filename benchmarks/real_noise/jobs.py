@@ -48,7 +48,8 @@ class Job:
         """Everything that the result depends on."""
         package = WORK[self.name].package
         own = code_fingerprint() if package == "rboost" else package_version(package)
-        code = f"{package} {own} {protocol_fingerprint()} {data_fingerprint(self.collection)}"
+        measured = protocol_fingerprint(self.name in REVIEWS)
+        code = f"{package} {own} {measured} {data_fingerprint(self.collection)}"
         return f"{seed}/{self.collection}/{self.table}/{self.repeat}/{self.name}/{code}"
 
 
@@ -56,9 +57,9 @@ Results = dict[Job, Record]
 
 
 @cache
-def protocol_fingerprint() -> str:
+def protocol_fingerprint(review: bool) -> str:
     """A number that changes with how tables are cut and with what is measured."""
-    names = ("tables", "measures", "methods", "review", "jobs")
+    names = ("tables", "measures", "methods", "jobs", *(("review",) if review else ()))
     return fingerprint_of([Path(__file__).parent / f"{name}.py" for name in names])
 
 

@@ -132,7 +132,7 @@ def _cleanlab(seed: int) -> CleanLearning:
 
 FOREST, FOREST_VERIFIED = "forest", "forest, verified labels"
 RBOOST, RBOOST_TOLD = "rBoost", "rBoost, told the rates"
-RBOOST_VERIFIED = "rBoost, verified labels"
+RBOOST_NO_NOISE, RBOOST_VERIFIED = "rBoost, told there is no noise", "rBoost, verified labels"
 METHODS: dict[str, Work] = {
     FOREST: _plain(forest, "scikit-learn"),
     "LightGBM, 150 rounds": _plain(_lightgbm, "lightgbm"),
@@ -140,6 +140,9 @@ METHODS: dict[str, Work] = {
     "cleanlab around the forest": _plain(_cleanlab, "cleanlab"),
     RBOOST: Work("rboost", _rboost),
     RBOOST_TOLD: Work("rboost", _rboost_told),
+    RBOOST_NO_NOISE: _plain(
+        lambda seed: RBoostClassifier(noise_matrix=np.eye(2), random_state=seed), "rboost"
+    ),
     FOREST_VERIFIED: _plain(forest, "scikit-learn", verified=True),
     RBOOST_VERIFIED: _plain(
         lambda seed: RBoostClassifier(random_state=seed), "rboost", verified=True

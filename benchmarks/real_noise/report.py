@@ -166,13 +166,15 @@ def _review_sections(results: Results, options: Options) -> Iterator[str]:
         "model is `audit_labels` fitted to what was answered); and, for reference, a prototype of "
         f"ten lines ({PROTOTYPE}): a logistic regression of the answers on a forest's held-out "
         "score, the given label and their product makes soft labels, to which a forest is fitted. "
-        "Small tables run out of rows before 200 answers.\n"
+        "Small tables run out of rows before 200 answers. Average precision: of the ranking of "
+        "rows that are still unchecked; found: wrong labels among the answers; wrong share held: "
+        "tables whose 90 % interval for the share of wrong labels, of unchecked ones, holds it.\n"
     )
     yield "![Quality over the number of answers, by order.](review.png)\n"
     for collection in options.collections:
         yield f"### {collection}\n"
         yield "\n".join(help_of_people(results, collection)) + "\n"
-        for measure in ("log loss", "MCC", "average precision", "found"):
+        for measure in ("log loss", "MCC", "average precision", "found", "wrong share held"):
             yield stages_table(results, collection, measure)
         yield gap_table(results, collection)
         yield needed_table(results, collection)
@@ -182,10 +184,11 @@ def page(results: Results, options: Options) -> str:
     """All of it as Markdown."""
     n_tables = {c: len({job.table for job in results if job.collection == c})
                 for c in options.collections}  # fmt: skip
+    cuts = "once" if options.repeats == 1 else f"{options.repeats} times"
     listed = " and ".join(f"{n} tables of {name}" for name, n in n_tables.items())
     parts = [
         "# Labels that were really wrong\n",
-        f"{listed}, each cut in halves {options.repeats} times (seed {options.seed}): one half is "
+        f"{listed}, each cut in halves {cuts} (seed {options.seed}): one half is "
         "learnt from with labels as they were collected, the other judges by verified ones. "
         "Matthews correlation: every method predicts as many positives as its own probabilities "
         "sum to. The tables and where they come from: `benchmarks/data/real_noise`. Written by "

@@ -125,7 +125,7 @@ def soft_labels(scores: Floats, given: Integers, checked: Integers) -> Floats:
 def prototype(halves: Halves, seed: int) -> Record:
     """The reference: random answers, soft labels from a forest's scores, a forest fitted to them.
 
-    A row is copied for each class, weighed by how likely it is.
+    A row is copied for each class that is possible, weighed by how likely it is.
     """
     probability = out_of_fold(halves, seed)
     order, stages = random_order(halves, seed), []
@@ -134,10 +134,9 @@ def prototype(halves: Halves, seed: int) -> Record:
         rows = order[: answers_at(stage, halves)]
         checked[rows] = halves.true[rows]
         soft = soft_labels(logit(np.clip(probability, 0.01, 0.99)), halves.given, checked)
-        X, n_rows = halves.X.to_numpy(), len(soft)
-        model = forest(seed).fit(
-            np.concatenate([X, X]), np.repeat([0, 1], n_rows), np.concatenate([1 - soft, soft])
-        )
+        row, label = np.nonzero(np.column_stack([1 - soft, soft]))
+        weight = np.where(label == 1, soft[row], 1 - soft[row])
+        model = forest(seed).fit(halves.X.to_numpy()[row], label, weight)
         suspicion = self_confidence(probability if stage == 0 else soft, halves.given)
         found = model.predict_proba(halves.X_test.to_numpy())[:, 1]
         stages.append(_measured(found, suspicion, checked, halves))

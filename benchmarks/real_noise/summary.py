@@ -47,13 +47,17 @@ def difference(
 
 
 def curve(results: Results, collection: str, order: str, measure: str) -> Floats:
-    """The mean over tables at every stage of a review; empty where nothing was measured."""
+    """The mean over tables at every stage of a review; NaN where nothing was measured."""
     found = [
         [stage.get(measure, np.nan) for stage in record["stages"]]
         for job, record in results.items()
         if (job.collection, job.name) == (collection, order)
     ]
-    return np.nanmean(np.array(found, dtype=float), axis=0) if found else np.empty(0)
+    stages = np.array(found, dtype=float)
+    measured = np.isfinite(stages).any(axis=0) if found else np.zeros(len(STAGES), dtype=bool)
+    means = np.full(len(STAGES), np.nan)
+    means[measured] = np.nanmean(stages[:, measured], axis=0) if measured.any() else []
+    return means
 
 
 def gap_closed(value: float, without: float, with_all: float) -> float:
