@@ -235,7 +235,7 @@ def test_the_page_says_what_answers_are_worth():
     results = made_results(losses)
     assert_allclose(curve(results, "defects", OURS, "log loss"), losses[OURS])
     text = page(results, Options(("defects",), review=True))
-    assert "80% of the gap is closed, 75% asked of the defects: yes. No harm asked" in text
+    assert "80% of the gap is closed, 75% asked: yes. No harm asked: yes." in text
     assert "same log loss: 50 (ratio 0.50), at most 70% asked: yes" in text
     assert "| log loss | 200 | 0.200 | 100 | 0.50 |" in text
     assert f"| {OURS} | 0% | 50% | 80% | 100% | 100% |" in text
