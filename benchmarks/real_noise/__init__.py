@@ -1,0 +1,1 @@
+"""Tables whose labels were really wrong: methods compared, and a person's answers simulated."""

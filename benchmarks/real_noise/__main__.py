@@ -1,0 +1,53 @@
+"""Tables whose labels were really wrong, with verified ones to judge by.
+
+    python -m benchmarks.real_noise              # methods, rankings and intervals
+    python -m benchmarks.real_noise --review     # and what answers of people are worth
+
+write ``results.md`` and its figures to docs/real_noise. They need the extras ``audit``, ``paper``
+and ``peers``. A run can be killed and resumed; results of peers stay when the package changes.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.real_noise.jobs import Options, run
+from benchmarks.real_noise.report import write_report
+from benchmarks.real_noise.tables import COLLECTIONS
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.real_noise", description="Labels that were really wrong."
+    )
+    parser.add_argument("--review", action="store_true", help="simulate a reviewer, too")
+    parser.add_argument("--collection", choices=COLLECTIONS, help="only this one")
+    parser.add_argument("--tables", type=int, metavar="N", help="only the first N of each")
+    parser.add_argument("--repeats", type=int, default=1, help="cuts of each table (1)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of cuts and methods")
+    parser.add_argument("--jobs", type=int, default=2, help="processes (2)")
+    parser.add_argument(
+        "--out", type=Path, default=Path("build/real_noise"), help="folder of finished results"
+    )
+    parser.add_argument(
+        "--page", type=Path, default=Path("docs/real_noise"), help="folder of page and figures"
+    )
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run, write the page, say where it is."""
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    if min(given.repeats, given.jobs, given.tables or 1) < 1:
+        parser.error("--repeats, --jobs and --tables must be at least 1")
+    collections = (given.collection,) if given.collection else COLLECTIONS
+    options = Options(collections, given.tables, given.repeats, given.seed, given.review)
+    for path in write_report(run(options, given.out, given.jobs), options, given.page):
+        print(path)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,249 @@
+"""Labels that were really wrong: how tables are cut, what is measured, how answers are counted."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.ensemble import RandomForestClassifier
+
+from benchmarks.real_noise import jobs, methods, review
+from benchmarks.real_noise.__main__ import main
+from benchmarks.real_noise.jobs import WORK, Job, Options
+from benchmarks.real_noise.measures import as_many_as_believed, average_precision, quality, rates
+from benchmarks.real_noise.methods import (
+    FOREST,
+    FOREST_RANKINGS,
+    METHODS,
+    RANKINGS,
+    RBOOST,
+    RBOOST_TOLD,
+)
+from benchmarks.real_noise.report import page
+from benchmarks.real_noise.review import OURS, RANDOM, REVIEWS, STAGES
+from benchmarks.real_noise.summary import answers_needed, curve, gap_closed
+from benchmarks.real_noise.tables import COLLECTIONS, Halves, cut, load
+from rboost.audit import audit_labels
+from rboost.audit.labels import NO_LABEL
+
+
+@pytest.fixture
+def table():
+    """120 rows of two columns whose class 1 is often missed."""
+    random = np.random.RandomState(0)
+    X = random.standard_normal((120, 2))
+    true = (X[:, 0] + 0.3 * random.standard_normal(120) > 0.5).astype(int)
+    flipped = random.uniform(size=120) < np.where(true == 1, 0.3, 0.05)
+    return pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "given": true ^ flipped, "true": true})
+
+
+@pytest.fixture
+def small_forest(monkeypatch):
+    for module in (methods, review):
+        monkeypatch.setattr(
+            module, "forest", lambda seed: RandomForestClassifier(10, random_state=seed)
+        )
+
+
+@pytest.mark.parametrize(("name", "n_tables"), [("defects", 12), ("commits", 10)])
+def test_collections_have_given_and_verified_labels(name, n_tables):
+    tables = load(name)
+    assert len(tables) == n_tables
+    for one in tables.values():
+        assert set(one["given"]) == set(one["true"]) == {0, 1}
+        assert 0.02 < np.mean(one["given"] != one["true"]) < 0.3
+        assert np.isfinite(one.to_numpy(dtype=float)).all()
+
+
+def test_a_cut_keeps_verified_labels_from_the_learner(table):
+    halves = cut(table, 0)
+    assert list(halves.X) == list(halves.X_test) == ["a", "b"]
+    assert len(halves.X) == len(halves.X_test) == 60
+    rows = pd.concat([halves.X, halves.X_test])
+    assert set(rows["a"]) == set(table["a"])
+    assert abs(halves.true.sum() - halves.y_test.sum()) <= 1
+    original = table.set_index("a").loc[halves.X["a"]]
+    assert_array_equal(halves.given, original["given"])
+    assert_array_equal(halves.wrong, original["given"] != original["true"])
+    other = cut(table, 1)
+    assert not other.X.equals(halves.X)
+
+
+def test_the_noise_of_a_half_is_counted():
+    given, true = np.array([0, 0, 0, 1, 1, 0]), np.array([0, 0, 0, 0, 1, 1])
+    none = pd.DataFrame()
+    noise = Halves(none, given, true, none, true).noise_matrix
+    assert_allclose(noise, [[0.75, 0.25], [0.5, 0.5]])
+    # The first interval holds its rate, the second does not.
+    interval = np.array([[[0, 0.2], [0.6, 0]], [[1, 0.3], [0.7, 1]]])
+    record = rates(np.array([[0.9, 0.1], [0.65, 0.35]]), interval, noise)
+    assert record == {
+        "0 to 1 true": 0.25, "0 to 1 held": True, "0 to 1 estimated": 0.1,
+        "1 to 0 true": 0.5, "1 to 0 held": False, "1 to 0 estimated": 0.65,
+    }  # fmt: skip
+
+
+def test_measures_by_hand():
+    true, probability = np.array([1, 0, 1, 0, 0]), np.array([0.9, 0.3, 0.4, 0.0, 0.6])
+    assert_array_equal(as_many_as_believed(probability), [1, 0, 0, 0, 1])  # they sum to 2.2
+    record = quality(probability, true)
+    assert_allclose(record["log loss"], -np.log([0.9, 0.7, 0.4, 0.999, 0.4]).mean(), atol=1e-12)
+    assert_allclose(record["AUC"], 5 / 6)
+    # One true positive, one false, one missed, two true negatives.
+    assert_allclose(record["MCC"], (1 * 2 - 1 * 1) / np.sqrt(2 * 2 * 3 * 3))
+    assert quality(np.full(5, 0.01), true)["MCC"] == 0
+    assert_allclose(average_precision(np.array([3, 2, 1]), np.array([1, 0, 1])), (1 + 2 / 3) / 2)
+    assert np.isnan(average_precision(np.array([3, 2]), np.array([0, 0])))
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
+def test_as_many_positives_as_believed_are_the_likeliest(numbers):
+    probability = np.array(numbers)
+    decided = as_many_as_believed(probability) == 1
+    assert decided.sum() == round(probability.sum())
+    if decided.any() and not decided.all():
+        assert probability[decided].min() >= probability[~decided].max()
+
+
+@given(st.lists(st.floats(0.01, 1), min_size=4, max_size=4), st.integers(0, 3), st.floats(0, 1))
+def test_answers_needed_are_interpolated(drops, k, between):
+    losses = 10 - np.concatenate([[0.0], np.cumsum(drops)])
+    target = (1 - between) * losses[k] + between * losses[k + 1]
+    expected = (1 - between) * STAGES[k] + between * STAGES[k + 1]
+    for sign in (1, -1):
+        needed = answers_needed(sign * losses, sign * target, less_is_better=sign == 1)
+        assert_allclose(needed, expected, atol=1e-9)
+
+
+def test_answers_needed_of_curves_that_turn_or_never_arrive():
+    assert answers_needed([5, 4, 4.5, 3, 3], 4.2, less_is_better=True) == pytest.approx(20)
+    assert answers_needed([5, 4, 4, 4, 4], 3, less_is_better=True) == np.inf
+    assert answers_needed([5, 4, 4, 4, 4], 6, less_is_better=True) == 0
+    assert gap_closed(0.3, 0.4, 0.2) == pytest.approx(0.5)
+
+
+def test_soft_labels_learn_from_answers():
+    random = np.random.RandomState(0)
+    scores, given = random.standard_normal(400), random.randint(0, 2, 400)
+    true = np.where(given == 1, (scores > 0).astype(int), 0)  # half of the labels 1 are wrong
+    checked = np.where(np.arange(400) < 150, true, NO_LABEL)
+    soft = review.soft_labels(scores, given, checked)
+    assert_array_equal(soft[:150], true[:150])
+    rest = np.arange(400) >= 150
+    assert soft[rest & (given == 1) & (scores < -0.5)].max() < 0.5
+    assert soft[rest & (given == 1) & (scores > 0.5)].min() > 0.5
+    one_class = np.where((checked == 0), 0, NO_LABEL)
+    assert_array_equal(review.soft_labels(scores, given, one_class)[given == 1].max(), 1)
+
+
+@pytest.mark.parametrize("name", REVIEWS)
+def test_a_reviewer_answers_each_row_once(name, table, small_forest, monkeypatch):
+    monkeypatch.setattr(review, "STAGES", (0, 25, 200))
+    asked = []
+
+    def spy(X, y, *, y_checked, **options):
+        asked.append(np.array([label is not None for label in y_checked]))
+        assert_array_equal(np.array(y_checked)[asked[-1]], halves.true[asked[-1]])
+        return audit_labels(X, y, y_checked=y_checked, model="linear", **options)
+
+    monkeypatch.setattr(review, "audit_labels", spy)
+    halves = cut(table, 0)
+    stages = REVIEWS[name].run(halves, 0)["stages"]
+    assert [stage["answers"] for stage in stages] == [0, 25, 40]  # 20 of 60 stay unchecked
+    found = [stage["found"] for stage in stages]
+    assert found == sorted(found)
+    assert found[0] == 0
+    assert found[-1] <= halves.wrong.sum()
+    if asked:
+        assert not np.any(asked[1] & ~asked[2])  # no answer is forgotten
+
+
+def test_orders_put_wrong_labels_first_or_anywhere(table, small_forest):
+    halves = cut(table, 0)
+    probability = methods.out_of_fold(halves, 0)
+    confidence = methods.self_confidence(probability, halves.given)
+    assert_allclose(confidence, np.where(halves.given == 1, 1 - probability, probability))
+    issues = methods.cleanlab_order(probability, halves.given)
+    assert set((issues - confidence).round(9)) <= {0.0, 1.0}
+    order = review.random_order(halves, 3)
+    assert sorted(order) == list(range(60))
+
+
+def test_keys_change_with_the_code_of_the_package_for_ours_only(monkeypatch):
+    names = (FOREST, RBOOST, OURS)
+    keys = [Job("defects", "tika-0.9", 0, name).key(0) for name in names]
+    assert len(set(keys)) == 3
+    monkeypatch.setattr(jobs, "code_fingerprint", lambda: "other")
+    after = [Job("defects", "tika-0.9", 0, name).key(0) for name in names]
+    assert [a == b for a, b in zip(after, keys, strict=True)] == [True, False, False]
+    assert Job("commits", "tika-0.9", 0, FOREST).key(0) != keys[0]
+
+
+def test_what_is_run():
+    wanted = list(jobs.jobs(Options(n_tables=2, repeats=3)))
+    assert len(wanted) == len(COLLECTIONS) * 2 * 3 * len(METHODS)
+    assert {job.name for job in jobs.jobs(Options(n_tables=1, review=True))} == set(WORK)
+
+
+def test_a_run_writes_the_page_and_resumes(table, tmp_path, monkeypatch, capsys, small_forest):
+    monkeypatch.setattr(jobs, "load", lambda collection: {"made": table})
+    kept = (RBOOST, RBOOST_TOLD, FOREST_RANKINGS)
+    work = {name: METHODS[name if name in kept else "LightGBM, 150 rounds"] for name in METHODS}
+    monkeypatch.setattr(jobs, "WORK", work)
+    options = ["--collection", "defects", "--jobs", "1", "--out", str(tmp_path)]
+    main([*options, "--page", str(tmp_path)])
+    assert capsys.readouterr().out.split() == [
+        str(tmp_path / name) for name in ("results.md", "methods.png")
+    ]
+    text = (tmp_path / "results.md").read_text()
+    for name in (*RANKINGS, *(name for name in METHODS if name != FOREST_RANKINGS)):
+        assert f"| {name} | 0." in text
+    assert "Not measured in this run" in text
+    results = (tmp_path / "results.jsonl").read_bytes()
+    monkeypatch.setattr(jobs, "run_job", None)  # nothing is left to do
+    jobs.run(Options(("defects",)), tmp_path, 1)
+    assert (tmp_path / "results.jsonl").read_bytes() == results
+
+
+def made_results(losses):
+    """Two tables on which every method has .4, and .2 with verified labels; reviews as given."""
+    quality_of = {"AUC": 0.8, "MCC": 0.3, "average precision": 0.5}
+    held = {
+        f"{key} {kind}": value
+        for key in ("0 to 1", "1 to 0", "wrong share")
+        for kind, value in {"true": 0.1, "estimated": 0.1, "held": True}.items()
+    }
+    results = {}
+    for name in WORK:
+        record = {"log loss": 0.2 if "verified" in name else 0.4, **quality_of, **held}
+        record |= dict.fromkeys(RANKINGS, 0.5)
+        if name in REVIEWS:
+            chosen = losses.get(name, losses[RANDOM])
+            record = {
+                "stages": [
+                    {"log loss": loss, **quality_of, "found": k} for k, loss in enumerate(chosen)
+                ]
+            }
+        for one in ("first", "second"):
+            results[Job("defects", one, 0, name)] = record
+    return results
+
+
+def test_the_page_says_what_answers_are_worth():
+    losses = {RANDOM: [0.4, 0.36, 0.3, 0.24, 0.2], OURS: [0.4, 0.3, 0.24, 0.2, 0.2]}
+    results = made_results(losses)
+    assert_allclose(curve(results, "defects", OURS, "log loss"), losses[OURS])
+    text = page(results, Options(("defects",), review=True))
+    assert "80% of the gap is closed, 75% asked: yes. No harm asked: yes." in text
+    assert "same log loss: 50 (ratio 0.50), at most 70% asked: yes" in text
+    assert "| log loss | 200 | 0.200 | 100 | 0.50 |" in text
+    assert f"| {OURS} | 0% | 50% | 80% | 100% | 100% |" in text
+    assert "nan" not in text
+
+
+def test_the_page_says_when_nothing_is_gained():
+    losses = {RANDOM: [0.4, 0.39, 0.38, 0.37, 0.45], OURS: [0.4, 0.4, 0.4, 0.4, 0.41]}
+    text = page(made_results(losses), Options(("defects",), review=True))
+    assert "same log loss: more than 200 (ratio > 2.00), at most 70% asked: **no**" in text
+    assert "| log loss | 200 | 0.450 | 0: random order gained nothing | – |" in text
