@@ -15,11 +15,12 @@ ratio of likelihoods (Cheeseman & Stutz 1996) and the root of the ratio of infor
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln, softmax
+from scipy.special import gammaln, logsumexp, softmax
 
 from rboost._typing import Floats, Integers
 
@@ -53,6 +54,23 @@ class GroupFit:
     wrong_share: float
     share_variance: float
     log_evidence: float
+
+
+def mixed(fits: Sequence[GroupFit], log_prior: Floats) -> GroupFit:
+    """The average of fits under several priors, by their evidence."""
+    logs = log_prior + np.array([fit.log_evidence for fit in fits])
+    evidence = logsumexp(logs)
+    weights = np.exp(logs - evidence)
+
+    def moments(means: Sequence[Any], variances: Sequence[Any]) -> tuple[Any, Any]:
+        mean = np.tensordot(weights, np.array(means), 1)
+        spread = np.array(variances) + (np.array(means) - mean) ** 2
+        return mean, np.tensordot(weights, spread, 1)
+
+    matrix, variance = moments([f.noise_matrix for f in fits], [f.variance for f in fits])
+    share, its_variance = moments([f.wrong_share for f in fits], [f.share_variance for f in fits])
+    offsets = np.tensordot(weights, np.array([fit.offsets for fit in fits]), 1)
+    return GroupFit(matrix, offsets, variance, float(share), float(its_variance), float(evidence))
 
 
 class _Expectation(NamedTuple):
