@@ -84,9 +84,12 @@ class _Expectation(NamedTuple):
     wrong: Floats
 
 
-def fit_group(rows: GroupRows, prior: GroupPrior) -> GroupFit:
-    """Fit the noise matrix and the offsets of a group."""
+def fit_group(rows: GroupRows, prior: GroupPrior, start: GroupFit | None = None) -> GroupFit:
+    """Fit the noise matrix and the offsets of a group, from those of a fit with another prior."""
     matrix, offsets = prior.matrix, np.zeros(len(prior.matrix))
+    if start is not None:
+        offsets = start.offsets
+        matrix = matrix if np.isinf(prior.strength) else start.noise_matrix
     found = _expect(rows, matrix, offsets)
     best = _log_posterior(found, matrix, offsets, prior)
     for _ in range(MOST_STEPS):

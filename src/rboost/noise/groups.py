@@ -46,6 +46,8 @@ STRENGTHS, DIFFER = (6.0, 30.0, 150.0), 0.5
 SHIFTS = {0.05: 0.7, 1.0: 0.3}
 # A group of fewer labels has the common matrix.
 FEWEST_LABELS = 10
+# So many rows of a group say enough; of more, every second or third is looked at, and so on.
+MOST_ROWS = 10_000
 # A label is taken to be wrong at least this often: one slip must not be impossible.
 SLIPS = 0.002
 _QUANTILES = (np.arange(199) + 0.5) / 199
@@ -153,6 +155,8 @@ def infer_group_noise(
         np.array([getattr(fit, name) for fit in fits]).reshape(shape)
         for name in ("noise_matrix", "variance")
     )
+    few = [not len(rows.label) for rows in parts]
+    mean[few] = with_slips(noise.noise_matrix)
     # What is not known of the common matrix is not known of any group's either.
     interval = beta_interval(mean, variance + noise.standard_error**2)
     offsets = np.array([fit.offsets for fit in fits]).reshape(shape[:2])
@@ -169,10 +173,7 @@ def _fit(groups: Sequence[GroupRows], common: Floats) -> tuple[list[GroupFit], f
         log_prior.append(np.log(chance * (1 - DIFFER)))
         for strength in STRENGTHS:
             priors = [GroupPrior(multiplied(common, by), strength, shift) for by in FACTORS]
-            even = np.full(len(priors), -np.log(len(priors)))
-            by_prior.append([
-                mixed([fit_group(rows, prior) for prior in priors], even) for rows in groups
-            ])  # fmt: skip
+            by_prior.append([_fit_any(rows, priors) for rows in groups])
             log_prior.append(np.log(chance * DIFFER / len(STRENGTHS)))
         same += [True] + [False] * len(STRENGTHS)
     logs = np.array([sum(fit.log_evidence for fit in fits) for fits in by_prior]) + log_prior
@@ -183,6 +184,14 @@ def _fit(groups: Sequence[GroupRows], common: Floats) -> tuple[list[GroupFit], f
         for fits in zip(*by_prior, strict=True)
     ]
     return found, float(log_evidence - np.log(DIFFER / (1 - DIFFER)))
+
+
+def _fit_any(rows: GroupRows, priors: Sequence[GroupPrior]) -> GroupFit:
+    """The average over priors that are equally likely."""
+    fits: list[GroupFit] = []
+    for prior in priors:
+        fits.append(fit_group(rows, prior, fits[-1] if fits else None))
+    return mixed(fits, np.full(len(fits), -np.log(len(fits))))
 
 
 def _shares(
@@ -209,7 +218,9 @@ def _shares(
 def _rows_of(place: Integers, group: int, label: Integers, weight: Floats) -> Integers:
     """The rows of a group; none where it has too few labels to say anything."""
     rows = np.flatnonzero((place == group) & (weight > 0))
-    return rows if np.count_nonzero(label[rows] >= 0) >= FEWEST_LABELS else rows[:0]
+    if np.count_nonzero(label[rows] >= 0) < FEWEST_LABELS:
+        return rows[:0]
+    return rows[:: -(-len(rows) // MOST_ROWS)]
 
 
 def with_slips(noise_matrix: Floats) -> Floats:
