@@ -212,6 +212,8 @@ def _shares(
         mean[g] = np.average(issues, weights=weight[rows])
         _, low, high = found.common.wrong_share_interval(scores[rows], label[rows])
         variance[g] = fit.share_variance + ((high - low) / (2 * norm.ppf(0.95))) ** 2
+        # Scores are not calibrated as well as all that: no surer than if labels had been drawn.
+        variance[g] = max(variance[g], mean[g] * (1 - mean[g]) / weight[rows].sum())
     return mean, beta_interval(mean, variance)
 
 
