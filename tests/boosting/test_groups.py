@@ -92,7 +92,7 @@ def test_likelihood_has_the_matrix_of_each_group():
     ("parameters", "context", "message"),
     [
         ({"noise_matrix": symmetric(0.1)}, ["a"] * 100, "leave context out"),
-        ({"out_of_bag": False}, ["a"] * 100, "leave context out"),
+        ({"out_of_bag": False, "noise_estimator": "paper"}, ["a"] * 100, "leave context out"),
         ({}, ["a"] * 99, "99 rows but X has 100"),
     ],
 )

@@ -19,11 +19,10 @@ def check_context(parameters: BoostingParameters, context: Any, n_rows: int) -> 
     """The groups of rows; None without a context."""
     if context is None:
         return None
-    if not parameters.out_of_bag or noise_update_name(parameters) != "noise-aware":
+    if noise_update_name(parameters) != "noise-aware":
         raise ValueError(
-            "context needs out_of_bag=True, noise_matrix='estimate' and "
-            "noise_estimator='noise-aware', as the noise of groups is inferred; set these, or "
-            "leave context out."
+            "context needs noise_matrix='estimate' and noise_estimator='noise-aware', as the noise "
+            "of groups is inferred; set these, or leave context out."
         )
     return group_rows(context, n_rows)
 
