@@ -6,10 +6,12 @@ of group g has the class j with
     p(y = j | sᵢ, g) ∝ p(y = j | sᵢ)·exp(b_gj),        b_g ~ N(0, shift²),
 
 and the label k with T_g[j, k]. p(y | s) is that of the common posterior, inferred from all rows.
-The rows of T_g are drawn around those of the common matrix C: T_g[j] ~ Dirichlet(strength·C[j]).
-How alike groups are, the data say: each pair of (strength, shift) counts by its evidence, the
-product of those of the groups (``noise/group_fit.py``), and results are averages over these pairs.
-A strength of ∞ means one matrix for all groups. Few rows say little against C.
+The rows of T_g are drawn around those of the common matrix C, in which the odds of a wrong label
+are f times as large, as who is careless is so in all classes: T_g[j] ~ Dirichlet(strength·C_f[j]).
+Each group has its own f, any of ``FACTORS`` alike. How alike groups are, the data say: each pair of
+(strength, shift) counts by its evidence, the product of those of the groups, each the mean over f
+(``noise/group_fit.py``), and results are averages over all these. A strength of ∞ means one matrix
+for all groups, C itself. Few rows say little against C.
 
 **Noise or frequency.** Groups that differ in class frequencies move all their scores by b_g: rows
 with large scores keep their labels. Groups that differ in noise have wrong labels also where the
@@ -46,10 +48,14 @@ STRENGTHS, DIFFER = (6.0, 30.0, 150.0), 0.5
 SHIFTS = {0.05: 0.7, 1.0: 0.3}
 # A group of fewer labels has the common matrix.
 FEWEST_LABELS = 10
+# A prior that makes labels so many nats less likely than another need not be looked at.
+NEGLIGIBLE = 10.0
 # So many rows of a group say enough; of more, every second or third is looked at, and so on.
 MOST_ROWS = 10_000
 # A label is taken to be wrong at least this often: one slip must not be impossible.
 SLIPS = 0.002
+# No class is less likely than this, whatever the scores.
+LEAST_PROBABILITY = 1e-12
 _QUANTILES = (np.arange(199) + 0.5) / 199
 
 
@@ -143,10 +149,10 @@ def infer_group_noise(
         raise ValueError("scores, observed, group, weights and trusted must have one entry a row.")
     known = np.where(trust, label, -1)
     label[trust] = -1 if before is None else np.asarray(before)[trust]
-    log_probability = np.log(np.maximum(noise.probability(scores), 1e-12))
+    probability = np.maximum(noise.probability(scores), LEAST_PROBABILITY)
     number = max(int(place.max(initial=-1)) + 1, n_groups or 0)
     parts = [
-        GroupRows(log_probability[rows], label[rows], weight[rows], known[rows])
+        GroupRows.of(probability[rows], label[rows], weight[rows], known[rows])
         for rows in (_rows_of(place, g, label, weight) for g in range(number))
     ]
     fits, log_evidence = _fit(parts, with_slips(noise.noise_matrix))
@@ -155,7 +161,7 @@ def infer_group_noise(
         np.array([getattr(fit, name) for fit in fits]).reshape(shape)
         for name in ("noise_matrix", "variance")
     )
-    few = [not len(rows.label) for rows in parts]
+    few = [not len(rows.weight) for rows in parts]
     mean[few] = with_slips(noise.noise_matrix)
     # What is not known of the common matrix is not known of any group's either.
     interval = beta_interval(mean, variance + noise.standard_error**2)
@@ -187,11 +193,20 @@ def _fit(groups: Sequence[GroupRows], common: Floats) -> tuple[list[GroupFit], f
 
 
 def _fit_any(rows: GroupRows, priors: Sequence[GroupPrior]) -> GroupFit:
-    """The average over priors that are equally likely."""
-    fits: list[GroupFit] = []
-    for prior in priors:
-        fits.append(fit_group(rows, prior, fits[-1] if fits else None))
-    return mixed(fits, np.full(len(fits), -np.log(len(fits))))
+    """The average over priors that are equally likely, from the middle to where they do not count.
+
+    Evidence has one peak along the factors.
+    """
+    middle = len(priors) // 2
+    fits = [fit_group(rows, priors[middle])]
+    for way in (priors[middle + 1 :], priors[:middle][::-1]):
+        last = fits[0]
+        for prior in way:
+            last = fit_group(rows, prior, last)
+            fits.append(last)
+            if last.log_evidence < max(fit.log_evidence for fit in fits) - NEGLIGIBLE:
+                break
+    return mixed(fits, np.full(len(fits), -np.log(len(priors))))
 
 
 def _shares(
