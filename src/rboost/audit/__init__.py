@@ -4,6 +4,7 @@ from rboost.audit.audit import audit_labels
 from rboost.audit.insight.explanation import Explanation, Reason
 from rboost.audit.insight.suspects import Suspects
 from rboost.audit.labels import Labels
+from rboost.audit.render.group_plot import GroupNoiseDisplay
 from rboost.audit.render.plots import (
     IssueDistributionDisplay,
     NoiseMatrixDisplay,
@@ -14,6 +15,7 @@ from rboost.audit.result import LabelAudit
 
 __all__ = [
     "Explanation",
+    "GroupNoiseDisplay",
     "IssueDistributionDisplay",
     "LabelAudit",
     "Labels",

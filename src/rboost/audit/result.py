@@ -24,6 +24,7 @@ from rboost.audit.render.listing import list_rows
 from rboost.audit.render.pictures import Displays
 from rboost.audit.render.report import MOST_SHOWN, ReportContents, render_report
 from rboost.audit.render.terminal import describe
+from rboost.context import Groups
 from rboost.io.spreadsheets import write_csv
 
 # Reasons take time; beyond this many suspects, and rows without a label, the list goes on without.
@@ -55,6 +56,8 @@ class LabelAudit:
         probabilities of the true classes.
     n_extra : int
         How many rows at the end are trusted rows that are not of the table itself.
+    groups : Groups or None
+        The group of each row, as the context says that labels came about, with names.
     """
 
     table: Any
@@ -66,6 +69,7 @@ class LabelAudit:
     inference: Inference
     model: Any
     n_extra: int = 0
+    groups: Groups | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -150,7 +154,7 @@ class LabelAudit:
     def summary(self, suspects: Suspects | None = None) -> AuditSummary:
         """The numbers of the audit and of the suspects that were chosen from it."""
         chosen = self.suspects() if suspects is None else suspects
-        return summarize(self.labels, self.inference, chosen, self.unused_columns)
+        return summarize(self.labels, self.inference, chosen, self.unused_columns, self.groups)
 
     @cached_property
     def _explainer(self) -> Explainer:
@@ -177,7 +181,7 @@ class LabelAudit:
         probabilities follow at once; :func:`rboost.audit.audit_labels` also learns from them.
         """
         labels = self.labels.with_checked(checked)
-        found = infer(self.scores, labels)
+        found = infer(self.scores, labels, self.groups)
         model = self.model.with_noise(found.noise)
         return replace(self, labels=labels, inference=found, model=model)
 

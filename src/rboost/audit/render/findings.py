@@ -6,7 +6,7 @@ from rboost.audit.insight.projection import Projection
 from rboost.audit.insight.quality import Quality
 from rboost.audit.insight.summary import WIDE, AuditSummary, FlipRate
 from rboost.audit.labels import FEWEST_ROWS
-from rboost.audit.render.wording import format_count, percent, quoted, with_noun
+from rboost.audit.render.wording import format_count, one_line, percent, quoted, with_noun
 
 MOST_NAMED = 12
 
@@ -75,6 +75,23 @@ def of_flip(flip: FlipRate) -> str:
         f"Of rows that are truly {quoted(flip.true)}, {percent(flip.rate)} are labelled "
         f"{quoted(flip.given)} (90 % interval: {percent(flip.low)} to {percent(flip.high)})."
     )
+
+
+def of_groups(summary: AuditSummary) -> list[str]:
+    """How often the labels of each group are wrong, the worst first."""
+    worst_first = sorted(summary.groups, key=lambda one: -one.wrong_share)
+    return [
+        f"Labels by {one_line(summary.context, 60)} {quoted(one.name)}: "
+        f"{percent(one.wrong_share)} wrong "
+        f"(90 % interval: {percent(one.low)} to {percent(one.high)}; "
+        f"{with_noun(one.n_rows, 'row')})."
+        for one in worst_first
+    ]
+
+
+def of_group_picture(summary: AuditSummary) -> str:
+    """What the picture of groups shows."""
+    return "The share of wrong labels in each group. " + " ".join(of_groups(summary)[:1])
 
 
 def of_uncertainty(summary: AuditSummary) -> str:
