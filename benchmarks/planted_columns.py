@@ -69,7 +69,9 @@ def load(name: str) -> tuple[pd.DataFrame, Integers]:
         X, y = frame.iloc[:, :-1], frame.iloc[:, -1].astype(str).str.strip()
     X = X.set_axis([str(c) if isinstance(c, str) else f"column {c}" for c in X], axis=1)
     rows = np.sort(Random(seed_of(name)).permutation(len(X))[:MOST_ROWS])
-    return X.iloc[rows].reset_index(drop=True), np.unique(np.asarray(y)[rows], return_inverse=True)[1]
+    return X.iloc[rows].reset_index(drop=True), np.unique(np.asarray(y)[rows], return_inverse=True)[
+        1
+    ]
 
 
 def mixed(n_classes: int) -> tuple[pd.DataFrame, Integers]:
@@ -114,19 +116,29 @@ def careless(X: pd.DataFrame, y: Integers, random: Random) -> tuple[pd.DataFrame
     return X.assign(annotator=who), given, "annotator"
 
 
-def new_category(X: pd.DataFrame, y: Integers, random: Random) -> tuple[pd.DataFrame, Integers, str]:
+def new_category(
+    X: pd.DataFrame, y: Integers, random: Random
+) -> tuple[pd.DataFrame, Integers, str]:
     """40 % of one of five regions that have nothing to do with the class are flipped."""
     region = random.choice(["north", "east", "south", "west", "centre"], len(y))
     return X.assign(region=region), flipped(y, region == "east", 0.4, random), "region"
 
 
-def real_category(X: pd.DataFrame, y: Integers, random: Random) -> tuple[pd.DataFrame, Integers, str]:
+def real_category(
+    X: pd.DataFrame, y: Integers, random: Random
+) -> tuple[pd.DataFrame, Integers, str]:
     """40 % of a frequent value, or fifth, of a column of the table are flipped."""
-    words = [c for c in X if X[c].nunique() <= 12 and 0.1 < X[c].value_counts(normalize=True).iloc[0] < 0.8]
+    words = [
+        c
+        for c in X
+        if X[c].nunique() <= 12 and 0.1 < X[c].value_counts(normalize=True).iloc[0] < 0.8
+    ]
     column = words[random.randint(len(words))] if words else X.columns[random.randint(X.shape[1])]
     values = X[column]
     if not words:
-        values = pd.qcut(values.rank(method="first"), 5, labels=[f"part {k}" for k in range(5)]).astype(str)
+        values = pd.qcut(
+            values.rank(method="first"), 5, labels=[f"part {k}" for k in range(5)]
+        ).astype(str)
         X = X.assign(**{str(column): values})
     value = values.value_counts().index[min(1, values.nunique() - 1)]
     return X, flipped(y, (values == value).to_numpy(), 0.4, random), str(column)
@@ -137,6 +149,19 @@ def one_way(X: pd.DataFrame, y: Integers, random: Random) -> tuple[pd.DataFrame,
     region = random.choice(["north", "east", "south", "west", "centre"], len(y))
     rows = (region == "west") & (y == np.bincount(y).argmax())
     return X.assign(region=region), flipped(y, rows, 0.45, random), "region"
+
+
+def period(X: pd.DataFrame, y: Integers, random: Random) -> tuple[pd.DataFrame, Integers, str]:
+    """40 % of what was labelled in some months is flipped; the dates are words, as in a file."""
+    day = random.randint(0, 1000, len(y))
+    dates = (pd.Timestamp("2021-03-01") + pd.to_timedelta(day, unit="D")).astype(str)
+    return X.assign(labelled=dates), flipped(y, (day > 300) & (day < 550), 0.4, random), "labelled"
+
+
+def stretch(X: pd.DataFrame, y: Integers, random: Random) -> tuple[pd.DataFrame, Integers, str]:
+    """40 % of a quarter of the rows are flipped, and a number tells where they stood."""
+    place = random.permutation(len(y)) / len(y)
+    return X.assign(place=place), flipped(y, (place > 0.4) & (place < 0.65), 0.4, random), "place"
 
 
 def _noisy(y: Integers, random: Random) -> Integers:
@@ -172,6 +197,8 @@ KINDS: dict[str, Callable[[pd.DataFrame, Integers, Random], tuple[pd.DataFrame, 
     "new category": new_category,
     "own category": real_category,
     "one way": one_way,
+    "dates": period,
+    "numbers": stretch,
     "copy": copy,
     "near copy": near_copy,
     "number": number_copy,

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rboost._typing import Floats, Integers
 from rboost.audit.features import column_of_feature, standardized
 from rboost.audit.inference import Inference, infer
+from rboost.audit.insight.columns import SuspiciousColumn
 from rboost.audit.insight.doubts import issue_probability, suggested_classes
 from rboost.audit.insight.explanation import Explainer, Explanation
 from rboost.audit.insight.quality import Quality, estimate_quality
@@ -55,6 +56,8 @@ class LabelAudit:
         probabilities of the true classes.
     n_extra : int
         How many rows at the end are trusted rows that are not of the table itself.
+    column_warnings : tuple of SuspiciousColumn
+        Columns that hide wrong labels; leave them out, or name them as context, and audit again.
     """
 
     table: Any
@@ -66,6 +69,7 @@ class LabelAudit:
     inference: Inference
     model: Any
     n_extra: int = 0
+    column_warnings: tuple[SuspiciousColumn, ...] = ()
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -150,7 +154,9 @@ class LabelAudit:
     def summary(self, suspects: Suspects | None = None) -> AuditSummary:
         """The numbers of the audit and of the suspects that were chosen from it."""
         chosen = self.suspects() if suspects is None else suspects
-        return summarize(self.labels, self.inference, chosen, self.unused_columns)
+        return summarize(
+            self.labels, self.inference, chosen, self.unused_columns, self.column_warnings
+        )
 
     @cached_property
     def _explainer(self) -> Explainer:

@@ -29,9 +29,10 @@ from rboost.io.packages import package
 
 # Rows that are looked at: fewer say too little, and more would say no more.
 FEWEST_ROWS, MOST_ROWS = 100, 2000
-MOST_ROUNDS = 100
-# Columns that are left out in turn: of few values or dates, and of many numbers.
-MOST_CATEGORIES, MOST_NUMBERS = 2, 1
+MOST_ROUNDS, LEARNING_RATE = 30, 0.2
+# Columns that are left out in turn, of few values or dates and of many numbers, if a group is this
+# much less sure than others.
+MOST_CATEGORIES, MOST_NUMBERS, LEAST_LACK = 2, 1, 0.7
 MOST_FITS = 2 + MOST_CATEGORIES + MOST_NUMBERS
 # A copy errs on no more labels than this. The others must err so many times as often, and this
 # often. Columns with hardly an error are left out together, as either would stand in for the other.
@@ -55,8 +56,8 @@ class _Sample:
         """Held-out scores of trees that see all columns but these."""
         seen = self.features[:, ~np.isin(self.source, without)]
         model = RBoostClassifier(
-            "trees", n_estimators=MOST_ROUNDS, noise_matrix=np.eye(self.label.max() + 1),
-            random_state=self.seed, n_jobs=1,
+            "trees", n_estimators=MOST_ROUNDS, learning_rate=LEARNING_RATE,
+            noise_matrix=np.eye(self.label.max() + 1), random_state=self.seed,
         )  # fmt: skip
         with threadpool_limits(1, "blas"), warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Every training row is predicted")
@@ -150,7 +151,7 @@ def _candidates(
     for column in sorted(lack, key=lambda column: -lack[column]):
         values = table.iloc[:, column]
         kind = bool(is_number(values) and values.nunique() > MOST_VALUES)
-        if column in done or not left[kind] or not lack[column]:
+        if column in done or not left[kind] or lack[column] < LEAST_LACK:
             continue
         alike = [
             other for other, found in groups.items()

@@ -64,7 +64,8 @@ class Groups(NamedTuple):
 
 def groups_of(column: Any) -> Groups:
     """The frequent values of a column, or ranges of numbers and dates, as groups."""
-    place, names = np.full(len(column), -1), []
+    place = np.full(len(column), -1)
+    names: list[str] = []
     for name, members in parts_of(column, few=MOST_VALUES):
         if members.sum() >= FEWEST_ROWS:
             place[members] = len(names)

@@ -10,6 +10,7 @@ import numpy as np
 
 from rboost._typing import Floats
 from rboost.audit.inference import Inference
+from rboost.audit.insight.columns import SuspiciousColumn
 from rboost.audit.insight.doubts import issue_probability
 from rboost.audit.insight.gain import Budget, review_gain
 from rboost.audit.insight.suspects import Suspects
@@ -56,7 +57,7 @@ class AuditSummary:
     What is expected or probably wrong is among the other ``n_unchecked``; ``share_low`` to
     ``share_high`` holds the share of wrong labels with probability .9. ``is_uncertain`` says that
     wrong labels cannot be told from classes that overlap. ``unused_columns`` are empty, constant,
-    or names of rows.
+    or names of rows; ``column_warnings`` name those that hide wrong labels.
     """
 
     label_name: str
@@ -79,6 +80,7 @@ class AuditSummary:
     budgets: tuple[Budget, ...]
     is_uncertain: bool
     unused_columns: tuple[str, ...] = ()
+    column_warnings: tuple[SuspiciousColumn, ...] = ()
 
     # The diagonal is found by position, as the number 1 and the word "1" are called the same.
     @property
@@ -102,6 +104,7 @@ def summarize(
     found: Inference,
     suspects: Suspects,
     unused_columns: tuple[str, ...] = (),
+    column_warnings: tuple[SuspiciousColumn, ...] = (),
 ) -> AuditSummary:
     """Sum up an audit and the suspects that were chosen from it."""
     observed = labels.is_observed
@@ -130,6 +133,7 @@ def summarize(
         budgets=gain.budgets(),
         is_uncertain=_is_uncertain(labels, found),
         unused_columns=unused_columns,
+        column_warnings=column_warnings,
     )
 
 

@@ -34,6 +34,7 @@ def describe(
         wrong_labels,
         "\n".join(wrapped(line, "  ", "    ") for line in flips),
         wrapped(findings.of_uncertainty(summary)),
+        *map(wrapped, findings.of_suspicious_columns(summary)),
         suspects,
     ]
     if most_suspicious:
