@@ -33,6 +33,8 @@ SURER, MANY_ROWS = 0.75, 100
 # much less sure; and this is the least log evidence that groups differ in noise. Chosen on the
 # first half of the tables of benchmarks/suspicious_columns.py.
 TIMES, DIFFERENCE, STILL_WRONG, LESS_SURE, EVIDENCE = 1.8, 0.08, 0.75, 0.03, 4.0
+# A column that spares more errors than this among all rows is a feature.
+HELPFUL = 0.05
 # Columns whose groups can be told from each other's with fewer errors than this say the same.
 UNLIKE = 0.1
 
@@ -125,7 +127,7 @@ def contradicted_group(
         spread = np.sqrt(wrong[sure].mean() * (1 / n_inside + 1 / n_outside))
         if rate - other_rate > distance * spread:
             worst, distance = place, (rate - other_rate) / spread
-    if worst is None:
+    if worst is None or wrong.mean() - still_wrong.mean() > HELPFUL:
         return None
     inside, outside = sure & (group == worst), sure & (group != worst)
     rate, other_rate = wrong[inside].mean(), wrong[outside].mean()
