@@ -1,11 +1,13 @@
 """A small table with wrong, missing and checked labels, and one whose every text is hostile."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from rboost import RBoostClassifier
-from rboost.audit import audit_labels
+from rboost.audit import SuspiciousColumn, audit_labels
 
 HOSTILE = (
     "<script>window.pwned=1</script>",
@@ -63,7 +65,14 @@ def hostile_audit(small_model):
     table = pd.DataFrame(
         {"<b onclick=window.pwned=5>": X[:, 0], "q\"'&\x1b[1m": X[:, 1], "words": words}
     )
-    return audit_labels(
+    audit = audit_labels(
         table, labels, ids=[f"{word[:40]}-{i}" for i, word in enumerate(words)],
-        id_name="<i>id", label_name="<u>label", model=small_model,
+        id_name="<i>id", label_name="<u>label", model=small_model, check_columns=False,
     )  # fmt: skip
+    suspicious = tuple(
+        SuspiciousColumn(str(name), kind, 0.1, 0.2, word, alike=(word,))
+        for name, kind, word in zip(
+            table.columns, ("copy", "groups", "groups"), words[-3:], strict=True
+        )
+    )
+    return replace(audit, column_warnings=suspicious)

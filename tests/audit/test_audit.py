@@ -21,7 +21,7 @@ def table_of(n_rows=240, seed=0):
 
 
 def quick(X, y, **options):
-    return audit_labels(X, y, **{"model": "linear", **options})
+    return audit_labels(X, y, **{"model": "linear", "check_columns": False, **options})
 
 
 def digits(first, second):

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rboost.audit.disk.folder import read_audit
+from rboost.audit.disk.folder import read_audit, read_record, rerun
 from rboost.cli import main
 
 N_ROWS = 120
@@ -74,6 +74,26 @@ def test_an_audit_writes_all_its_files(audited):
     record = json.loads((audited / "audit.json").read_text())
     assert record["summary"]["n_rows"] == N_ROWS
     assert record["classes"] == ["no", "yes"]
+
+
+def test_a_suspicious_column_is_named_on_screen_in_the_report_and_in_the_record(tmp_path, capsys):
+    table = make_table(300)
+    table.assign(left=table["churn"].map({"yes": 1, "no": 0})).to_csv(
+        tmp_path / "t.csv", index=False
+    )
+    arguments = ["audit", str(tmp_path / "t.csv"), "--label", "churn", "--model", "linear"]
+    arguments += ["--quiet", "--out", str(tmp_path / "out")]
+    assert main(arguments) == 0
+    said = capsys.readouterr()
+    assert not said.err  # as it is said on standard output
+    assert " ".join(said.out.split()).count("leave it out (--drop left)") == 1
+    assert "leave it out (--drop left)" in (tmp_path / "out" / "report.html").read_text()
+    (found,) = read_audit(tmp_path / "out").column_warnings
+    assert (found.column, found.kind) == ("left", "copy")
+    again = rerun(tmp_path / "out", {0: 1}, read_record(tmp_path / "out"))
+    assert again.column_warnings == read_audit(tmp_path / "out").column_warnings == (found,)
+    assert main([*arguments, "--no-column-check"]) == 0
+    assert "--drop" not in capsys.readouterr().out
 
 
 def test_suspects_name_rows_labels_and_reasons(audited, data):

@@ -1,6 +1,7 @@
 """From a table with doubtful labels to the rows that deserve a look."""
 
 from rboost.audit.audit import audit_labels
+from rboost.audit.insight.columns import SuspiciousColumn
 from rboost.audit.insight.explanation import Explanation, Reason
 from rboost.audit.insight.suspects import Suspects
 from rboost.audit.labels import Labels
@@ -12,6 +13,7 @@ from rboost.audit.render.plots import (
 )
 from rboost.audit.render.projection_plot import ProjectionDisplay
 from rboost.audit.result import LabelAudit
+from rboost.audit.suspicion import SuspiciousColumnWarning
 
 __all__ = [
     "Explanation",
@@ -24,5 +26,7 @@ __all__ = [
     "Reason",
     "ReviewGainDisplay",
     "Suspects",
+    "SuspiciousColumn",
+    "SuspiciousColumnWarning",
     "audit_labels",
 ]

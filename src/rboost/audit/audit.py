@@ -8,11 +8,20 @@ from typing import Any
 import numpy as np
 
 from rboost._typing import Floats
-from rboost.audit.features import as_features, as_frame, cut_texts, make_vectorizer
+from rboost.audit.features import (
+    as_features,
+    as_frame,
+    column_of_feature,
+    cut_texts,
+    make_vectorizer,
+)
 from rboost.audit.inference import infer
+from rboost.audit.insight.columns import SuspiciousColumn
 from rboost.audit.labels import Labels, encode_labels
+from rboost.audit.render import findings
 from rboost.audit.result import LabelAudit
 from rboost.audit.scorers import TableModel, fit_scorer, make_scorer
+from rboost.audit.suspicion import SuspiciousColumnWarning, find_suspicious_columns
 from rboost.context import Groups, group_rows
 from rboost.io.packages import package
 
@@ -31,6 +40,7 @@ def audit_labels(
     id_name: str = "row",
     label_name: str = "label",
     model: Any = "rboost",
+    check_columns: bool = True,
     random_state: int = 0,
     n_jobs: int | None = None,
     verbose: int = 0,
@@ -59,6 +69,9 @@ def audit_labels(
         What to call names and labels.
     model : {"rboost", "linear", "forest"} or classifier, default="rboost"
         What scores the rows. Any classifier of as many classes will do.
+    check_columns : bool, default=True
+        Whether to look for columns that hide wrong labels: copies of the label, and columns that
+        tell who labelled a row or which part was mislabelled. A few small fits more.
     random_state : int, default=0
         Seed; the same seed gives the same result.
     n_jobs : int, default=None
@@ -107,10 +120,13 @@ def audit_labels(
     scores = fit_scorer(scorer, features, labels, groups)
     inference = infer(scores, labels, groups)
     _warn_of_one_class(inference.probability, labels)
+    suspicious: tuple[SuspiciousColumn, ...] = ()
+    if check_columns:
+        suspicious = _checked_columns(table, features, vectorizer, labels, random_state)
     return LabelAudit(
         table, labels, np.array(names, dtype=object), id_name, features, scores,
         inference, TableModel(vectorizer, scorer, labels.classes, inference.noise),
-        len(table) - n_rows, groups,
+        len(table) - n_rows, groups, suspicious,
     )  # fmt: skip
 
 
@@ -178,3 +194,15 @@ def _warn_of_one_class(probability: Floats, labels: Labels) -> None:
             f"about {labels.name!r}, so that rates and suspects mean little; add columns.",
             stacklevel=3,
         )
+
+
+def _checked_columns(
+    table: Any, features: Floats, vectorizer: Any, labels: Labels, seed: int
+) -> tuple[SuspiciousColumn, ...]:
+    """Columns that hide wrong labels, with a warning each."""
+    source = column_of_feature(vectorizer, table)
+    found = find_suspicious_columns(table, features, source, labels, seed)
+    for column in found:
+        sentence = findings.of_suspicious_column(column)
+        warnings.warn(sentence, SuspiciousColumnWarning, stacklevel=3)
+    return found

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rboost._typing import Floats, Integers
 from rboost.audit.features import column_of_feature, standardized
 from rboost.audit.inference import Inference, infer
+from rboost.audit.insight.columns import SuspiciousColumn
 from rboost.audit.insight.doubts import issue_probability, suggested_classes
 from rboost.audit.insight.explanation import Explainer, Explanation
 from rboost.audit.insight.quality import Quality, estimate_quality
@@ -58,6 +59,8 @@ class LabelAudit:
         How many rows at the end are trusted rows that are not of the table itself.
     groups : Groups or None
         The group of each row, as the context says that labels came about, with names.
+    column_warnings : tuple of SuspiciousColumn
+        Columns that hide wrong labels; leave them out, or name them as context, and audit again.
     """
 
     table: Any
@@ -70,6 +73,7 @@ class LabelAudit:
     model: Any
     n_extra: int = 0
     groups: Groups | None = None
+    column_warnings: tuple[SuspiciousColumn, ...] = ()
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -154,7 +158,10 @@ class LabelAudit:
     def summary(self, suspects: Suspects | None = None) -> AuditSummary:
         """The numbers of the audit and of the suspects that were chosen from it."""
         chosen = self.suspects() if suspects is None else suspects
-        return summarize(self.labels, self.inference, chosen, self.unused_columns, self.groups)
+        return summarize(
+            self.labels, self.inference, chosen, self.unused_columns, self.groups,
+            self.column_warnings,
+        )  # fmt: skip
 
     @cached_property
     def _explainer(self) -> Explainer:

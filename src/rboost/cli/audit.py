@@ -39,6 +39,9 @@ def add_audit_command(commands: Any) -> None:
         "--budget", type=int, metavar="N", help="how many rows you can check (all likely wrong)"
     )
     audit.add_argument("--model", default="rboost", help="rboost, linear or forest (rboost)")
+    audit.add_argument(
+        "--no-column-check", action="store_true", help="do not look for columns that hide errors"
+    )
     audit.add_argument("--seed", type=int, default=0)
     audit.add_argument("--quiet", action="store_true", help="no progress bars")
     audit.set_defaults(run=_audit, stopped="stopped; nothing was written")
@@ -62,6 +65,7 @@ def _audit(options: argparse.Namespace) -> int:
         model=options.model,
         seed=options.seed,
         context=tuple(options.context),
+        check_columns=not options.no_column_check,
     )
     folder = Path("audit") if options.out is None else Path(options.out)
     if folder == Path():

@@ -35,7 +35,7 @@ from scipy.stats import norm
 
 from rboost._typing import Floats, Integers
 from rboost.noise.group_fit import GroupFit, GroupPrior, GroupRows, fit_group, mixed
-from rboost.noise.inference import NoisePosterior
+from rboost.noise.posterior import NoisePosterior
 from rboost.noise.matrix import keep_informative
 
 # How many times as often as in the common matrix labels of a group may be wrong, in odds.

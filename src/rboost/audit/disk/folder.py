@@ -21,6 +21,7 @@ from rboost.audit.audit import with_trusted
 from rboost.audit.disk.model_file import check_format, load_model, save_model
 from rboost.audit.disk.request import Request, read_inputs, run_audit
 from rboost.audit.inference import judge_rows
+from rboost.audit.insight.columns import SuspiciousColumn
 from rboost.audit.insight.suspects import Suspects
 from rboost.audit.labels import Labels
 from rboost.audit.result import LabelAudit
@@ -43,10 +44,12 @@ def audit_into(
     verbose: int = 0,
     checked: dict[int, Any] | None = None,
     original: dict[str, Any] | None = None,
+    known_warnings: tuple[SuspiciousColumn, ...] = (),
 ) -> tuple[LabelAudit, Suspects]:
     """Audit a file and write what was found; a folder that cannot be written fails beforehand.
 
-    ``original`` is the request to remember, if it is not this one.
+    ``original`` is the request to remember, if it is not this one; its columns were checked before,
+    which led to ``known_warnings``.
     """
     if original is None:
         _check_folder(folder, request)
@@ -61,6 +64,8 @@ def audit_into(
             "source": file_digest(request.data),
         }
         audit = run_audit(request, verbose, checked)
+        if original is not None:
+            audit = replace(audit, column_warnings=known_warnings)
         suspects = audit.suspects(n=budget)
         listed = audit.to_frame(suspects, verbose=bool(verbose))
         _write(folder, audit, suspects, request, record, listed)
@@ -153,6 +158,7 @@ def read_audit(folder: Path) -> LabelAudit:
     return LabelAudit(
         table, labels, np.array(ids, dtype=object), inputs.id_name, model.features(table),
         scores, judge_rows(model.noise, scores, labels, groups), model, n_extra, groups,
+        _column_warnings(record),
     )  # fmt: skip
 
 
@@ -166,7 +172,18 @@ def rerun(folder: Path, checked: dict[int, int], opened: dict[str, Any]) -> Labe
         raise ValueError(f"{folder} holds another audit by now; start rboost review again.")
     request = _request(folder, record)
     labels = {position: record["classes"][k] for position, k in checked.items()}
-    return audit_into(folder, request, record["budget"], 0, labels, original=record["request"])[0]
+    return audit_into(
+        folder, replace(request, check_columns=False), record["budget"], 0, labels,
+        original=record["request"], known_warnings=_column_warnings(record),
+    )[0]  # fmt: skip
+
+
+def _column_warnings(record: dict[str, Any]) -> tuple[SuspiciousColumn, ...]:
+    """What ``audit.json`` says of columns that hide wrong labels."""
+    return tuple(
+        SuspiciousColumn(**{**one, "alike": tuple(one["alike"])})
+        for one in record["summary"].get("column_warnings", ())
+    )
 
 
 def _request(folder: Path, record: dict[str, Any]) -> Request:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from rboost._validation import is_missing
 from rboost.audit.audit import audit_labels
 from rboost.audit.result import LabelAudit
+from rboost.audit.suspicion import SuspiciousColumnWarning
 from rboost.io.reading import check_column, label_column, read_table
 from rboost.io.spreadsheets import unguarded
 
@@ -32,6 +34,7 @@ class Request:
     model: str = "rboost"
     seed: int = 0
     context: tuple[str, ...] = ()
+    check_columns: bool = True
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for a file."""
@@ -97,7 +100,12 @@ def run_audit(
     inputs = vars(read_inputs(request))
     if checked is not None:
         inputs["y_checked"] = [checked.get(position) for position in range(len(inputs["y"]))]
-    return audit_labels(**inputs, model=request.model, random_state=request.seed, verbose=verbose)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SuspiciousColumnWarning)  # terminal and report say it
+        return audit_labels(
+            **inputs, model=request.model, check_columns=request.check_columns,
+            random_state=request.seed, verbose=verbose,
+        )  # fmt: skip
 
 
 def _unique_ids(column: Any, name: str) -> list[Any]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from rboost._typing import Floats
 from rboost.audit.inference import Inference
+from rboost.audit.insight.columns import SuspiciousColumn
 from rboost.audit.insight.doubts import issue_probability
 from rboost.audit.insight.gain import Budget, review_gain
 from rboost.audit.insight.suspects import Suspects
@@ -74,7 +75,8 @@ class AuditSummary:
     What is expected or probably wrong is among the other ``n_unchecked``; ``share_low`` to
     ``share_high`` holds the share of wrong labels with probability .9. ``is_uncertain`` says that
     wrong labels cannot be told from classes that overlap. ``unused_columns`` are empty, constant,
-    or names of rows. ``groups`` are those of the ``context``, the columns that labels depend on.
+    or names of rows; ``column_warnings`` name those that hide wrong labels. ``groups`` are those
+    of the ``context``, the columns that labels depend on.
     """
 
     label_name: str
@@ -99,6 +101,7 @@ class AuditSummary:
     unused_columns: tuple[str, ...] = ()
     context: str = ""
     groups: tuple[GroupSummary, ...] = ()
+    column_warnings: tuple[SuspiciousColumn, ...] = ()
 
     # The diagonal is found by position, as the number 1 and the word "1" are called the same.
     @property
@@ -123,6 +126,7 @@ def summarize(
     suspects: Suspects,
     unused_columns: tuple[str, ...] = (),
     groups: Groups | None = None,
+    column_warnings: tuple[SuspiciousColumn, ...] = (),
 ) -> AuditSummary:
     """Sum up an audit and the suspects that were chosen from it."""
     observed = labels.is_observed
@@ -153,6 +157,7 @@ def summarize(
         unused_columns=unused_columns,
         context="" if groups is None else groups.column,
         groups=_groups(labels, found.by_group, groups),
+        column_warnings=column_warnings,
     )
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+
+from rboost.audit.insight.columns import COPY, SuspiciousColumn
 from rboost.audit.insight.projection import Projection
 from rboost.audit.insight.quality import Quality
 from rboost.audit.insight.summary import WIDE, AuditSummary, FlipRate
@@ -112,6 +115,34 @@ def of_uncertainty(summary: AuditSummary) -> str:
         f"{percent(summary.share_low)} to {percent(summary.share_high)} of the labels may be "
         f"wrong{rate}; rows whose labels are known to be right narrow this down, and a few dozen, "
         "checked by a person, already help."
+    )
+
+
+def of_suspicious_columns(summary: AuditSummary) -> list[str]:
+    """What columns hide wrong labels, and what to do about it."""
+    return [of_suspicious_column(column) for column in summary.column_warnings]
+
+
+def of_suspicious_column(found: SuspiciousColumn) -> str:
+    """Why one column hides wrong labels, and the remedy."""
+    name = quoted(found.column)
+    option = shlex.quote(one_line(found.column, 40))
+    drop = f"leave it out (--drop {option})"
+    if found.kind == COPY:
+        return (
+            f"The column {name} alone predicts all but {percent(found.rate)} of the labels; all "
+            f"others together err on {percent(found.other_rate)}. It looks like a copy of the "
+            f"label, next to which no label seems wrong; unless it was known before the label was, "
+            f"{drop}."
+        )
+    same = [quoted(other) for other in found.alike]
+    says = f" (and {listed(same)}, which say the same)" if same else ""
+    return (
+        f"The column {name}{says} seems to tell which labels are wrong: without it, about "
+        f"{percent(found.rate)} of the labels are wrong where it is {quoted(found.value)}, "
+        f"elsewhere {percent(found.other_rate)}; with it, this looks like classes that overlap. "
+        "If it says who labelled a row, where it comes from or when, and nothing of its class, "
+        f"name it as context (--context {option}), else {drop}."
     )
 
 

@@ -64,6 +64,7 @@ def render_report(shown: ReportContents, title: str) -> str:
         flips=summary.flips,
         **LIMITS,
         uncertain=findings.of_uncertainty(summary),
+        suspicious_columns=findings.of_suspicious_columns(summary),
         pictures=draw_pictures(shown.displays, summary),
         id_name=one_line(shown.id_name, 40),
         label_name=one_line(summary.label_name, 40),

@@ -38,6 +38,7 @@ def describe(
         "\n".join(wrapped(line, "  ", "    ") for line in flips),
         "\n".join(wrapped(line, "  ", "    ") for line in groups),
         wrapped(findings.of_uncertainty(summary)),
+        *map(wrapped, findings.of_suspicious_columns(summary)),
         suspects,
     ]
     if most_suspicious:
