@@ -164,7 +164,8 @@ def report(twenty: Mapping[str, Sequence[Promise]], imbalance: Sequence[Promise]
         "table as it came counts as right. `python -m benchmarks.audit --promises`.\n",
     ]
     words = {
-        "judged": "No choice in the package was made by these tables.",
+        "judged": "Kept to judge by: nothing about promises is chosen by these tables, though some "
+        "of them served elsewhere.",
         "development": "Choices may have been made by these.",
     }
     for name, sentence in words.items():
