@@ -110,8 +110,8 @@ def time_text(times: Sequence[tuple[str, float, float]]) -> str:
     worst = int(np.argmax(extra / audit))
     return (
         f"At most {MOST_FITS} fits of 30 rounds of trees to 2000 rows. On the tables as they are "
-        f"({len(times)}, {audit.sum():.0f} s of processor time in all with the default model) the check "
-        f"adds {extra.sum() / audit.sum():.0%}, in the median {np.median(extra / audit):.0%}"
+        f"({len(times)}, {audit.sum():.0f} s of processor time in all with the default model) the "
+        f"check adds {extra.sum() / audit.sum():.0%}, in the median {np.median(extra / audit):.0%}"
         f", at most {extra[worst] / audit[worst]:.0%} ({times[worst][0]}: {audit[worst]:.1f} s and "
         f"{extra[worst]:.1f} s more)."
     )
