@@ -24,7 +24,8 @@ class Rows:
     """Rows with the positions of their labels among the classes, and weights.
 
     ``trusted`` labels are known to be right; ``flip_counts[j, k]`` of those rows had the label k
-    before they turned out as class j.
+    before they turned out as class j. ``group`` has the position of each row's group,
+    −1 for rows of none, where there are any.
     """
 
     X: Any
@@ -33,6 +34,7 @@ class Rows:
     trusted: NDArray[np.bool_]
     n_classes: int
     flip_counts: Floats | None = None
+    group: Integers | None = None
 
     @cached_property
     def labels(self) -> Floats:
@@ -48,7 +50,8 @@ class Rows:
     def take(self, rows: Any) -> Rows:
         """Some of the rows, by their numbers or a mask."""
         observed, weight = self.observed[rows], self.sample_weight[rows]
-        return Rows(self.X[rows], observed, weight, self.trusted[rows], self.n_classes)
+        group = None if self.group is None else self.group[rows]
+        return Rows(self.X[rows], observed, weight, self.trusted[rows], self.n_classes, group=group)
 
     def used(self) -> Rows:
         """The rows that have a weight."""
@@ -208,6 +211,7 @@ def _join(first: Rows, second: Rows) -> Rows:
         observed=np.concatenate([first.observed, second.observed]),
         sample_weight=np.concatenate([first.sample_weight, weight]),
         trusted=np.concatenate([first.trusted, second.trusted]),
+        group=None if first.group is None else np.append(first.group, np.full(len(weight), -1)),
     )
 
 

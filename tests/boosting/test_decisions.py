@@ -10,8 +10,8 @@ from rboost.boosting.decisions import (
     VoteCalibration,
     decide_by_sign,
     decide_by_votes,
-    judge_labels,
 )
+from rboost.boosting.judgement import judge_labels
 from rboost.boosting.noise_updates import infer, vote_scores
 from rboost.boosting.votes import RowVotes, coded
 from rboost.losses import ExponentialLoss, LikelihoodLoss

@@ -372,3 +372,27 @@ def test_columns_that_say_nothing_are_named(audited):
     assert json.loads((audited / "audit.json").read_text())["summary"]["unused_columns"] == [
         "empty"
     ]
+
+
+def test_context_columns_are_kept(data, tmp_path, capsys):
+    folder = tmp_path / "audit"
+    arguments = ["--label", "churn", "--out", str(folder), "--quiet", "--model", "linear"]
+    context = ["--context", "kind", "--context", "since", "--drop", "key"]
+    assert main(["audit", str(data), *arguments, *context]) == 0
+    assert "Labels by kind, since" in capsys.readouterr().out
+    record = json.loads((folder / "audit.json").read_text())
+    assert record["request"]["context"] == ["kind", "since"]
+    groups = record["summary"]["groups"]
+    assert sum(group["n_rows"] for group in groups) == N_ROWS
+    audit = read_audit(folder)
+    assert [one["name"] for one in groups] == list(audit.groups.names)
+    assert audit.summary().as_dict()["groups"] == groups
+    assert not {"kind", "since", "key"} & set(audit.table.columns)
+
+
+def test_label_as_context_fails(data, tmp_path, capsys):
+    code, said = run(
+        capsys, "audit", data, "--label", "churn", "--context", "churn", "--out", tmp_path / "x"
+    )
+    assert code != 0
+    assert "is the label" in said

@@ -5,6 +5,7 @@ from rboost.audit.insight.columns import SuspiciousColumn
 from rboost.audit.insight.explanation import Explanation, Reason
 from rboost.audit.insight.suspects import Suspects
 from rboost.audit.labels import Labels
+from rboost.audit.render.group_plot import GroupNoiseDisplay
 from rboost.audit.render.plots import (
     IssueDistributionDisplay,
     NoiseMatrixDisplay,
@@ -16,6 +17,7 @@ from rboost.audit.suspicion import SuspiciousColumnWarning
 
 __all__ = [
     "Explanation",
+    "GroupNoiseDisplay",
     "IssueDistributionDisplay",
     "LabelAudit",
     "Labels",

@@ -22,6 +22,7 @@ from rboost.audit.render import findings
 from rboost.audit.result import LabelAudit
 from rboost.audit.scorers import TableModel, fit_scorer, make_scorer
 from rboost.audit.suspicion import SuspiciousColumnWarning, find_suspicious_columns
+from rboost.context import Groups, group_rows
 from rboost.io.packages import package
 
 FEWEST_ROWS = 20
@@ -34,6 +35,7 @@ def audit_labels(
     y_checked: Any = None,
     X_trusted: Any = None,
     y_trusted: Any = None,
+    context: Any = None,
     ids: Any = None,
     id_name: str = "row",
     label_name: str = "label",
@@ -57,6 +59,10 @@ def audit_labels(
         and never flagged.
     X_trusted, y_trusted : like X and y, default=None
         More rows, whose labels are known to be right. They come last in the result.
+    context : str, list of str, array-like or data frame, default=None
+        What labels may depend on but classes do not: who labelled a row, its source, the date.
+        Names of columns of X, which are then no features, or values for each row. Every group of
+        rows has its own noise; see ``summary().groups``.
     ids : array-like of shape (n_rows,), default=None
         Names of the rows; by default they are counted from 1.
     id_name, label_name : str
@@ -91,7 +97,7 @@ def audit_labels(
     >>> bool(flipped[suspects.rows].mean() > 0.9)
     True
     """
-    table = as_frame(X)
+    table, groups = _grouped(as_frame(X), context)
     n_rows = len(table)
     given = y.tolist() if hasattr(y, "tolist") else list(np.asarray(y, dtype=object))
     names = list(range(1, n_rows + 1)) if ids is None else list(ids)
@@ -107,10 +113,12 @@ def audit_labels(
             f"Only {n_observed} rows have a label that nobody checked; at least {FEWEST_ROWS} are "
             "needed."
         )
+    if groups is not None:
+        groups = groups.followed_by(len(table) - n_rows)
     vectorizer, features = _vectorized(table)
     scorer = make_scorer(model, random_state, n_jobs, verbose)
-    scores = fit_scorer(scorer, features, labels)
-    inference = infer(scores, labels)
+    scores = fit_scorer(scorer, features, labels, groups)
+    inference = infer(scores, labels, groups)
     _warn_of_one_class(inference.probability, labels)
     suspicious: tuple[SuspiciousColumn, ...] = ()
     if check_columns:
@@ -118,8 +126,26 @@ def audit_labels(
     return LabelAudit(
         table, labels, np.array(names, dtype=object), id_name, features, scores,
         inference, TableModel(vectorizer, scorer, labels.classes, inference.noise),
-        len(table) - n_rows, suspicious,
+        len(table) - n_rows, groups, suspicious,
     )  # fmt: skip
+
+
+def _grouped(table: Any, context: Any) -> tuple[Any, Groups | None]:
+    """The columns that are features, and the groups of rows that the others make."""
+    if context is None:
+        return table, None
+    names = [context] if isinstance(context, str) else context
+    if not isinstance(names, (list, tuple)) or not all(isinstance(one, str) for one in names):
+        return table, group_rows(context, len(table))
+    absent = [one for one in names if one not in table.columns]
+    if len(absent) == len(names) == len(table):  # a word for each row
+        return table, group_rows(context, len(table))
+    if absent:
+        raise ValueError(
+            f"context names the column {absent[0]!r}, which X does not have; pass names of columns "
+            "of X, or one entry a row."
+        )
+    return table.drop(columns=list(names)), group_rows(table[list(names)], len(table))
 
 
 def with_trusted(table: Any, names: list[Any], extra: Any) -> tuple[Any, list[Any]]:

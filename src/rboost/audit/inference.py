@@ -14,7 +14,9 @@ from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats
 from rboost.audit.labels import NO_LABEL, Labels
+from rboost.context import Groups
 from rboost.noise import NoisePosterior, infer_noise
+from rboost.noise.groups import GroupedNoise, infer_group_noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +24,7 @@ class Inference:
     """What is known of the noise and of every row; intervals hold with probability .9.
 
     ``wrong_share`` has the ends of that for the share of wrong labels among those nobody checked.
+    ``by_group`` is the noise of groups of rows, where there are any.
     """
 
     noise: NoisePosterior
@@ -30,9 +33,10 @@ class Inference:
     noise_matrix: Floats
     noise_interval: Floats
     wrong_share: tuple[float, float]
+    by_group: GroupedNoise | None = None
 
 
-def infer(scores: Floats, labels: Labels) -> Inference:
+def infer(scores: Floats, labels: Labels, groups: Groups | None = None) -> Inference:
     """Find the noise, the true class of each row, and how sure that is."""
     labelled = np.flatnonzero(labels.current != NO_LABEL)
     with threadpool_limits(1, "blas"):  # many small products, for which threads only wait
@@ -42,20 +46,42 @@ def infer(scores: Floats, labels: Labels) -> Inference:
             trusted=labels.is_checked[labelled],
             flip_counts=labels.flip_counts,
         )
-    return judge_rows(noise, scores, labels)
+    return judge_rows(noise, scores, labels, groups)
 
 
-def judge_rows(noise: NoisePosterior, scores: Floats, labels: Labels) -> Inference:
+def judge_rows(
+    noise: NoisePosterior, scores: Floats, labels: Labels, groups: Groups | None = None
+) -> Inference:
     """Judge every row by what was found out about the noise."""
     observed, checked = np.flatnonzero(labels.is_observed), np.flatnonzero(labels.is_checked)
     given = labels.given[observed]
     probability = noise.probability(scores)
     posterior = probability.copy()
     share = (np.nan, np.nan)
+    by_group = None if groups is None else _by_group(noise, scores, labels, groups)
     if len(observed):
         posterior[observed] = noise.posterior(scores[observed], given)
         mean, low, high = noise.wrong_share_interval(scores[observed], given)
+        if by_group is not None and groups is not None:
+            posterior[observed] = by_group.posterior(
+                scores[observed], given, groups.position[observed]
+            )
+            mean = float(1 - posterior[observed, given].mean())
         share = min(low, mean), max(high, mean)  # the shortest interval may leave out the mean
     posterior[checked] = 0.0
     posterior[checked, labels.checked[checked]] = 1.0
-    return Inference(noise, probability, posterior, noise.noise_matrix, noise.interval(), share)
+    return Inference(
+        noise, probability, posterior, noise.noise_matrix, noise.interval(), share, by_group
+    )
+
+
+def _by_group(
+    noise: NoisePosterior, scores: Floats, labels: Labels, groups: Groups
+) -> GroupedNoise:
+    labelled = np.flatnonzero(labels.current != NO_LABEL)
+    with threadpool_limits(1, "blas"):
+        return infer_group_noise(
+            scores[labelled], labels.current[labelled], groups.position[labelled], noise=noise,
+            n_groups=len(groups), trusted=labels.is_checked[labelled],
+            before=labels.given[labelled],
+        )  # fmt: skip

@@ -25,6 +25,7 @@ from rboost.audit.render.listing import list_rows
 from rboost.audit.render.pictures import Displays
 from rboost.audit.render.report import MOST_SHOWN, ReportContents, render_report
 from rboost.audit.render.terminal import describe
+from rboost.context import Groups
 from rboost.io.spreadsheets import write_csv
 
 # Reasons take time; beyond this many suspects, and rows without a label, the list goes on without.
@@ -56,6 +57,8 @@ class LabelAudit:
         probabilities of the true classes.
     n_extra : int
         How many rows at the end are trusted rows that are not of the table itself.
+    groups : Groups or None
+        The group of each row, as the context says that labels came about, with names.
     column_warnings : tuple of SuspiciousColumn
         Columns that hide wrong labels; leave them out, or name them as context, and audit again.
     """
@@ -69,6 +72,7 @@ class LabelAudit:
     inference: Inference
     model: Any
     n_extra: int = 0
+    groups: Groups | None = None
     column_warnings: tuple[SuspiciousColumn, ...] = ()
 
     def __len__(self) -> int:
@@ -155,8 +159,9 @@ class LabelAudit:
         """The numbers of the audit and of the suspects that were chosen from it."""
         chosen = self.suspects() if suspects is None else suspects
         return summarize(
-            self.labels, self.inference, chosen, self.unused_columns, self.column_warnings
-        )
+            self.labels, self.inference, chosen, self.unused_columns, self.groups,
+            self.column_warnings,
+        )  # fmt: skip
 
     @cached_property
     def _explainer(self) -> Explainer:
@@ -183,7 +188,7 @@ class LabelAudit:
         probabilities follow at once; :func:`rboost.audit.audit_labels` also learns from them.
         """
         labels = self.labels.with_checked(checked)
-        found = infer(self.scores, labels)
+        found = infer(self.scores, labels, self.groups)
         model = self.model.with_noise(found.noise)
         return replace(self, labels=labels, inference=found, model=model)
 

@@ -25,6 +25,7 @@ from rboost._typing import Floats, Integers
 from rboost.audit.features import as_features, cut_texts
 from rboost.audit.labels import NO_LABEL, Labels
 from rboost.boosting import RBoostClassifier
+from rboost.context import Groups
 from rboost.noise import NoisePosterior
 from rboost.wrappers import NoiseCalibratedClassifier
 
@@ -55,7 +56,9 @@ def make_scorer(model: Any, seed: int, n_jobs: int | None, verbose: int) -> Any:
     return scorer.set_params(**{k: v for k, v in options.items() if k in scorer.get_params()})
 
 
-def fit_scorer(scorer: Any, features: Floats, labels: Labels) -> Floats:
+def fit_scorer(
+    scorer: Any, features: Floats, labels: Labels, groups: Groups | None = None
+) -> Floats:
     """Fit to given labels and to checked ones, which are trusted; score all rows."""
     observed, checked = np.flatnonzero(labels.is_observed), np.flatnonzero(labels.is_checked)
     known: dict[str, Any] = {}
@@ -69,6 +72,9 @@ def fit_scorer(scorer: Any, features: Floats, labels: Labels) -> Floats:
             "y_trusted": labels.checked[checked],
             "flip_counts": labels.flip_counts[np.ix_(present, present)],
         }
+    if groups is not None and has_fit_parameter(scorer, "context"):
+        names = [*(f"group {g}" for g in range(len(groups))), None]  # None is of those in no group
+        known["context"] = np.array(names, dtype=object)[groups.position[observed]]
     given = features if len(observed) == len(features) else features[observed]
     # Linear models do many small products, for which threads of BLAS only wait; that all rows are
     # predicted alike is for the audit itself to say.

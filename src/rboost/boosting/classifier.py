@@ -6,22 +6,21 @@ from collections.abc import Iterator
 from operator import attrgetter
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rboost._typing import Floats, Integers
-from rboost._validation import all_or_nothing, check_class_labels
+from rboost._typing import Floats
+from rboost._validation import all_or_nothing
 from rboost.boosting.choice import LEARNERS, POOL, TREES
-from rboost.boosting.decisions import judge_labels
 from rboost.boosting.fitting import Fitted, begin, fit_rounds, resume, warn_of_nothing_learnt
+from rboost.boosting.groups import check_context, noise_table, with_groups
+from rboost.boosting.judgement import judge_rows
 from rboost.boosting.parameters import BoostingParameters, engines_for, noise_update_name
 from rboost.boosting.several import fit_stack
 from rboost.encoding import learn_encoding, needs_encoding
-from rboost.noise import NoisePosterior
 from rboost.noise.matrix import check_noise_parameter
-from rboost.tables import Rows, arranged, training_rows, trusted_rows, warn_of_copies
+from rboost.tables import arranged, training_rows, trusted_rows, warn_of_copies
 
 
 class RBoostClassifier(BoostingParameters):
@@ -117,6 +116,9 @@ class RBoostClassifier(BoostingParameters):
     noise_interval_ : ndarray of shape (2, n_classes, n_classes)
         Lower and upper ends of intervals that hold the entries of the noise matrix with probability
         .9, where it was inferred. Wide ones say that the data cannot tell noise from overlap.
+    noise_by_group_ : list of dict
+        With ``context``, one record a group: "name", "n_rows", "wrong_share" with "low" and "high"
+        (90 %), "noise_matrix" and "interval", as above. Groups of few rows are called "(other)".
     label_issue_probability_ : ndarray of shape (n_samples,)
         How likely the label of each training row is to be wrong; with ``out_of_bag`` only.
     true_class_ : ndarray of shape (n_samples,)
@@ -164,6 +166,7 @@ class RBoostClassifier(BoostingParameters):
         X_trusted: Any = None,
         y_trusted: ArrayLike | None = None,
         flip_counts: ArrayLike | None = None,
+        context: Any = None,
     ) -> Self:
         """Fit to observed, possibly wrong labels.
 
@@ -187,6 +190,9 @@ class RBoostClassifier(BoostingParameters):
             Where trusted rows had a label in the table before it was checked: ``flip_counts[j, k]``
             of them had the label k and are of class j. Pass it when they were chosen for the check
             because of these labels, as a review of suspects does.
+        context : array-like of shape (n_samples,) or (n_samples, n_columns), default=None
+            What labels may depend on but classes do not: who labelled a row, its source, the date.
+            Words, numbers or dates, no features; each group of rows has its own noise matrix.
 
         Returns
         -------
@@ -198,6 +204,8 @@ class RBoostClassifier(BoostingParameters):
             resumes = bool(self.warm_start and self.__sklearn_is_fitted__())
             X = self._check_X(X, reset=not resumes)
             rows, classes = training_rows(X, y, sample_weight)
+            groups = check_context(self, context, X.shape[0])
+            rows = with_groups(rows, groups, sample_weight)
             fixed_noise = check_noise_parameter(self.noise_matrix, len(classes))
             trusted = trusted_rows(X_trusted, y_trusted, flip_counts, classes, self._check_X)
             if self.out_of_bag:
@@ -212,14 +220,18 @@ class RBoostClassifier(BoostingParameters):
             else:
                 fitted = fit_stack(self, names, classes, rows, fixed_noise)
             self._keep(fitted, classes)
-            if fitted.noise is not None:
-                self._judge_labels(fitted.noise, rows, X, y, sample_weight)
+            found = judge_rows(fitted, rows, (X, y, sample_weight), groups, self.n_jobs)
+            if found is not None:
+                issues, true_class = found.issues, classes[found.likeliest]
+                self.label_issue_probability_, self.true_class_ = issues, true_class
+            if groups is not None and found is not None:
+                self.noise_by_group_ = noise_table(groups, found.by_group)
         warn_of_nothing_learnt(fitted, classes)
         return self
 
     def _keep(self, fitted: Fitted, classes: NDArray[Any]) -> None:
         """Keep what a fit found, and nothing of an earlier one."""
-        for name in ("noise_interval_", *self._training_only):
+        for name in ("noise_interval_", "noise_by_group_", *self._training_only):
             self.__dict__.pop(name, None)
         self.classes_, self._model, self._training = classes, fitted.model, fitted.training
         ensemble = fitted.model.ensemble
@@ -229,27 +241,8 @@ class RBoostClassifier(BoostingParameters):
         self.stop_reason_, self.n_iter_ = fitted.stop_reason, fitted.n_iter
         if fitted.held_out is not None:
             self.held_out_scores_ = fitted.held_out
-
-    def _judge_labels(
-        self,
-        noise: NoisePosterior,
-        rows: Rows,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None,
-    ) -> None:
-        """Find out which labels are wrong, by learners that have not seen the row."""
-        if noise_update_name(self) == "noise-aware":
-            self.noise_interval_ = noise.interval()
-        n_rows, scores = X.shape[0], self.held_out_scores_
-        observed: Integers = rows.observed[: np.count_nonzero(~rows.trusted)]  # they come last
-        if len(observed) < n_rows:  # rows of weight 0 were left out
-            kept = np.asarray(sample_weight) != 0
-            observed = check_class_labels(y)[1]
-            found, scores = scores[: kept.sum()], np.empty((n_rows, *scores.shape[1:]))
-            scores[kept], scores[~kept] = found, self._model.row_scores(X[~kept], self.n_jobs)
-        issues, likeliest = judge_labels(noise, scores[:n_rows], observed)
-        self.label_issue_probability_, self.true_class_ = issues, self.classes_[likeliest]
+        if fitted.noise is not None and noise_update_name(self) == "noise-aware":
+            self.noise_interval_ = fitted.noise.interval()
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")

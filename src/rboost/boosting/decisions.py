@@ -12,13 +12,12 @@ from typing import Protocol
 import numpy as np
 from scipy.special import softmax
 
-from rboost._typing import Floats, Integers
+from rboost._typing import Floats
 from rboost.boosting.noise_updates import SoftmaxCalibration, calibrate, vote_scores
 from rboost.boosting.votes import RowVotes
 from rboost.calibration import Calibration, agree_with_decision
 from rboost.losses import Loss
 from rboost.noise import NoisePosterior
-from rboost.noise.likelihood import likeliest
 from rboost.noise.scores import probability_of
 from rboost.tables import Rows
 
@@ -75,21 +74,6 @@ class LargestScore:
         raised = np.where(contradicts, 1.001 * found.max(axis=1), found[places, decided])
         found[places, decided] = raised
         return found / found.sum(axis=1, keepdims=True)
-
-
-def judge_labels(
-    posterior: NoisePosterior, scores: Floats, observed: Integers
-) -> tuple[Floats, Integers]:
-    """p(y ≠ ỹ) and the most probable true class of rows with these held-out scores and labels.
-
-    Of classes that are equally probable the label is taken.
-    """
-    if scores.ndim == 1:
-        issues = posterior.issue_probability(scores, observed)
-        return issues, np.where(issues > 0.5, 1 - observed, observed)
-    found = posterior.posterior(scores, observed)
-    right = found[np.arange(len(found)), observed]
-    return np.clip(1 - right, 0.0, 1.0), likeliest(found, observed)
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ class LabelLikelihood:
     """Observed labels, by their positions among the classes, with weights; trusted ones are right.
 
     ``given[j, k]`` is p(ỹ = k | y = j). Trusted labels stand K positions higher, where ``given``
-    holds the identity.
+    holds the identity; those of group g, (2 + g)·K higher, where it holds that group's matrix.
     """
 
     observed: NDArray[np.int16]
@@ -40,11 +40,15 @@ class LabelLikelihood:
     given: Floats
 
     @staticmethod
-    def of(rows: Rows, noise_matrix: Floats) -> LabelLikelihood:
-        """The labels of rows, with this noise."""
-        observed = (rows.observed + rows.n_classes * rows.trusted).astype(np.int16)
-        given = np.hstack([noise_matrix, np.eye(rows.n_classes)])
-        return LabelLikelihood(observed, rows.sample_weight, given)
+    def of(rows: Rows, noise_matrix: Floats, by_group: Floats | None = None) -> LabelLikelihood:
+        """The labels of rows, with this noise; that of groups, (G, K, K), where it is known."""
+        block = rows.trusted.astype(np.intp)
+        given = [noise_matrix, np.eye(rows.n_classes)]
+        if by_group is not None and rows.group is not None:
+            block = np.where(rows.trusted | (rows.group < 0), block, 2 + rows.group)
+            given += list(by_group)
+        observed = (rows.observed + rows.n_classes * block).astype(np.int16)
+        return LabelLikelihood(observed, rows.sample_weight, np.hstack(given))
 
     def take(self, rows: Any) -> LabelLikelihood:
         """Some of the rows."""

@@ -13,6 +13,7 @@ from rboost._typing import Floats
 from rboost.boosting.choice import LEARNERS, POOL, TREES
 from rboost.boosting.engines.trees import GrownTrees, TreeSettings, grow_trees
 from rboost.boosting.fitting import Fitted, begin, fit_rounds
+from rboost.boosting.groups import group_matrices
 from rboost.boosting.likelihood import LabelLikelihood
 from rboost.boosting.members import Member
 from rboost.boosting.models import StackedModel, VotingModel
@@ -47,12 +48,13 @@ def fit_stack(
     members: dict[str, Member] = {}
     held_out: dict[str, Floats] = {}
     found: dict[str, Fitted | GrownTrees] = {}
-    noise_matrix = fixed_noise
+    noise_matrix, by_group = fixed_noise, None
     for name in sorted(names, key=[LEARNERS, POOL, TREES].index):
         if name == TREES:
             learning_rate = parameters.learning_rate if len(names) == 1 else None
-            grown = _grow(parameters, learning_rate, rows, noise_matrix)
+            grown = _grow(parameters, learning_rate, rows, noise_matrix, by_group)
             members[name], held_out[name], found[name] = grown.member, grown.held_out, grown
+            by_group = grown.by_group
         else:
             begun = begin(parameters, rows, classes, fixed_noise)
             fitted = fit_rounds(
@@ -60,12 +62,15 @@ def fit_stack(
             )
             assert isinstance(fitted.model, VotingModel)
             assert fitted.held_out is not None
+            assert fitted.noise is not None
             members[name], held_out[name] = fitted.model.learners, fitted.held_out
             found[name] = fitted
+            if name != LEARNERS:
+                by_group = group_matrices(fitted.held_out, rows, fitted.noise)
         if name != LEARNERS:  # what somebody's own learners find may be far off
             noise_matrix = found[name].noise_matrix
     assert noise_matrix is not None
-    stack, scores = combine(members, held_out, LabelLikelihood.of(rows, noise_matrix))
+    stack, scores = combine(members, held_out, LabelLikelihood.of(rows, noise_matrix, by_group))
     noise = infer_noise(
         scores, rows.observed, sample_weight=rows.sample_weight, trusted=rows.trusted,
         flip_counts=rows.flip_counts, noise_matrix=fixed_noise,
@@ -85,6 +90,7 @@ def _grow(
     learning_rate: float | None,
     rows: Rows,
     noise_matrix: Floats | None,
+    by_group: Floats | None,
 ) -> GrownTrees:
     settings = TreeSettings(
         learning_rate,
@@ -94,4 +100,5 @@ def _grow(
         bool(parameters.verbose),
     )
     columns = for_trees(rows.X)
-    return grow_trees(columns, rows, noise_matrix, categorical_columns(rows.X), settings)
+    categories = categorical_columns(rows.X)
+    return grow_trees(columns, rows, noise_matrix, categories, settings, by_group)

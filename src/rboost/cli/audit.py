@@ -24,8 +24,17 @@ def add_audit_command(commands: Any) -> None:
     )
     audit.add_argument("--id", metavar="COLUMN", help="what to call rows by (their number)")
     audit.add_argument(
-        "--drop", nargs="+", default=[], metavar="COLUMN", help="columns to leave aside"
+        "--drop",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="COLUMN",
+        help="columns to leave aside",
     )
+    audit.add_argument(
+        "--context", nargs="+", action="extend", default=[], metavar="COLUMN",
+        help="columns that labels may depend on but classes do not: annotator, source, date",
+    )  # fmt: skip
     audit.add_argument(
         "--budget", type=int, metavar="N", help="how many rows you can check (all likely wrong)"
     )
@@ -55,6 +64,7 @@ def _audit(options: argparse.Namespace) -> int:
         trusted=options.trusted,
         model=options.model,
         seed=options.seed,
+        context=tuple(options.context),
         check_columns=not options.no_column_check,
     )
     folder = Path("audit") if options.out is None else Path(options.out)

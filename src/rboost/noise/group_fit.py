@@ -2,9 +2,9 @@
 
 Rows i of a group have the classes j with p(y = j | sᵢ, g) ∝ p(y = j | sᵢ)·exp(bⱼ) and then the
 label k with T[j, k]. Beforehand b ~ N(0, shift²), and each row of T ~ Dirichlet(strength·C[j]), C
-being the common matrix. What is sought is the mode in b and in logarithms of T, where the density
-of a Dirichlet distribution is Π T^α and has its mode at its mean: the M-step of EM is T ∝ α + N, N
-being the expected numbers of rows [class, label].
+being a matrix that is expected. What is sought is the mode in b and in logarithms of T, where the
+density of a Dirichlet distribution is Π T^α and has its mode at its mean: the M-step of EM is
+T ∝ α + N, N being the expected numbers of rows [class, label].
 
 Information of the data is that of complete data less what is lost because classes are not seen
 (Louis 1982). For a row with the label k, the complete-data score is a function of its class alone,
@@ -15,11 +15,12 @@ ratio of likelihoods (Cheeseman & Stutz 1996) and the root of the ratio of infor
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln, softmax
+from scipy.special import expit, gammaln, logsumexp, softmax
 
 from rboost._typing import Floats, Integers
 
@@ -27,16 +28,40 @@ MOST_STEPS, TOLERANCE = 200, 1e-7
 
 
 class GroupRows(NamedTuple):
-    """Rows of one group: log p(y | s), labels (−1: none), weights, classes that are known or −1."""
+    """Rows of one group, (n_classes, n_rows): in blocks of one label and one known class each.
 
-    log_probability: Floats
-    label: Integers
+    A block is the place of its rows, their label, and their class; −1 where there is none.
+    """
+
+    probability: Floats
     weight: Floats
-    known: Integers
+    blocks: list[tuple[slice, int, int]]
+
+    @classmethod
+    def of(cls, probability: Floats, label: Integers, weight: Floats, known: Integers) -> GroupRows:
+        """From p(y | s), (n_rows, n_classes), labels, weights and classes that are known."""
+        if probability.shape[1] == 2:  # rows that are nearly alike are one
+            log_odds = np.log(probability[:, 1] / probability[:, 0])
+            keys = np.stack([label, known, np.round(log_odds, 1)])
+            unique, place = np.unique(keys, axis=1, return_inverse=True)
+            label, known = unique[0].astype(np.intp), unique[1].astype(np.intp)
+            together = np.asarray(np.bincount(place.ravel(), weight), dtype=np.float64)
+            mean = np.bincount(place.ravel(), weight * log_odds) / together
+            probability, weight = expit(np.column_stack([-mean, mean])), together
+        n_codes = probability.shape[1] + 1
+        code = (label + 1) * n_codes + known + 1
+        order = np.argsort(code, kind="stable")
+        codes, starts = np.unique(code[order], return_index=True)
+        ends = np.append(starts, len(code))[1:]
+        blocks = [
+            (slice(start, end), both // n_codes - 1, both % n_codes - 1)
+            for both, start, end in zip(codes.tolist(), starts, ends, strict=True)
+        ]
+        return cls(np.ascontiguousarray(probability[order].T), weight[order], blocks)
 
 
 class GroupPrior(NamedTuple):
-    """The common matrix C; how strongly T is drawn to it (inf: T = C); how large b may be."""
+    """The expected matrix C; how strongly T is drawn to it (inf: T = C); how large b may be."""
 
     matrix: Floats
     strength: float
@@ -55,6 +80,23 @@ class GroupFit:
     log_evidence: float
 
 
+def mixed(fits: Sequence[GroupFit], log_prior: Floats) -> GroupFit:
+    """The average of fits under several priors, by their evidence."""
+    logs = log_prior + np.array([fit.log_evidence for fit in fits])
+    evidence = logsumexp(logs)
+    weights = np.exp(logs - evidence)
+
+    def moments(means: Sequence[Any], variances: Sequence[Any]) -> tuple[Any, Any]:
+        mean = np.tensordot(weights, np.array(means), 1)
+        spread = np.array(variances) + (np.array(means) - mean) ** 2
+        return mean, np.tensordot(weights, spread, 1)
+
+    matrix, variance = moments([f.noise_matrix for f in fits], [f.variance for f in fits])
+    share, its_variance = moments([f.wrong_share for f in fits], [f.share_variance for f in fits])
+    offsets = np.tensordot(weights, np.array([fit.offsets for fit in fits]), 1)
+    return GroupFit(matrix, offsets, variance, float(share), float(its_variance), float(evidence))
+
+
 class _Expectation(NamedTuple):
     """What rows say at some T and b; ``lost`` is Vₖ for each label k."""
 
@@ -66,9 +108,12 @@ class _Expectation(NamedTuple):
     wrong: Floats
 
 
-def fit_group(rows: GroupRows, prior: GroupPrior) -> GroupFit:
-    """Fit the noise matrix and the offsets of a group."""
+def fit_group(rows: GroupRows, prior: GroupPrior, start: GroupFit | None = None) -> GroupFit:
+    """Fit the noise matrix and the offsets of a group, from those of a fit with another prior."""
     matrix, offsets = prior.matrix, np.zeros(len(prior.matrix))
+    if start is not None:
+        offsets = start.offsets
+        matrix = matrix if np.isinf(prior.strength) else start.noise_matrix
     found = _expect(rows, matrix, offsets)
     best = _log_posterior(found, matrix, offsets, prior)
     for _ in range(MOST_STEPS):
@@ -89,27 +134,30 @@ def fit_group(rows: GroupRows, prior: GroupPrior) -> GroupFit:
 
 def _expect(rows: GroupRows, matrix: Floats, offsets: Floats) -> _Expectation:
     n_classes = len(matrix)
-    probability = softmax(rows.log_probability + offsets, axis=1)
-    labelled, known = rows.label >= 0, rows.known >= 0
-    joint = np.where(labelled[:, np.newaxis], matrix.T[rows.label], 1.0) * probability
-    joint = np.where(known[:, np.newaxis], np.eye(n_classes)[rows.known] * joint, joint)
-    total = np.maximum(joint.sum(axis=1), 1e-300)
-    posterior = joint / total[:, np.newaxis]
-    weighted = rows.weight[:, np.newaxis] * posterior
-    counts, lost, wrong = np.zeros((n_classes,) * 2), np.zeros((n_classes,) * 3), np.zeros(2)
-    for k in range(n_classes):
-        of_label = rows.label == k
-        counts[:, k] = weighted[of_label].sum(axis=0)
-        lost[k] = np.diag(counts[:, k]) - weighted[of_label].T @ posterior[of_label]
-        right, weight = posterior[of_label & ~known, k], rows.weight[of_label & ~known]
-        wrong += weight @ (1 - right), weight @ (right * (1 - right))
-    asked = rows.weight @ (labelled & ~known)
-    expected = rows.weight @ probability
-    twice = np.diag(expected) - (rows.weight[:, np.newaxis] * probability).T @ probability
-    return _Expectation(
-        float(rows.weight @ np.log(total)), counts, lost, weighted.sum(axis=0) - expected, twice,
-        np.array([*wrong, asked]),
-    )  # fmt: skip
+    probability = np.exp(offsets)[:, np.newaxis] * rows.probability
+    probability /= probability.sum(axis=0)
+    log_likelihood, wrong = 0.0, np.zeros(3)
+    counts, lost = np.zeros((n_classes, n_classes + 1)), np.zeros((n_classes,) * 3)
+    for place, label, known in rows.blocks:
+        weight, chances = rows.weight[place], np.ones(n_classes) if label < 0 else matrix[:, label]
+        if known >= 0:
+            log_likelihood += float(weight @ np.log(chances[known] * probability[known, place]))
+            counts[known, label] += weight.sum()
+            continue
+        posterior = chances[:, np.newaxis] * probability[:, place]
+        total = np.maximum(posterior.sum(axis=0), 1e-300)
+        posterior /= total
+        weighted = weight * posterior
+        log_likelihood += float(weight @ np.log(total))
+        expected = weighted.sum(axis=1)
+        counts[:, label] += expected
+        lost[label] = np.diag(expected) - weighted @ posterior.T
+        right = posterior[label]
+        wrong += weight @ (1 - right), weight @ (right * (1 - right)), weight.sum()
+    expected = probability @ rows.weight
+    twice = np.diag(expected) - (rows.weight * probability) @ probability.T
+    by_offsets = counts.sum(axis=1) - expected
+    return _Expectation(log_likelihood, counts[:, :-1], lost, by_offsets, twice, wrong)
 
 
 def _log_posterior(

@@ -6,10 +6,12 @@ of group g has the class j with
     p(y = j | sᵢ, g) ∝ p(y = j | sᵢ)·exp(b_gj),        b_g ~ N(0, shift²),
 
 and the label k with T_g[j, k]. p(y | s) is that of the common posterior, inferred from all rows.
-The rows of T_g are drawn around those of the common matrix C: T_g[j] ~ Dirichlet(strength·C[j]).
-How alike groups are, the data say: each pair of (strength, shift) counts by its evidence, the
-product of those of the groups (``noise/group_fit.py``), and results are averages over these pairs.
-A strength of ∞ means one matrix for all groups. Few rows say little against C.
+The rows of T_g are drawn around those of the common matrix C, in which the odds of a wrong label
+are f times as large, as who is careless is so in all classes: T_g[j] ~ Dirichlet(strength·C_f[j]).
+Each group has its own f, any of ``FACTORS`` alike. How alike groups are, the data say: each pair of
+(strength, shift) counts by its evidence, the product of those of the groups, each the mean over f
+(``noise/group_fit.py``), and results are averages over all these. A strength of ∞ means one matrix
+for all groups, C itself. Few rows say little against C.
 
 **Noise or frequency.** Groups that differ in class frequencies move all their scores by b_g: rows
 with large scores keep their labels. Groups that differ in noise have wrong labels also where the
@@ -32,19 +34,28 @@ from scipy.stats import beta as beta_distribution
 from scipy.stats import norm
 
 from rboost._typing import Floats, Integers
-from rboost.noise.group_fit import GroupFit, GroupPrior, GroupRows, fit_group
+from rboost.noise.group_fit import GroupFit, GroupPrior, GroupRows, fit_group, mixed
 from rboost.noise.inference import NoisePosterior
+from rboost.noise.matrix import keep_informative
 
-# How strongly groups may be drawn to the common matrix, as if by so many rows of each class, and
-# what part of the prior says that they differ at all.
-STRENGTHS, DIFFER = (2.0, 6.0, 20.0, 60.0, 200.0), 0.5
+# How many times as often as in the common matrix labels of a group may be wrong, in odds.
+FACTORS = (1 / 16, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 8.0)
+# How strongly a group is drawn to the common matrix so changed, as if by so many rows a class, and
+# the prior probability that groups differ at all.
+STRENGTHS, DIFFER = (6.0, 30.0, 150.0), 0.5
 # How much log-odds of classes may differ between groups, with prior probabilities: hardly, as their
-# class should not depend on what is asked for here; somewhat; a lot.
-SHIFTS = {0.05: 0.7, 0.5: 0.2, 2.0: 0.1}
+# class should not depend on what is asked for here, or a lot.
+SHIFTS = {0.05: 0.7, 1.0: 0.3}
 # A group of fewer labels has the common matrix.
 FEWEST_LABELS = 10
+# A prior that makes labels so many nats less likely than another need not be looked at.
+NEGLIGIBLE = 10.0
+# So many rows of a group say enough; of more, every second or third is looked at, and so on.
+MOST_ROWS = 10_000
 # A label is taken to be wrong at least this often: one slip must not be impossible.
 SLIPS = 0.002
+# No class is less likely than this, whatever the scores.
+LEAST_PROBABILITY = 1e-12
 _QUANTILES = (np.arange(199) + 0.5) / 199
 
 
@@ -138,86 +149,95 @@ def infer_group_noise(
         raise ValueError("scores, observed, group, weights and trusted must have one entry a row.")
     known = np.where(trust, label, -1)
     label[trust] = -1 if before is None else np.asarray(before)[trust]
-    log_probability = np.log(np.maximum(noise.probability(scores), 1e-12))
+    probability = np.maximum(noise.probability(scores), LEAST_PROBABILITY)
     number = max(int(place.max(initial=-1)) + 1, n_groups or 0)
     parts = [
-        GroupRows(log_probability[rows], label[rows], weight[rows], known[rows])
+        GroupRows.of(probability[rows], label[rows], weight[rows], known[rows])
         for rows in (_rows_of(place, g, label, weight) for g in range(number))
     ]
-    matrix = with_slips(noise.noise_matrix)
-    priors = [GroupPrior(matrix, c, shift) for c in (np.inf, *STRENGTHS) for shift in SHIFTS]
-    fits = [[fit_group(rows, prior) for rows in parts] for prior in priors]
-    weights, log_evidence = _compare(priors, fits)
-    found = GroupedNoise(
-        noise, *_average(fits, weights, noise, len(matrix)), log_evidence, np.zeros(0), np.zeros(0)
+    fits, log_evidence = _fit(parts, with_slips(noise.noise_matrix))
+    shape = (number, *noise.noise_matrix.shape)
+    mean, variance = (
+        np.array([getattr(fit, name) for fit in fits]).reshape(shape)
+        for name in ("noise_matrix", "variance")
     )
-    mean, interval = _shares(found, fits, weights, scores, label, place, weight * ~trust)
-    return replace(found, wrong_share=mean, wrong_share_interval=interval)
+    few = [not len(rows.weight) for rows in parts]
+    mean[few] = with_slips(noise.noise_matrix)
+    # What is not known of the common matrix is not known of any group's either.
+    interval = beta_interval(mean, variance + noise.standard_error**2)
+    offsets = np.array([fit.offsets for fit in fits]).reshape(shape[:2])
+    found = GroupedNoise(noise, mean, interval, offsets, log_evidence, np.zeros(0), np.zeros(0))
+    share, interval = _shares(found, fits, scores, label, place, weight * ~trust)
+    return replace(found, wrong_share=share, wrong_share_interval=interval)
 
 
-def _compare(
-    priors: Sequence[GroupPrior], fits: Sequence[Sequence[GroupFit]]
-) -> tuple[Floats, float]:
-    """Posterior probability of each prior, and the log evidence of matrices that differ."""
-    same = np.array([np.isinf(prior.strength) for prior in priors])
-    log_weights = np.array([
-        np.log(SHIFTS[prior.shift] / (1 if np.isinf(prior.strength) else len(STRENGTHS)))
-        + sum(fit.log_evidence for fit in of_groups)
-        for prior, of_groups in zip(priors, fits, strict=True)
-    ])  # fmt: skip
-    log_evidence = logsumexp(log_weights[~same]) - logsumexp(log_weights[same])
-    log_weights += np.log(np.where(same, 1 - DIFFER, DIFFER))
-    return np.exp(log_weights - logsumexp(log_weights)), float(log_evidence)
+def _fit(groups: Sequence[GroupRows], common: Floats) -> tuple[list[GroupFit], float]:
+    """Fits of all groups, averaged over priors, and the log evidence of matrices that differ."""
+    by_prior, log_prior, same = [], [], []
+    for shift, chance in SHIFTS.items():
+        by_prior.append([fit_group(rows, GroupPrior(common, np.inf, shift)) for rows in groups])
+        log_prior.append(np.log(chance * (1 - DIFFER)))
+        for strength in STRENGTHS:
+            priors = [GroupPrior(multiplied(common, by), strength, shift) for by in FACTORS]
+            by_prior.append([_fit_any(rows, priors) for rows in groups])
+            log_prior.append(np.log(chance * DIFFER / len(STRENGTHS)))
+        same += [True] + [False] * len(STRENGTHS)
+    logs = np.array([sum(fit.log_evidence for fit in fits) for fits in by_prior]) + log_prior
+    differ = ~np.array(same)
+    log_evidence = logsumexp(logs[differ]) - logsumexp(logs[~differ])
+    found = [
+        mixed(fits, logs - [fit.log_evidence for fit in fits])
+        for fits in zip(*by_prior, strict=True)
+    ]
+    return found, float(log_evidence - np.log(DIFFER / (1 - DIFFER)))
 
 
-def _average(
-    fits: Sequence[Sequence[GroupFit]], weights: Floats, noise: NoisePosterior, n_classes: int
-) -> tuple[Floats, Floats, Floats]:
-    """Matrices of all groups, their intervals, and offsets, averaged over priors.
+def _fit_any(rows: GroupRows, priors: Sequence[GroupPrior]) -> GroupFit:
+    """The average over priors that are equally likely, from the middle to where they do not count.
 
-    What is not known of the common matrix, as calibrated scores may be a little off, is not known
-    of any group's either.
+    Evidence has one peak along the factors.
     """
-    shape = (len(fits), -1, n_classes, n_classes)
-    matrices = np.array([[f.noise_matrix for f in of_groups] for of_groups in fits]).reshape(shape)
-    variances = np.array([[f.variance for f in of_groups] for of_groups in fits]).reshape(shape)
-    offsets = np.array([[f.offsets for f in of_groups] for of_groups in fits]).reshape(shape[:-1])
-    mean = np.tensordot(weights, matrices, 1)
-    variance = np.tensordot(weights, variances + (matrices - mean) ** 2, 1)
-    variance += noise.standard_error**2
-    return mean, beta_interval(mean, variance), np.tensordot(weights, offsets, 1)
+    middle = len(priors) // 2
+    fits = [fit_group(rows, priors[middle])]
+    for way in (priors[middle + 1 :], priors[:middle][::-1]):
+        last = fits[0]
+        for prior in way:
+            last = fit_group(rows, prior, last)
+            fits.append(last)
+            if last.log_evidence < max(fit.log_evidence for fit in fits) - NEGLIGIBLE:
+                break
+    return mixed(fits, np.full(len(fits), -np.log(len(priors))))
 
 
 def _shares(
     found: GroupedNoise,
-    fits: Sequence[Sequence[GroupFit]],
-    weights: Floats,
+    fits: Sequence[GroupFit],
     scores: Floats,
     label: Integers,
     place: Integers,
     weight: Floats,
 ) -> tuple[Floats, Floats]:
     """The share of wrong labels in each group, with intervals; checked rows have no weight."""
-    n_groups = len(found.noise_matrix)
-    mean, variance = np.zeros(n_groups), np.zeros(n_groups)
-    for g in range(n_groups):
+    mean, variance = np.zeros(len(fits)), np.zeros(len(fits))
+    for g, fit in enumerate(fits):
         rows = np.flatnonzero((place == g) & (weight > 0))
         if not len(rows):
             continue
         issues = found.issue_probability(scores[rows], label[rows], place[rows])
         mean[g] = np.average(issues, weights=weight[rows])
-        shares = np.array([of_groups[g].wrong_share for of_groups in fits])
-        spread = np.array([of_groups[g].share_variance for of_groups in fits])
-        variance[g] = weights @ (spread + (shares - weights @ shares) ** 2)
         _, low, high = found.common.wrong_share_interval(scores[rows], label[rows])
-        variance[g] += ((high - low) / (2 * norm.ppf(0.95))) ** 2
+        variance[g] = fit.share_variance + ((high - low) / (2 * norm.ppf(0.95))) ** 2
+        # Scores are not calibrated as well as all that: no surer than if labels had been drawn.
+        variance[g] = max(variance[g], mean[g] * (1 - mean[g]) / weight[rows].sum())
     return mean, beta_interval(mean, variance)
 
 
 def _rows_of(place: Integers, group: int, label: Integers, weight: Floats) -> Integers:
     """The rows of a group; none where it has too few labels to say anything."""
     rows = np.flatnonzero((place == group) & (weight > 0))
-    return rows if np.count_nonzero(label[rows] >= 0) >= FEWEST_LABELS else rows[:0]
+    if np.count_nonzero(label[rows] >= 0) < FEWEST_LABELS:
+        return rows[:0]
+    return rows[:: -(-len(rows) // MOST_ROWS)]
 
 
 def with_slips(noise_matrix: Floats) -> Floats:
@@ -226,27 +246,40 @@ def with_slips(noise_matrix: Floats) -> Floats:
     return (1 - SLIPS) * noise_matrix + SLIPS / n_classes
 
 
+def multiplied(noise_matrix: Floats, factor: float) -> Floats:
+    """The matrix with the odds of a wrong label so many times as large, in every class."""
+    flips = factor * noise_matrix
+    np.fill_diagonal(flips, noise_matrix.diagonal())
+    return keep_informative(flips / flips.sum(axis=1, keepdims=True), 0.95)
+
+
 def known_groups(group: ArrayLike, n_groups: int) -> Integers:
     """Positions of groups, with ``n_groups`` for rows of none or of an unknown one."""
     place = np.asarray(group, dtype=np.intp)
     return np.where((place >= 0) & (place < n_groups), place, n_groups)
 
 
-def beta_interval(mean: Floats, variance: Floats, level: float = 0.9) -> Floats:
-    """Shortest intervals of beta distributions with these moments, lower ends and upper ends."""
+def beta_interval(mean: Floats, variance: Floats) -> Floats:
+    """Shortest intervals of probability .9 of beta distributions, lower ends and upper ends.
+
+    Where there are none with such moments, as they fall off from 0 or 1 on, the interval reaches at
+    least as far from there as that of a normal distribution would.
+    """
     mean = np.clip(mean, 1e-6, 1 - 1e-6)
-    # No wider than a distribution that falls from one end on.
     rarer = np.minimum(mean, 1 - mean)
     widest = rarer**2 * (1 - rarer) / (1 + rarer)
     size = mean * (1 - mean) / np.clip(variance, 1e-12, widest) - 1
-    values = beta_distribution.ppf(
-        _QUANTILES.reshape(-1, *[1] * mean.ndim), mean * size, (1 - mean) * size
+    levels = _QUANTILES.reshape(-1, *[1] * mean.ndim)
+    values = beta_distribution.ppf(levels, mean * size, (1 - mean) * size)
+    values[0], values[-1] = (
+        np.where(values[0] < 1e-4, 0, values[0]),
+        np.where(values[-1] > 1 - 1e-4, 1, values[-1]),
     )
-    inside = int(np.ceil(level * len(values)))
+    inside = int(np.ceil(0.9 * len(levels)))
     low, high = values[:-inside], values[inside:]
     narrowest = np.argmin(high - low, axis=0)[np.newaxis]
     lower, upper = (np.take_along_axis(end, narrowest, axis=0)[0] for end in (low, high))
-    return np.stack([
-        np.where(narrowest[0] == 0, 0.0, lower),
-        np.where(narrowest[0] == len(low) - 1, 1.0, upper),
-    ])  # fmt: skip
+    reach = norm.ppf(0.95) * np.sqrt(variance)
+    beyond = variance > widest
+    lower = np.where(beyond, np.clip(mean - reach, 0, lower), lower)
+    return np.stack([lower, np.where(beyond, np.clip(mean + reach, upper, 1), upper)])

@@ -25,6 +25,7 @@ from rboost.audit.insight.columns import SuspiciousColumn
 from rboost.audit.insight.suspects import Suspects
 from rboost.audit.labels import Labels
 from rboost.audit.result import LabelAudit
+from rboost.context import group_rows
 from rboost.io.files import atomic_path, check_writable, file_digest, staged, write_atomically
 from rboost.io.spreadsheets import write_csv
 
@@ -151,9 +152,12 @@ def read_audit(folder: Path) -> LabelAudit:
     inputs = read_inputs(request)
     table, ids = with_trusted(inputs.X, inputs.ids, inputs.X_trusted)
     labels = Labels(np.array(record["classes"]), given, checked, request.label)
+    n_extra, groups = len(table) - len(inputs.X), None
+    if inputs.context is not None:
+        groups = group_rows(inputs.context, len(inputs.X)).followed_by(n_extra)
     return LabelAudit(
         table, labels, np.array(ids, dtype=object), inputs.id_name, model.features(table),
-        scores, judge_rows(model.noise, scores, labels), model, len(table) - len(inputs.X),
+        scores, judge_rows(model.noise, scores, labels, groups), model, n_extra, groups,
         _column_warnings(record),
     )  # fmt: skip
 

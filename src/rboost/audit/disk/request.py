@@ -21,7 +21,10 @@ ROW = "row"
 
 @dataclass(frozen=True)
 class Request:
-    """An audit of a file; ``id`` and ``drop`` name columns, ``trusted`` a file of checked rows."""
+    """An audit of a file; ``trusted`` is a file of checked rows.
+
+    ``id`` and ``drop`` name columns, as does ``context``: what labels may depend on.
+    """
 
     data: Path
     label: str
@@ -30,6 +33,7 @@ class Request:
     trusted: Path | None = None
     model: str = "rboost"
     seed: int = 0
+    context: tuple[str, ...] = ()
     check_columns: bool = True
 
     def as_dict(self) -> dict[str, Any]:
@@ -43,7 +47,8 @@ class Request:
     def from_dict(cls, values: dict[str, Any]) -> Request:
         """The inverse of ``as_dict``."""
         paths = {name: Path(values[name]) for name in ("data", "trusted") if values[name]}
-        return cls(**{**values, **paths, "drop": tuple(values["drop"])})
+        lists = {name: tuple(values.get(name, ())) for name in ("drop", "context")}
+        return cls(**{**values, **paths, **lists})
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,26 +63,30 @@ class Inputs:
     ids: list[Any]
     id_name: str
     label_name: str
+    context: Any = None
 
 
 def read_inputs(request: Request) -> Inputs:
     """Read the files of a request and fail with one sentence if they do not fit."""
     table = read_table(request.data, label=request.label, text=[request.id])
     names = list(table.columns)
-    for column in (request.id, *request.drop):
+    for column in (request.id, *request.drop, *request.context):
         check_column(names, column, request.data)
         if column == request.label:
-            raise ValueError(f"{column!r} is the label; name another column with --id or --drop.")
+            raise ValueError(
+                f"{column!r} is the label; name another column with --id, --drop or --context."
+            )
     ids: list[Any] = list(range(1, len(table) + 1))
     if request.id is not None:
         ids = _unique_ids(table[request.id], request.id)
-    left_out = {request.label, request.id, *request.drop}
+    left_out = {request.label, request.id, *request.drop, *request.context}
     X = table[[name for name in names if name not in left_out]]
     if not X.shape[1]:
         raise ValueError(f"{request.data} has no column left besides the label; add some.")
     y = label_column(table, request.label).tolist()
     known = _read_trusted(request, X, ids, set(y))
-    return Inputs(X, y, *known, ids, request.id or ROW, request.label)
+    context = table[list(dict.fromkeys(request.context))] if request.context else None
+    return Inputs(X, y, *known, ids, request.id or ROW, request.label, context)
 
 
 def run_audit(

@@ -15,6 +15,8 @@ from rboost.audit.insight.doubts import issue_probability
 from rboost.audit.insight.gain import Budget, review_gain
 from rboost.audit.insight.suspects import Suspects
 from rboost.audit.labels import Labels
+from rboost.context import Groups
+from rboost.noise.groups import GroupedNoise
 
 # An interval wider than this says little; classes overlap where the columns leave the class of so
 # many rows open; a label is probably wrong from this probability on.
@@ -50,6 +52,22 @@ class ClassSummary:
 
 
 @dataclass(frozen=True)
+class GroupSummary:
+    """The labels of one group: the share of those nobody checked that is wrong, with its interval.
+
+    ``noise`` has its rates in the order of that of the whole table.
+    """
+
+    name: str
+    n_rows: int
+    n_unchecked: int
+    wrong_share: float
+    low: float
+    high: float
+    noise: tuple[FlipRate, ...]
+
+
+@dataclass(frozen=True)
 class AuditSummary:
     """What an audit found, in numbers.
 
@@ -57,7 +75,8 @@ class AuditSummary:
     What is expected or probably wrong is among the other ``n_unchecked``; ``share_low`` to
     ``share_high`` holds the share of wrong labels with probability .9. ``is_uncertain`` says that
     wrong labels cannot be told from classes that overlap. ``unused_columns`` are empty, constant,
-    or names of rows; ``column_warnings`` name those that hide wrong labels.
+    or names of rows; ``column_warnings`` name those that hide wrong labels. ``groups`` are those of
+    the ``context``, the columns that labels depend on.
     """
 
     label_name: str
@@ -80,6 +99,8 @@ class AuditSummary:
     budgets: tuple[Budget, ...]
     is_uncertain: bool
     unused_columns: tuple[str, ...] = ()
+    context: str = ""
+    groups: tuple[GroupSummary, ...] = ()
     column_warnings: tuple[SuspiciousColumn, ...] = ()
 
     # The diagonal is found by position, as the number 1 and the word "1" are called the same.
@@ -104,6 +125,7 @@ def summarize(
     found: Inference,
     suspects: Suspects,
     unused_columns: tuple[str, ...] = (),
+    groups: Groups | None = None,
     column_warnings: tuple[SuspiciousColumn, ...] = (),
 ) -> AuditSummary:
     """Sum up an audit and the suspects that were chosen from it."""
@@ -133,6 +155,8 @@ def summarize(
         budgets=gain.budgets(),
         is_uncertain=_is_uncertain(labels, found),
         unused_columns=unused_columns,
+        context="" if groups is None else groups.column,
+        groups=_groups(labels, found.by_group, groups),
         column_warnings=column_warnings,
     )
 
@@ -165,6 +189,27 @@ def _classes(labels: Labels, posterior: Floats, issue: Floats) -> tuple[ClassSum
             )
         )
     return tuple(found)
+
+
+def _groups(
+    labels: Labels, noise: GroupedNoise | None, groups: Groups | None
+) -> tuple[GroupSummary, ...]:
+    if noise is None or groups is None:
+        return ()
+    low, high = noise.wrong_share_interval
+    members = [groups.position == g for g in range(len(groups))]
+    return tuple(
+        GroupSummary(
+            name,
+            int(members[g].sum()),
+            int(np.count_nonzero(members[g] & labels.is_observed)),
+            float(noise.wrong_share[g]),
+            float(low[g]),
+            float(high[g]),
+            _noise(labels, noise.noise_matrix[g], noise.interval[:, g]),
+        )
+        for g, name in enumerate(groups.names)
+    )
 
 
 def _noise(labels: Labels, matrix: Floats, interval: Floats) -> tuple[FlipRate, ...]:

@@ -80,6 +80,23 @@ def of_flip(flip: FlipRate) -> str:
     )
 
 
+def of_groups(summary: AuditSummary) -> list[str]:
+    """How often the labels of each group are wrong, the worst first."""
+    worst_first = sorted(summary.groups, key=lambda one: -one.wrong_share)
+    return [
+        f"Labels by {one_line(summary.context, 60)} {quoted(one.name)}: "
+        f"{percent(one.wrong_share)} wrong "
+        f"(90 % interval: {percent(one.low)} to {percent(one.high)}; "
+        f"{with_noun(one.n_rows, 'row')})."
+        for one in worst_first
+    ]
+
+
+def of_group_picture(summary: AuditSummary) -> str:
+    """What the picture of groups shows."""
+    return "The share of wrong labels in each group. " + " ".join(of_groups(summary)[:1])
+
+
 def of_uncertainty(summary: AuditSummary) -> str:
     """What the data cannot tell, and what would help; nothing where they can."""
     if not summary.is_uncertain:

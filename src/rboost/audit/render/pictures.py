@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Self
 from rboost.audit.insight.summary import AuditSummary
 from rboost.audit.insight.suspects import Suspects
 from rboost.audit.render import findings
+from rboost.audit.render.group_plot import GroupNoiseDisplay
 from rboost.audit.render.plots import (
     IssueDistributionDisplay,
     NoiseMatrixDisplay,
@@ -28,6 +29,7 @@ class Displays(NamedTuple):
     distribution: IssueDistributionDisplay
     gain: ReviewGainDisplay
     projection: ProjectionDisplay
+    groups: GroupNoiseDisplay | None
 
     @classmethod
     def from_audit(cls, audit: Any, suspects: Suspects) -> Self:
@@ -37,6 +39,7 @@ class Displays(NamedTuple):
             IssueDistributionDisplay.from_audit(audit),
             ReviewGainDisplay.from_audit(audit, suspects),
             ProjectionDisplay.from_audit(audit, suspects),
+            None if audit.groups is None else GroupNoiseDisplay.from_audit(audit),
         )
 
 
@@ -56,10 +59,10 @@ class Picture:
 
 def draw_pictures(displays: Displays, summary: AuditSummary) -> dict[str, Picture]:
     """All pictures of the report by their names."""
-    matrix, distribution, gain, projection = displays
+    matrix, distribution, gain, projection, groups = displays
     n_classes = len(summary.classes)
     side = 4.2 if n_classes <= 4 else 7.2
-    return {
+    pictures = {
         "matrix": _draw(matrix.plot, side + 0.6, 0.85 * side, findings.of_matrix(summary)),
         "distribution": _draw(
             distribution.plot,
@@ -75,6 +78,10 @@ def draw_pictures(displays: Displays, summary: AuditSummary) -> dict[str, Pictur
             findings.of_projection(summary, projection.projection),
         ),
     }
+    if groups is not None:
+        height = 1.0 + 0.34 * len(groups.names)
+        pictures["groups"] = _draw(groups.plot, 5.2, height, findings.of_group_picture(summary))
+    return pictures
 
 
 def _draw(plot: Callable[[Any], Any], width: float, height: float, alt: str) -> Picture:

@@ -11,7 +11,7 @@ from rboost.audit.render import findings
 from rboost.audit.render.wording import one_line, percent, with_noun
 
 WIDTH = 100
-MOST_ROWS, MOST_FLIPS = 10, 6
+MOST_ROWS, MOST_FLIPS, MOST_GROUPS = 10, 6, 12
 # How wide the columns may get: name of the row, label given, label suggested, probability.
 WIDEST = (18, 16, 18, 7)
 _CUT = "…"
@@ -28,11 +28,15 @@ def describe(
     flips = [findings.of_flip(flip) for flip in summary.flips[:MOST_FLIPS]]
     if len(summary.flips) > MOST_FLIPS:
         flips.append(f"… and {len(summary.flips) - MOST_FLIPS} rarer confusions.")
+    groups = findings.of_groups(summary)
+    if len(groups) > MOST_GROUPS:
+        groups[MOST_GROUPS:] = [f"… and {len(groups) - MOST_GROUPS} groups with fewer."]
     rows, wrong_labels, suspects = map(wrapped, findings.of_everything(summary))
     parts = [
         rows,
         wrong_labels,
         "\n".join(wrapped(line, "  ", "    ") for line in flips),
+        "\n".join(wrapped(line, "  ", "    ") for line in groups),
         wrapped(findings.of_uncertainty(summary)),
         *map(wrapped, findings.of_suspicious_columns(summary)),
         suspects,

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rboost._typing import Floats, Integers
+from rboost.boosting.groups import group_matrices
 from rboost.boosting.likelihood import LabelLikelihood, start_scores
 from rboost.boosting.members import BoostedTrees
 from rboost.learners.forest import Forest
@@ -74,6 +75,7 @@ class GrownTrees:
     member: BoostedTrees
     held_out: Floats
     noise_matrix: Floats
+    by_group: Floats | None
     n_iter: int
     stop_reason: str
 
@@ -84,10 +86,12 @@ def grow_trees(
     known_noise: Floats | None,
     categorical: Sequence[int],
     settings: TreeSettings,
+    by_group: Floats | None = None,
 ) -> GrownTrees:
     """Grow trees on the columns of X, of which some may be codes of categories.
 
-    Without ``known_noise`` it is inferred once trees that know of none are at their best.
+    Without ``known_noise`` it is inferred once trees that know of none are at their best, and so is
+    that of groups of rows, (G, K, K), if there are any.
     """
     fold = deal_folds(rows.observed, n_folds(len(rows.observed)), settings.seed)
     most_rounds = settings.most_rounds or MOST_ROUNDS
@@ -100,17 +104,19 @@ def grow_trees(
         if noise_matrix is None:
             labels = LabelLikelihood.of(rows, np.eye(rows.n_classes))
             boosters.grow_to_best(labels, islice(shown, len(steps) // 2), PATIENCE_AT_FIRST)
-            noise_matrix = infer_noise(
+            noise = infer_noise(
                 boosters.scores, rows.observed, sample_weight=rows.sample_weight,
                 trusted=rows.trusted, flip_counts=rows.flip_counts,
-            ).noise_matrix  # fmt: skip
-        labels = LabelLikelihood.of(rows, noise_matrix)
+            )  # fmt: skip
+            noise_matrix = noise.noise_matrix
+            by_group = group_matrices(boosters.scores, rows, noise)
+        labels = LabelLikelihood.of(rows, noise_matrix, by_group)
         at_best = boosters.grow_to_best(labels, shown, PATIENCE)
     n_rounds = boosters.n_rounds
     reason = f"labels left out are likeliest after {n_rounds} rounds"
     reason = reason if at_best else f"all {most_rounds} rounds grown, {n_rounds} of them kept"
     member = BoostedTrees(boosters.forest(), boosters.start, X.shape[1])
-    return GrownTrees(member, boosters.scores, noise_matrix, n_rounds, reason)
+    return GrownTrees(member, boosters.scores, noise_matrix, by_group, n_rounds, reason)
 
 
 def n_folds(n_rows: int) -> int:
