@@ -75,8 +75,8 @@ class AuditSummary:
     What is expected or probably wrong is among the other ``n_unchecked``; ``share_low`` to
     ``share_high`` holds the share of wrong labels with probability .9. ``is_uncertain`` says that
     wrong labels cannot be told from classes that overlap. ``unused_columns`` are empty, constant,
-    or names of rows; ``column_warnings`` name those that hide wrong labels. ``groups`` are those
-    of the ``context``, the columns that labels depend on.
+    or names of rows; ``column_warnings`` name those that hide wrong labels. ``groups`` are those of
+    the ``context``, the columns that labels depend on.
     """
 
     label_name: str
