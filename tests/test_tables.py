@@ -75,7 +75,7 @@ def test_trusted_rows_that_are_calibrated_on_are_of_every_class():
 )
 def test_joined_rows_are_those_of_both(container, trusted_container):
     train, classes = training_rows(container(X), Y, [1, 2, 0, 1, 1, 3])
-    trusted = trusted_rows(trusted_container(X[:2] + 100), Y[:2], np.eye(2), classes, lambda X: X)
+    trusted = trusted_rows(trusted_container(X[:2] + 100), Y[:2], classes, lambda X: X)
     rows, others = arranged(train, trusted, out_of_bag=True)
     assert others is None
     if container is trusted_container:
@@ -84,7 +84,6 @@ def test_joined_rows_are_those_of_both(container, trusted_container):
     np.testing.assert_array_equal(rows.observed, [0, 1, 1, 1, 0, 0, 1])
     np.testing.assert_array_equal(rows.sample_weight, [1, 2, 1, 1, 3, 1.6, 1.6])
     np.testing.assert_array_equal(rows.trusted, [False] * 5 + [True] * 2)
-    np.testing.assert_array_equal(rows.flip_counts, np.eye(2))
     drawn = np.array([6, 0, 0])
     np.testing.assert_array_equal(as_array(rows.take(drawn).X), as_array(rows.X)[drawn])
 

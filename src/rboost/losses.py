@@ -83,14 +83,21 @@ class ExponentialLoss:
         noise_matrix: Floats,
         sample_weight: Floats | None = None,
         trusted: NDArray[np.bool_] | None = None,
+        known: Floats | None = None,
     ) -> ExponentialTerms:
         """Evaluate the exponentials of every row, eq. (13) and (15)–(18).
+
+        ``known`` are probabilities of the true classes, where they are known better than by the
+        label and the noise matrix.
 
         Only ratios matter to boosting, so the largest term is scaled to 1 before the sample weights
         come in: scores of any size are safe.
         """
-        coefficients = mixing_coefficients(noise_matrix, self.mixing)[observed]
-        if trusted is not None:
+        if known is not None:
+            coefficients = known
+        else:
+            coefficients = mixing_coefficients(noise_matrix, self.mixing)[observed]
+        if known is None and trusted is not None:
             coefficients[trusted] = np.eye(len(noise_matrix))[observed[trusted]]
         with np.errstate(divide="ignore"):  # log 0 = −inf is the right answer for a coefficient 0
             logs = np.log(coefficients) - scores / (scores.shape[1] - 1)
@@ -214,11 +221,12 @@ class LikelihoodLoss:
         noise_matrix: Floats,
         sample_weight: Floats | None = None,
         trusted: NDArray[np.bool_] | None = None,
+        known: Floats | None = None,
     ) -> LikelihoodTerms:
         """Evaluate p(y | x) and p(y | x, ỹ) of every row; a trusted label is the true class."""
         rows = NoisySoftmaxLoss(scores, observed, noise_matrix)
-        posterior = rows.posterior
-        if trusted is not None:
+        posterior = rows.posterior if known is None else known
+        if known is None and trusted is not None:
             posterior[trusted] = np.eye(len(noise_matrix))[observed[trusted]]
         weight = np.ones(len(scores)) if sample_weight is None else sample_weight
         return LikelihoodTerms(rows.true_probability, posterior, weight)

@@ -10,12 +10,17 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import gen_batches
 
 from rboost._typing import Floats, Integers
-from rboost._validation import check_class_labels, check_labels, check_sample_weight
+from rboost._validation import (
+    check_class_labels,
+    check_labels,
+    check_sample_weight,
+    is_missing,
+)
 from rboost.encoding import EncodedRows, for_trees
 
 
@@ -23,9 +28,10 @@ from rboost.encoding import EncodedRows, for_trees
 class Rows:
     """Rows with the positions of their labels among the classes, and weights.
 
-    ``trusted`` labels are known to be right; ``flip_counts[j, k]`` of those rows had the label k
-    before they turned out as class j. ``group`` has the position of each row's group,
-    −1 for rows of none, where there are any.
+    ``trusted`` labels are known to be right. ``checked`` has what people said of rows beside their
+    label, −1 where nobody looked, and ``group`` the position of each row's group, −1 for rows of
+    none. ``known`` are probabilities of the true classes, (n_rows, K), to which a model is fitted
+    instead of to the labels.
     """
 
     X: Any
@@ -33,8 +39,9 @@ class Rows:
     sample_weight: Floats
     trusted: NDArray[np.bool_]
     n_classes: int
-    flip_counts: Floats | None = None
+    checked: Integers | None = None
     group: Integers | None = None
+    known: Floats | None = None
 
     @cached_property
     def labels(self) -> Floats:
@@ -43,15 +50,20 @@ class Rows:
 
     @cached_property
     def prevalence(self) -> Floats:
-        """The share of each label."""
+        """The share of each label, or of each true class where more is known."""
+        if self.known is not None:
+            return self.sample_weight @ self.known / self.sample_weight.sum()
         counts = np.bincount(self.observed, self.sample_weight, minlength=self.n_classes)
         return counts / counts.sum()
 
     def take(self, rows: Any) -> Rows:
         """Some of the rows, by their numbers or a mask."""
+        some = {
+            name: None if (values := getattr(self, name)) is None else values[rows]
+            for name in ("checked", "group", "known")
+        }
         observed, weight = self.observed[rows], self.sample_weight[rows]
-        group = None if self.group is None else self.group[rows]
-        return Rows(self.X[rows], observed, weight, self.trusted[rows], self.n_classes, group=group)
+        return Rows(self.X[rows], observed, weight, self.trusted[rows], self.n_classes, **some)
 
     def used(self) -> Rows:
         """The rows that have a weight."""
@@ -119,13 +131,11 @@ def as_counts(weight: Floats, largest: float = 1e6) -> Floats:
 def trusted_rows(
     X_trusted: Any,
     y_trusted: Any,
-    flip_counts: ArrayLike | None,
     classes: NDArray[Any],
     check_X: Callable[[Any], Any],
 ) -> Rows | None:
     """The rows whose labels are right, or None when there are no such rows."""
     observed = check_trusted_labels(X_trusted, y_trusted, classes)
-    check_counted_rows(flip_counts, observed)
     if observed is None:
         return None
     try:
@@ -135,8 +145,8 @@ def trusted_rows(
         raise ValueError(
             f"X_trusted must have the columns of X and hold what X may hold: {problem}"
         ) from error
-    ones, counts = np.ones(len(observed)), check_flip_counts(flip_counts, len(classes))
-    return Rows(X_trusted, observed, ones, ones.astype(bool), len(classes), counts)
+    ones = np.ones(len(observed))
+    return Rows(X_trusted, observed, ones, ones.astype(bool), len(classes))
 
 
 def arranged(rows: Rows, trusted: Rows | None, out_of_bag: bool) -> tuple[Rows, Rows | None]:
@@ -180,26 +190,28 @@ def check_trusted_labels(X_trusted: Any, y_trusted: Any, classes: NDArray[Any]) 
     return is_class.argmax(axis=1)
 
 
-def check_counted_rows(flip_counts: Any, trusted: Any) -> None:
-    """Fail when there are counts of trusted rows, but no such rows."""
-    if flip_counts is not None and trusted is None:
-        raise ValueError(
-            "flip_counts counts trusted rows; pass X_trusted and y_trusted too, or leave it out."
-        )
+def check_checked_labels(y_checked: Any, n_rows: int, classes: NDArray[Any]) -> Integers | None:
+    """The position of each checked label among the classes, −1 where it is missing.
 
-
-def check_flip_counts(flip_counts: ArrayLike | None, n_classes: int) -> Floats | None:
-    """Return counts of checked labels, [true class, label before], as an array; None if none."""
-    if flip_counts is None:
+    None where nobody looked at any row.
+    """
+    if y_checked is None:
         return None
-    counts = np.asarray(flip_counts, dtype=np.float64)
-    shape = (n_classes, n_classes)
-    if counts.shape != shape or not np.isfinite(counts).all() or np.any(counts < 0):
+    values = np.asarray(y_checked, dtype=object)
+    if values.shape != (n_rows,):
         raise ValueError(
-            f"flip_counts must hold {n_classes} × {n_classes} numbers of rows, [true class, label "
-            f"before the check], none of them negative, not {flip_counts!r}."
+            f"y_checked must have one entry for each of {n_rows} rows, missing where nobody looked."
         )
-    return counts if counts.any() else None
+    place = {label: position for position, label in enumerate(classes.tolist())}
+    found = np.full(n_rows, -1, dtype=np.intp)
+    for row, value in enumerate(values.tolist()):
+        if not is_missing(value):
+            if value not in place:
+                raise ValueError(
+                    f"y_checked holds {value!r} but y holds {classes}; use the same labels in both."
+                )
+            found[row] = place[value]
+    return found if np.any(found >= 0) else None
 
 
 def _join(first: Rows, second: Rows) -> Rows:
@@ -211,8 +223,13 @@ def _join(first: Rows, second: Rows) -> Rows:
         observed=np.concatenate([first.observed, second.observed]),
         sample_weight=np.concatenate([first.sample_weight, weight]),
         trusted=np.concatenate([first.trusted, second.trusted]),
-        group=None if first.group is None else np.append(first.group, np.full(len(weight), -1)),
+        checked=_followed_by_none(first.checked, len(weight)),
+        group=_followed_by_none(first.group, len(weight)),
     )
+
+
+def _followed_by_none(positions: Integers | None, n_rows: int) -> Integers | None:
+    return None if positions is None else np.append(positions, np.full(n_rows, -1))
 
 
 # Repeated rows are worth a warning from this many, and from this share of the table.

@@ -133,9 +133,7 @@ def test_it_is_the_one_inference_of_the_package(n_classes):
     is_checked = np.arange(1000) % 5 == 0
     labels = labels.with_checked(np.where(is_checked, true, NO_LABEL))
     found = infer(scores, labels)
-    expected = infer_noise(
-        scores, labels.current, trusted=is_checked, flip_counts=labels.flip_counts
-    )
+    expected = infer_noise(scores, labels.given, checked=labels.checked)
     np.testing.assert_array_equal(found.noise_matrix, expected.noise_matrix)
     np.testing.assert_array_equal(found.noise_interval, expected.interval())
     np.testing.assert_array_equal(found.probability, expected.probability(scores))

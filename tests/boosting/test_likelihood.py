@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.metrics import log_loss
 
-from rboost.boosting.likelihood import LabelLikelihood, start_scores
+from rboost.boosting.likelihood import labels_of, start_scores
 from rboost.noise.likelihood import NoisySoftmaxLoss
 from rboost.tables import Rows
 
@@ -32,7 +32,7 @@ cases = given(st.sampled_from([2, 3]), st.integers(0, 1000))
 @cases
 def test_the_first_derivative_is_that_of_the_loss(n_classes, seed):
     rows, noise, scores = draw(n_classes, seed)
-    labels, step = LabelLikelihood.of(rows, noise), 1e-5
+    labels, step = labels_of(rows, noise), 1e-5
     numerical = np.empty_like(scores)
     for place in np.ndindex(scores.shape):
         there, back = scores.copy(), scores.copy()
@@ -46,7 +46,7 @@ def test_the_first_derivative_is_that_of_the_loss(n_classes, seed):
 @cases
 def test_the_second_derivative_is_at_least_what_is_expected_of_the_loss(n_classes, seed):
     rows, noise, scores = draw(n_classes, seed)
-    second, full = LabelLikelihood.of(rows, noise).derivatives(scores)[1], of_every_class(scores)
+    second, full = labels_of(rows, noise).derivatives(scores)[1], of_every_class(scores)
     loss = NoisySoftmaxLoss(full, rows.observed, noise)
     for j in range(n_classes):
         expected = rows.sample_weight * loss.curvature(np.eye(n_classes)[[j] * len(full)])
@@ -58,7 +58,7 @@ def test_the_second_derivative_is_at_least_what_is_expected_of_the_loss(n_classe
 @cases
 def test_the_loss_is_that_of_robust_logistic_regression(n_classes, seed):
     rows, noise, scores = draw(n_classes, seed)
-    labels, full = LabelLikelihood.of(rows, noise), of_every_class(scores)
+    labels, full = labels_of(rows, noise), of_every_class(scores)
     losses, slopes = np.empty(len(full)), np.empty(full.shape)
     for trusted, own_noise in [(False, noise), (True, np.eye(n_classes))]:
         chosen = rows.trusted == trusted
@@ -77,13 +77,13 @@ def test_without_noise_it_is_the_ordinary_log_loss(n_classes, seed):
     expected = log_loss(
         rows.observed, powers / powers.sum(axis=1, keepdims=True), sample_weight=rows.sample_weight
     )
-    assert_allclose(LabelLikelihood.of(rows, np.eye(n_classes)).loss(scores), expected)
+    assert_allclose(labels_of(rows, np.eye(n_classes)).loss(scores), expected)
 
 
 @cases
 def test_some_rows_have_what_they_had_among_all(n_classes, seed):
     rows, noise, scores = draw(n_classes, seed)
-    labels, some = LabelLikelihood.of(rows, noise), np.arange(0, 12, 2)
+    labels, some = labels_of(rows, noise), np.arange(0, 12, 2)
     whole, part = labels.derivatives(scores), labels.take(some).derivatives(scores[some])
     for one, other in zip(whole, part, strict=True):
         np.testing.assert_array_equal(one[some], other)
@@ -92,7 +92,7 @@ def test_some_rows_have_what_they_had_among_all(n_classes, seed):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_scores_that_contradict_their_labels_without_end_stay_finite(n_classes):
     rows, _, scores = draw(n_classes, 0)
-    labels = LabelLikelihood.of(rows, np.eye(n_classes))
+    labels = labels_of(rows, np.eye(n_classes))
     for size in (1e3, 1e300):
         for found in (labels.loss(size * scores), *labels.derivatives(size * scores)):
             assert np.all(np.isfinite(found))
@@ -104,5 +104,5 @@ def test_at_the_start_classes_are_as_frequent_as_their_labels(n_classes, seed):
     start = start_scores(rows)
     assert start.shape == (() if n_classes == 2 else (3,))
     everywhere = np.zeros((12, *start.shape)) + start
-    slopes = LabelLikelihood.of(rows, np.eye(n_classes)).derivatives(everywhere)[0]
+    slopes = labels_of(rows, np.eye(n_classes)).derivatives(everywhere)[0]
     assert_allclose(slopes.sum(axis=0), 0, atol=1e-9)  # no other constant is likelier

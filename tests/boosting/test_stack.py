@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from rboost import RBoostClassifier
-from rboost.boosting.likelihood import LabelLikelihood
+from rboost.boosting.likelihood import labels_of
 from rboost.boosting.stack import PENALTY, combine, likeliest_weights, spread
 from rboost.noise import flip_labels, symmetric
 from rboost.tables import Rows
@@ -44,7 +44,7 @@ def noisy_labels(n_classes, n_rows=600, seed=0):
     none = np.zeros(n_rows, dtype=bool)
     rows = Rows(np.zeros((n_rows, 1)), observed, np.ones(n_rows), none, n_classes)
     noise_only = random.standard_normal(codes.shape)
-    return good, poor, noise_only, LabelLikelihood.of(rows, symmetric(0.2, n_classes))
+    return good, poor, noise_only, labels_of(rows, symmetric(0.2, n_classes))
 
 
 def test_no_pair_of_weights_on_a_grid_is_likelier():

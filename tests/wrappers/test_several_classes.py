@@ -57,16 +57,14 @@ def test_noise_may_be_told():
         NoiseCalibratedClassifier(MODEL, noise_matrix=np.eye(2)).fit(X, OBSERVED)
 
 
-def test_trusted_rows_and_counts_of_flips_are_used():
-    checked, rest = np.arange(0, 800, 20), np.setdiff1d(np.arange(800), np.arange(0, 800, 20))
-    flips = np.zeros((4, 4))
-    np.add.at(flips, (POSITIONS[checked], np.searchsorted(NAMES, OBSERVED[checked])), 1)
-    model = NoiseCalibratedClassifier(MODEL, random_state=0).fit(
-        X[rest], OBSERVED[rest], X_trusted=X[checked], y_trusted=TRUE[checked], flip_counts=flips
-    )
-    assert_allclose(model.noise_matrix_, NOISE, atol=0.06)
-    assert len(model.label_issue_probability_) == len(model.true_class_) == len(rest)
-    assert len(model.held_out_scores_) == 800
+def test_trusted_rows_and_answers_are_used():
+    answers = [label if row % 20 == 0 else None for row, label in enumerate(TRUE.tolist())]
+    aware = NoiseCalibratedClassifier(MODEL, random_state=0)
+    assert_allclose(aware.fit(X, OBSERVED, y_checked=answers).noise_matrix_, NOISE, atol=0.06)
+    trusted = {"X_trusted": X[:40], "y_trusted": TRUE[:40]}
+    aware.fit(X[40:], OBSERVED[40:], **trusted)
+    assert len(aware.label_issue_probability_) == len(aware.true_class_) == 760
+    assert len(aware.held_out_scores_) == 800
 
 
 def test_decision_functions_are_scores_too():

@@ -39,12 +39,14 @@ class Inference:
 def infer(scores: Floats, labels: Labels, groups: Groups | None = None) -> Inference:
     """Find the noise, the true class of each row, and how sure that is."""
     labelled = np.flatnonzero(labels.current != NO_LABEL)
+    given, checked = labels.given[labelled], labels.checked[labelled]
+    had_none = given == NO_LABEL
     with threadpool_limits(1, "blas"):  # many small products, for which threads only wait
         noise = infer_noise(
             scores[labelled],
-            labels.current[labelled],
-            trusted=labels.is_checked[labelled],
-            flip_counts=labels.flip_counts,
+            np.where(had_none, checked, given),
+            trusted=had_none,
+            checked=np.where(had_none, NO_LABEL, checked),
         )
     return judge_rows(noise, scores, labels, groups)
 

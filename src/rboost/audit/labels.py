@@ -59,14 +59,6 @@ class Labels:
         """Rows with a label that nobody has checked."""
         return (self.given != NO_LABEL) & ~self.is_checked
 
-    @property
-    def flip_counts(self) -> NDArray[np.float64]:
-        """How many labels k were checked and turned out as j, at [j, k]."""
-        both = self.is_checked & (self.given != NO_LABEL)
-        n_classes = len(self.classes)
-        places = self.checked[both] * n_classes + self.given[both]
-        return np.bincount(places, minlength=n_classes**2).reshape(n_classes, -1).astype(np.float64)
-
     def with_checked(self, checked: Integers, at_random: Any = None) -> Self:
         """The same labels after other checks, of which some were drawn at random."""
         drawn = self.at_random if at_random is None else at_random

@@ -28,7 +28,7 @@ from rboost.audit.render.report import MOST_SHOWN, ReportContents, render_report
 from rboost.audit.render.terminal import describe
 from rboost.context import Groups
 from rboost.io.spreadsheets import write_csv
-from rboost.noise import infer_noise
+from rboost.noise.answers import LearntFromAnswers
 
 # Reasons take time; beyond this many suspects, and rows without a label, the list goes on without.
 MOST_EXPLAINED = 500
@@ -124,11 +124,10 @@ class LabelAudit:
     @cached_property
     def predictive_check(self) -> PredictiveCheck | None:
         """How many checked labels were wrong, and how many were expected to be without answers."""
-        if self.groups is not None:  # each group has its own noise, which answers tell as well
-            return None
-        labelled = np.flatnonzero(self.labels.given != NO_LABEL)
-        before = infer_noise(self.scores[labelled], self.labels.given[labelled])
-        return check_predictions(before, self.scores, self.labels)
+        noise = self.inference.noise
+        if not isinstance(noise, LearntFromAnswers) or self.groups is not None:
+            return None  # nobody answered, or answers are expected to differ between groups
+        return check_predictions(noise.before, self.scores, self.labels)
 
     @cached_property
     def segments(self) -> tuple[Segment, ...]:

@@ -1,6 +1,6 @@
 """Models that score every row without having been fitted to it.
 
-A scorer is a classifier that takes ``X_trusted``, ``y_trusted`` and ``flip_counts`` in ``fit`` and
+A scorer is a classifier that takes ``X_trusted``, ``y_trusted`` and ``y_checked`` in ``fit``, and
 has ``held_out_scores_`` and ``score_rows`` afterwards.
 """
 
@@ -49,7 +49,7 @@ def make_scorer(model: Any, seed: int, n_jobs: int | None, verbose: int) -> Any:
         if model not in MODELS:
             raise ValueError(f"There is no model {model!r}; choose one of {', '.join(MODELS)}.")
         model = MODELS[model](seed)
-    if not has_fit_parameter(model, "flip_counts"):
+    if not has_fit_parameter(model, "y_checked"):
         return NoiseCalibratedClassifier(model, random_state=seed, n_jobs=n_jobs, verbose=verbose)
     scorer = clone(model)
     options = {"n_jobs": n_jobs, "verbose": verbose}
@@ -59,30 +59,30 @@ def make_scorer(model: Any, seed: int, n_jobs: int | None, verbose: int) -> Any:
 def fit_scorer(
     scorer: Any, features: Floats, labels: Labels, groups: Groups | None = None
 ) -> Floats:
-    """Fit to given labels and to checked ones, which are trusted; score all rows."""
-    observed, checked = np.flatnonzero(labels.is_observed), np.flatnonzero(labels.is_checked)
+    """Fit to given labels and to what people said of them; score all rows."""
+    given = labels.given.copy()
+    unheard = ~np.isin(labels.checked, given) & labels.is_checked
+    given[unheard] = labels.checked[unheard]  # no label of the table names their class
+    observed = np.flatnonzero(given != NO_LABEL)
+    trusted = np.flatnonzero((given == NO_LABEL) & labels.is_checked)
     known: dict[str, Any] = {}
-    if len(np.setdiff1d(labels.checked[checked], labels.given[observed])):
-        # All rows of a class were checked. Checked rows are then fitted like any others.
-        observed, checked = np.flatnonzero(labels.current != NO_LABEL), checked[:0]
-    elif len(checked):
-        present = np.unique(labels.given[observed])
-        known = {
-            "X_trusted": features[checked],
-            "y_trusted": labels.checked[checked],
-            "flip_counts": labels.flip_counts[np.ix_(present, present)],
-        }
+    if len(trusted):
+        known = {"X_trusted": features[trusted], "y_trusted": labels.checked[trusted]}
+    if labels.is_checked[observed].any():
+        checked = labels.checked[observed].astype(object)
+        checked[~labels.is_checked[observed]] = None
+        known["y_checked"] = checked
     if groups is not None and has_fit_parameter(scorer, "context"):
         names = [*(f"group {g}" for g in range(len(groups))), None]  # None is of those in no group
         known["context"] = np.array(names, dtype=object)[groups.position[observed]]
-    given = features if len(observed) == len(features) else features[observed]
+    rows = features if len(observed) == len(features) else features[observed]
     # Linear models do many small products, for which threads of BLAS only wait; that all rows are
     # predicted alike is for the audit itself to say.
     with threadpool_limits(1, "blas"), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Every training row is predicted")
-        scorer.fit(given, labels.current[observed], **known)
+        scorer.fit(rows, given[observed], **known)
     scores = np.empty((len(labels), *scorer.held_out_scores_.shape[1:]))
-    scores[np.concatenate([observed, checked])] = scorer.held_out_scores_
+    scores[np.concatenate([observed, trusted])] = scorer.held_out_scores_
     others = np.flatnonzero(labels.current == NO_LABEL)
     if len(others):
         scores[others] = scorer.score_rows(features[others])

@@ -12,12 +12,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rboost._typing import Floats
 from rboost._validation import all_or_nothing
-from rboost.boosting.choice import LEARNERS, POOL, TREES
-from rboost.boosting.fitting import Fitted, begin, fit_rounds, resume, warn_of_nothing_learnt
+from rboost.boosting.answers import fit_rows, with_answers
+from rboost.boosting.choice import TREES
+from rboost.boosting.fitting import Fitted, begin, resume, warn_of_nothing_learnt
 from rboost.boosting.groups import check_context, noise_table, with_groups
 from rboost.boosting.judgement import judge_rows
 from rboost.boosting.parameters import BoostingParameters, engines_for, noise_update_name
-from rboost.boosting.several import fit_stack
 from rboost.encoding import learn_encoding, needs_encoding
 from rboost.noise.matrix import check_noise_parameter
 from rboost.tables import arranged, training_rows, trusted_rows, warn_of_copies
@@ -165,7 +165,7 @@ class RBoostClassifier(BoostingParameters):
         sample_weight: ArrayLike | None = None,
         X_trusted: Any = None,
         y_trusted: ArrayLike | None = None,
-        flip_counts: ArrayLike | None = None,
+        y_checked: Any = None,
         context: Any = None,
     ) -> Self:
         """Fit to observed, possibly wrong labels.
@@ -186,10 +186,10 @@ class RBoostClassifier(BoostingParameters):
             (section 4.3).
         y_trusted : array-like of shape (n_trusted,), default=None
             Their labels; without ``out_of_bag``, of all classes.
-        flip_counts : array-like of shape (n_classes, n_classes), default=None
-            Where trusted rows had a label in the table before it was checked: ``flip_counts[j, k]``
-            of them had the label k and are of class j. Pass it when they were chosen for the check
-            because of these labels, as a review of suspects does.
+        y_checked : array-like of shape (n_samples,), default=None
+            What people said who looked at rows of X, missing (None, NaN) where nobody did; they
+            may have chosen rows as they liked. From a few dozen answers follows how far to believe
+            all other labels, and the model is fitted to that.
         context : array-like of shape (n_samples,) or (n_samples, n_columns), default=None
             What labels may depend on but classes do not: who labelled a row, its source, the date.
             Words, numbers or dates, no features; each group of rows has its own noise matrix.
@@ -207,18 +207,16 @@ class RBoostClassifier(BoostingParameters):
             groups = check_context(self, context, X.shape[0])
             rows = with_groups(rows, groups, sample_weight)
             fixed_noise = check_noise_parameter(self.noise_matrix, len(classes))
-            trusted = trusted_rows(X_trusted, y_trusted, flip_counts, classes, self._check_X)
+            rows = with_answers(self, rows, y_checked, X.shape[0], classes, sample_weight)
+            trusted = trusted_rows(X_trusted, y_trusted, classes, self._check_X)
             if self.out_of_bag:
                 warn_of_copies(rows.X, rows.observed)
             rows, checked = arranged(rows, trusted, bool(self.out_of_bag))
             names = engines_for(self, X, rows.n_classes)
-            if names in ([POOL], [LEARNERS]):
-                training = begin(self, rows, classes, fixed_noise)
-                if resumes:
-                    training = resume(self, training, vars(self).get("_training"))
-                fitted = fit_rounds(self, names[0], training, rows, checked)
-            else:
-                fitted = fit_stack(self, names, classes, rows, fixed_noise)
+            begun = begin(self, rows, classes, fixed_noise)
+            if resumes:
+                begun = resume(self, begun, vars(self).get("_training"))
+            fitted = fit_rows(self, names, classes, rows, fixed_noise, begun, checked)
             self._keep(fitted, classes)
             found = judge_rows(fitted, rows, (X, y, sample_weight), groups, self.n_jobs)
             if found is not None:

@@ -141,7 +141,7 @@ def run_rounds(
     found = boost(
         engine,
         progress,
-        noise_update(noise_update_name(parameters), rows),
+        noise_update("none" if rows.known is not None else noise_update_name(parameters), rows),
         parameters.learning_rate or loss.learning_rate,
         track(numbers, len(numbers), "Boosting", enabled=bool(parameters.verbose)),
     )
@@ -165,7 +165,9 @@ def read_scores(
     loss, noise_matrix = parameters.chosen_loss(rows.n_classes), training.progress.noise_matrix
     if parameters.out_of_bag:
         known = None if noise_update_name(parameters) == "noise-aware" else noise_matrix
-        posterior = training.progress.inferred or infer(training.votes, rows, known)
+        posterior = training.progress.inferred
+        if posterior is None or rows.checked is not None:
+            posterior = infer(training.votes, rows, known, rows.checked)
         return decide_by_votes(
             loss, parameters.calibration, training.votes, rows, noise_matrix, posterior
         )

@@ -40,17 +40,24 @@ def with_groups(rows: Rows, groups: Groups | None, sample_weight: Any) -> Rows:
 def grouped_noise(
     scores: Floats, rows: Rows, noise: NoisePosterior, n_groups: int | None = None
 ) -> GroupedNoise:
-    """The noise of each group from held-out scores."""
+    """The noise of each group from held-out scores; rows that people checked are trusted."""
     assert rows.group is not None
+    observed, trusted, before = rows.observed, rows.trusted, None
+    if rows.checked is not None:
+        observed = np.where(rows.checked >= 0, rows.checked, rows.observed)
+        trusted = rows.trusted | (rows.checked >= 0)
+        before = np.where(rows.trusted, -1, rows.observed)
     return infer_group_noise(
-        scores, rows.observed, rows.group, noise=noise, sample_weight=rows.sample_weight,
-        trusted=rows.trusted, n_groups=n_groups,
+        scores, observed, rows.group, noise=noise, sample_weight=rows.sample_weight,
+        trusted=trusted, n_groups=n_groups, before=before,
     )  # fmt: skip
 
 
 def group_matrices(scores: Floats, rows: Rows, noise: NoisePosterior) -> Floats | None:
-    """Its matrices, (G, K, K); None where rows are in no groups."""
-    return None if rows.group is None else grouped_noise(scores, rows, noise).noise_matrix
+    """Its matrices, (G, K, K); None where rows are in no groups, or classes are known."""
+    if rows.group is None or rows.known is not None:
+        return None
+    return grouped_noise(scores, rows, noise).noise_matrix
 
 
 @dataclass(frozen=True)

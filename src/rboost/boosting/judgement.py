@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -49,11 +49,18 @@ def judge_rows(
     if fitted.noise is None or fitted.held_out is None:
         return None
     scores, observed = _scores_of_all(fitted.model, fitted.held_out, rows, table, n_jobs)
-    if groups is None:
-        return Judgement(*judge_labels(fitted.noise, scores, observed), None)
-    by_group = grouped_noise(fitted.held_out, rows, fitted.noise, len(groups))
-    judge = RowsOfGroups(by_group, groups.position)
-    return Judgement(*judge_labels(judge, scores, observed), by_group)
+    by_group, judge = None, cast(LabelJudge, fitted.noise)
+    if groups is not None:
+        by_group = grouped_noise(fitted.held_out, rows, fitted.noise, len(groups))
+        judge = RowsOfGroups(by_group, groups.position)
+    issues, likeliest = judge_labels(judge, scores, observed)
+    if rows.checked is not None:  # nobody knows better than people who looked
+        used = np.arange(len(issues)) if table[2] is None else np.flatnonzero(table[2])
+        checked = rows.checked[: len(used)]
+        known = used[checked >= 0]
+        likeliest[known] = checked[checked >= 0]
+        issues[known] = likeliest[known] != observed[known]
+    return Judgement(issues, likeliest, by_group)
 
 
 def _scores_of_all(

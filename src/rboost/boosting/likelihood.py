@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, softmax
+from scipy.special import expit, log_softmax, softmax
 from sklearn.utils import gen_batches
 
 from rboost._typing import Floats
@@ -38,17 +38,6 @@ class LabelLikelihood:
     observed: NDArray[np.int16]
     weight: Floats
     given: Floats
-
-    @staticmethod
-    def of(rows: Rows, noise_matrix: Floats, by_group: Floats | None = None) -> LabelLikelihood:
-        """The labels of rows, with this noise; that of groups, (G, K, K), where it is known."""
-        block = rows.trusted.astype(np.intp)
-        given = [noise_matrix, np.eye(rows.n_classes)]
-        if by_group is not None and rows.group is not None:
-            block = np.where(rows.trusted | (rows.group < 0), block, 2 + rows.group)
-            given += list(by_group)
-        observed = (rows.observed + rows.n_classes * block).astype(np.int16)
-        return LabelLikelihood(observed, rows.sample_weight, np.hstack(given))
 
     def take(self, rows: Any) -> LabelLikelihood:
         """Some of the rows."""
@@ -85,6 +74,55 @@ class LabelLikelihood:
             joint = self.given.T[observed] * p
             total = joint.sum(axis=1, keepdims=True)
         return p, joint, np.maximum(total, LEAST_PROBABILITY)
+
+
+@dataclass(frozen=True)
+class SoftLabels:
+    """Probabilities of the true classes in the place of labels, (n_rows, K), with weights.
+
+    −Σⱼ qⱼ·log p(y = j | x), whose gradient is p − q.
+    """
+
+    known: Floats
+    weight: Floats
+
+    def take(self, rows: Any) -> SoftLabels:
+        """Some of the rows."""
+        return SoftLabels(self.known[rows], self.weight[rows])
+
+    def derivatives(self, scores: Floats, dtype: Any = np.float64) -> tuple[Floats, Floats]:
+        """By the scores: p(y = j | x) − qⱼ, and p·(1 − p)."""
+        p, known = (expit(scores), self.known[:, 1]) if scores.ndim == 1 else (
+            softmax(scores, axis=1), self.known
+        )  # fmt: skip
+        weight = self.weight.reshape(-1, *[1] * (scores.ndim - 1))
+        curvature = weight * np.maximum(p * (1 - p), LEAST_CURVATURE)
+        return (weight * (p - known)).astype(dtype), curvature.astype(dtype)
+
+    def loss(self, scores: Floats) -> float:
+        """The mean over the rows."""
+        logits = np.column_stack([np.zeros(len(scores)), scores]) if scores.ndim == 1 else scores
+        each = (self.known * log_softmax(logits, axis=1)).sum(axis=1)
+        return -float(np.average(each, weights=self.weight))
+
+
+TrainingLabels = LabelLikelihood | SoftLabels
+
+
+def labels_of(rows: Rows, noise_matrix: Floats, by_group: Floats | None = None) -> TrainingLabels:
+    """The labels of rows, with this noise; that of groups, (G, K, K), where it is known.
+
+    Where probabilities of the true classes are known, these instead.
+    """
+    if rows.known is not None:
+        return SoftLabels(rows.known, rows.sample_weight)
+    block = rows.trusted.astype(np.intp)
+    given = [noise_matrix, np.eye(rows.n_classes)]
+    if by_group is not None and rows.group is not None:
+        block = np.where(rows.trusted | (rows.group < 0), block, 2 + rows.group)
+        given += list(by_group)
+    observed = (rows.observed + rows.n_classes * block).astype(np.int16)
+    return LabelLikelihood(observed, rows.sample_weight, np.hstack(given))
 
 
 def start_scores(rows: Rows) -> Floats:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import softmax
 
-from rboost._typing import Floats
+from rboost._typing import Floats, Integers
 from rboost.boosting.engine import Engine
 from rboost.boosting.rounds import NoiseUpdate, Progress
 from rboost.boosting.votes import RowVotes
@@ -28,10 +28,17 @@ SCALES = (1e-3, 100.0)
 BLOCK_ROWS = 2**16
 
 
-def infer(votes: RowVotes, rows: Rows, noise_matrix: Floats | None = None) -> NoisePosterior:
+def infer(
+    votes: RowVotes,
+    rows: Rows,
+    noise_matrix: Floats | None = None,
+    checked: Integers | None = None,
+) -> NoisePosterior:
     """What the noise may be, from votes of learners not fitted to the row; or it may be known.
 
-    Such votes hardly explain a row's wrong label, which leaves it to the noise matrix.
+    Such votes hardly explain a row's wrong label, which leaves it to the noise matrix. What people
+    said of ``checked`` rows counts at the end: flips that they find need not be of a kind that a
+    loss can correct.
     """
     weight = rows.sample_weight
     if votes.steps is not None:
@@ -43,7 +50,7 @@ def infer(votes: RowVotes, rows: Rows, noise_matrix: Floats | None = None) -> No
         rows.observed,
         sample_weight=weight,
         trusted=rows.trusted,
-        flip_counts=rows.flip_counts,
+        checked=checked,
         noise_matrix=noise_matrix,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from joblib import effective_n_jobs
@@ -14,7 +15,7 @@ from rboost.boosting.choice import LEARNERS, POOL, TREES
 from rboost.boosting.engines.trees import GrownTrees, TreeSettings, grow_trees
 from rboost.boosting.fitting import Fitted, begin, fit_rounds
 from rboost.boosting.groups import group_matrices
-from rboost.boosting.likelihood import LabelLikelihood
+from rboost.boosting.likelihood import labels_of
 from rboost.boosting.members import Member
 from rboost.boosting.models import StackedModel, VotingModel
 from rboost.boosting.parameters import BoostingParameters
@@ -45,6 +46,7 @@ def fit_stack(
 
     Trees come last and start with the noise that the pool has found.
     """
+    unasked = replace(rows, checked=None)  # answers count when all have spoken
     members: dict[str, Member] = {}
     held_out: dict[str, Floats] = {}
     found: dict[str, Fitted | GrownTrees] = {}
@@ -52,13 +54,13 @@ def fit_stack(
     for name in sorted(names, key=[LEARNERS, POOL, TREES].index):
         if name == TREES:
             learning_rate = parameters.learning_rate if len(names) == 1 else None
-            grown = _grow(parameters, learning_rate, rows, noise_matrix, by_group)
+            grown = _grow(parameters, learning_rate, unasked, noise_matrix, by_group)
             members[name], held_out[name], found[name] = grown.member, grown.held_out, grown
             by_group = grown.by_group
         else:
             begun = begin(parameters, rows, classes, fixed_noise)
             fitted = fit_rounds(
-                parameters, name, begun, rows, n_rounds=rounds_for(len(rows.observed))
+                parameters, name, begun, unasked, n_rounds=rounds_for(len(rows.observed))
             )
             assert isinstance(fitted.model, VotingModel)
             assert fitted.held_out is not None
@@ -66,14 +68,14 @@ def fit_stack(
             members[name], held_out[name] = fitted.model.learners, fitted.held_out
             found[name] = fitted
             if name != LEARNERS:
-                by_group = group_matrices(fitted.held_out, rows, fitted.noise)
+                by_group = group_matrices(fitted.held_out, unasked, fitted.noise)
         if name != LEARNERS:  # what somebody's own learners find may be far off
             noise_matrix = found[name].noise_matrix
     assert noise_matrix is not None
-    stack, scores = combine(members, held_out, LabelLikelihood.of(rows, noise_matrix, by_group))
+    stack, scores = combine(members, held_out, labels_of(rows, noise_matrix, by_group))
     noise = infer_noise(
         scores, rows.observed, sample_weight=rows.sample_weight, trusted=rows.trusted,
-        flip_counts=rows.flip_counts, noise_matrix=fixed_noise,
+        checked=rows.checked, noise_matrix=fixed_noise,
     )  # fmt: skip
     return Fitted(
         StackedModel(stack, noise),

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from rboost._typing import Floats
-from rboost.boosting.likelihood import LabelLikelihood
+from rboost.boosting.likelihood import TrainingLabels
 from rboost.boosting.members import Member
 
 # Keeps weights finite where two classes can be told apart without error.
@@ -61,7 +61,7 @@ class Stack:
 
 
 def combine(
-    members: Mapping[str, Member], held_out: Mapping[str, Floats], labels: LabelLikelihood
+    members: Mapping[str, Member], held_out: Mapping[str, Floats], labels: TrainingLabels
 ) -> tuple[Stack, Floats]:
     """Weigh members by their scores of rows they were not fitted to; return those of the stack."""
     names = list(members)
@@ -84,7 +84,7 @@ def spread(scores: Floats) -> float:
     return float(np.sqrt(np.var(scores - scores[:1], axis=0).mean()))
 
 
-def likeliest_weights(held_out: Sequence[Floats], labels: LabelLikelihood) -> Floats:
+def likeliest_weights(held_out: Sequence[Floats], labels: TrainingLabels) -> Floats:
     """The weights, none negative, that make the labels likeliest; every class has an offset too.
 
     One engine has the weight 1, since the noise is inferred from scores of any scale.

@@ -35,8 +35,8 @@ from scipy.stats import norm
 
 from rboost._typing import Floats, Integers
 from rboost.noise.group_fit import GroupFit, GroupPrior, GroupRows, fit_group, mixed
-from rboost.noise.posterior import NoisePosterior
 from rboost.noise.matrix import keep_informative
+from rboost.noise.posterior import NoisePosterior
 
 # How many times as often as in the common matrix labels of a group may be wrong, in odds.
 FACTORS = (1 / 16, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 8.0)

@@ -26,6 +26,10 @@ from rboost.noise.posterior import NoisePosterior
 
 # The mean share of labels that are guessed, and how many draws stand for what the shares may be.
 MEAN_SHARE, N_DRAWS = 0.5, 256
+# Shares that are assumed in turn where answers can tell them apart.
+SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
+# No assumption is less likely than this before people are asked: they may contradict it.
+LEAST_WEIGHT = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +49,16 @@ class FlippedOrGuessed(NoisePosterior):
     @property
     def noise_matrix(self) -> Floats:
         """What is likelier: the mean of the flips, or that no class is flipped as such."""
-        return self.flipped.noise_matrix if self.guessed <= 0.5 else np.eye(len(self.together))
+        return self.flipped.noise_matrix if self.guessed <= 0.5 else np.eye(self.n_classes)
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return len(self.together)
 
     def rate_cells(self, true: int, observed: int) -> Cells:
         """Where p(observed | true) lies with which probability."""
-        shares = _draws(len(self.together))
+        shares = _draws(self.n_classes)
         joint = self.together[true] * shares  # p(true, guessed as k)
         kept = self.together[true].sum() * (1 - shares[:, true])
         joint[:, true] += kept
@@ -58,7 +67,7 @@ class FlippedOrGuessed(NoisePosterior):
 
     def wrong_share_cells(self, scores: Floats, observed: Integers) -> Cells:
         """Where the share of labels that are wrong lies with which probability."""
-        n_classes, observed = len(self.together), np.asarray(observed).astype(np.intp)
+        n_classes, observed = self.n_classes, np.asarray(observed).astype(np.intp)
         curve = self.overlap.observed_probability(scores)
         doubt = 1 - curve[np.arange(len(curve)), observed]
         by_label = np.bincount(observed, doubt, minlength=n_classes) / len(curve)
@@ -89,11 +98,26 @@ class FlippedOrGuessed(NoisePosterior):
 
     def posterior(self, scores: Floats, observed: Integers) -> Floats:
         """p(y = j | score, ỹ) of each row."""
-        observed = np.asarray(observed).astype(np.intp)
-        guessed = MEAN_SHARE * self.overlap.observed_probability(scores)
-        guessed[np.arange(len(guessed)), observed] += 1 - MEAN_SHARE
         flipped = self.flipped.posterior(scores, observed)
+        if not self.guessed:
+            return flipped
+        guessed = self._if_guessed(MEAN_SHARE, scores, observed)
         return (1 - self.guessed) * flipped + self.guessed * guessed
+
+    def assumptions(self, scores: Floats, observed: Integers) -> list[Floats]:
+        """p(y = j | score, ỹ) of each row if labels were flipped, and for shares of guesses."""
+        guessed = [self._if_guessed(share, scores, observed) for share in SHARES]
+        return [self.flipped.posterior(scores, observed), *guessed]
+
+    def assumption_weights(self) -> Floats:
+        """How likely each of the assumptions is, at least a little."""
+        weights = np.array([1 - self.guessed, *[self.guessed / len(SHARES)] * len(SHARES)])
+        return np.maximum(weights, LEAST_WEIGHT)
+
+    def _if_guessed(self, share: float, scores: Floats, observed: Integers) -> Floats:
+        found = share * self.overlap.observed_probability(scores)
+        found[np.arange(len(found)), np.asarray(observed).astype(np.intp)] += 1 - share
+        return found
 
 
 def _draws(n_classes: int) -> Floats:

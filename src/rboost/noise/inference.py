@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
 from rboost._typing import Floats, Integers
+from rboost.noise.answers import learn_from_answers
 from rboost.noise.classes.fit import fit_kind
 from rboost.noise.classes.kinds import known_noise
 from rboost.noise.classes.model import Layout, Rows
@@ -24,7 +25,6 @@ from rboost.noise.guessed import FlippedOrGuessed, seen_together
 from rboost.noise.matrix import check_noise_matrix
 from rboost.noise.platt.scaling import fit_noise_aware_platt, read_two_ways
 from rboost.noise.posterior import NoisePosterior
-from rboost.tables import check_flip_counts
 
 # Overlaps of this many pairs of classes per class are looked at, and of so many in all.
 OVERLAPS_PER_CLASS, MOST_OVERLAPS = 2, 24
@@ -40,7 +40,7 @@ def infer_noise(
     *,
     sample_weight: ArrayLike | None = None,
     trusted: ArrayLike | None = None,
-    flip_counts: ArrayLike | None = None,
+    checked: ArrayLike | None = None,
     noise_matrix: ArrayLike | None = None,
 ) -> NoisePosterior:
     """Infer the noise, and how scores are to be read, from held-out scores and labels.
@@ -56,9 +56,9 @@ def infer_noise(
         How often each row counts.
     trusted : array-like of bool of shape (n_rows,), default=None
         Rows whose labels are known to be right.
-    flip_counts : array-like of shape (n_classes, n_classes), default=None
-        Where trusted rows had a label before it was checked: ``flip_counts[j, k]`` of them had the
-        label k and are of class j. Needed when rows were not picked for the check by chance.
+    checked : array-like of shape (n_rows,), default=None
+        What people said who looked at rows that have an observed label: positions of classes, −1
+        where nobody looked. They may choose rows by label and score as they like.
     noise_matrix : array-like of shape (n_classes, n_classes), default=None
         The noise matrix, where it is known; only the calibration of scores is then fitted.
 
@@ -80,29 +80,60 @@ def infer_noise(
            [0. , 1. ]])
     """
     array, weight = np.asarray(scores), sample_weight
-    if array.ndim == 1 and noise_matrix is not None:
-        return fit_noise_aware_platt(
-            array, observed, weight, trusted=trusted, noise_matrix=noise_matrix
-        )
     if array.ndim == 1:
-        both = read_two_ways(array, observed, weight, trusted, flip_counts)
-        return _with_guesses(*both, array, weight)
-    rows, spread = _standardised(array, observed, weight, trusted, flip_counts)
-    if noise_matrix is None:
-        found = compare_kinds(rows)
+        found = _of_two_classes(array, observed, weight, trusted, noise_matrix)
     else:
+        found = _of_more_classes(array, observed, weight, trusted, noise_matrix)
+    answers = None if checked is None else check_answers(checked, array, found)
+    if answers is None:
+        return found
+    before = found  # where flips are known, nothing is guessed
+    if not isinstance(before, FlippedOrGuessed):
+        before = _with_guesses(before, before, 0.0, array, weight)
+    rows = slice(None) if trusted is None else ~np.asarray(trusted, dtype=bool)
+    given = np.asarray(observed).astype(np.intp)
+    return learn_from_answers(before, array[rows], given[rows], answers[rows])
+
+
+def check_answers(checked: ArrayLike, scores: Floats, found: NoisePosterior) -> Integers | None:
+    """Positions of checked classes, −1 where nobody looked; None where nobody looked at all."""
+    answers = np.asarray(checked)
+    n_classes = len(found.noise_matrix)
+    if answers.shape != (len(scores),) or not np.isin(answers, np.arange(-1, n_classes)).all():
+        raise ValueError(
+            f"checked must have the position of a class, 0 to {n_classes - 1}, or -1 for each row."
+        )
+    return answers.astype(np.intp) if np.any(answers >= 0) else None
+
+
+def _of_two_classes(
+    scores: Floats, observed: Any, weight: Any, trusted: Any, noise_matrix: Any
+) -> NoisePosterior:
+    if noise_matrix is not None:
+        return fit_noise_aware_platt(
+            scores, observed, weight, trusted=trusted, noise_matrix=noise_matrix
+        )
+    return _with_guesses(*read_two_ways(scores, observed, weight, trusted), scores, weight)
+
+
+def _of_more_classes(
+    scores: Floats, observed: Any, weight: Any, trusted: Any, noise_matrix: Any
+) -> NoisePosterior:
+    rows, spread = _standardised(scores, observed, weight, trusted)
+    if noise_matrix is not None:
         kind = known_noise(check_noise_matrix(noise_matrix, n_classes=rows.n_classes))
         layout = Layout(rows.n_classes, rows.overlapping, kind)
-        found = [(0.0, fit_kind(rows, kind, [layout.center]))]
+        return ClassesPosterior((fit_kind(rows, kind, [layout.center]),), np.ones(1), spread)
+    found = compare_kinds(rows)
     weights = np.exp([log_weight for log_weight, _ in found])
     flipped = ClassesPosterior(tuple(fit for _, fit in found), weights, spread)
     clean = [number for number, (_, fit) in enumerate(found) if fit.layout.kind.name == "none"]
     if not clean:
-        return flipped
+        return _with_guesses(flipped, flipped, 0.0, scores, weight)
     # Guesses explain the labels exactly as well as no noise at all.
     odds = float(weights[clean[0]]) * GUESSED_TO_NONE
     overlap = ClassesPosterior((found[clean[0]][1],), np.ones(1), spread)
-    return _with_guesses(flipped, overlap, odds / (1 + odds), array, weight)
+    return _with_guesses(flipped, overlap, odds / (1 + odds), scores, weight)
 
 
 def _with_guesses(
@@ -111,7 +142,7 @@ def _with_guesses(
     share: float,
     scores: Floats,
     weight: ArrayLike | None,
-) -> NoisePosterior:
+) -> FlippedOrGuessed:
     some = slice(None, None, max(1, len(scores) // CURVE_ROWS))
     curve = overlap.observed_probability(np.asarray(scores[some], dtype=np.float64))
     weights = None if weight is None else np.asarray(weight, dtype=np.float64)[some]
@@ -123,7 +154,6 @@ def _standardised(
     observed: ArrayLike,
     sample_weight: ArrayLike | None,
     trusted: ArrayLike | None,
-    flip_counts: ArrayLike | None,
 ) -> tuple[Rows, float]:
     """Checked rows with scores relative to the largest of their row, in units of their spread."""
     if scores.ndim != 2 or scores.shape[1] < 3 or not len(scores):
@@ -151,9 +181,8 @@ def _standardised(
     label, weight, trust = label[used].astype(np.intp), weight[used], trust[used]
     relative = relative_scores(scores[used])
     spread = float(np.sqrt(np.average((relative**2).mean(axis=1), weights=weight))) or 1.0
-    flips = check_flip_counts(flip_counts, n_classes)
     overlapping = _overlapping(softmax(relative, axis=1), label, weight)
-    return Rows(relative / spread, label, weight, trust, flips, overlapping), spread
+    return Rows(relative / spread, label, weight, trust, overlapping), spread
 
 
 def _overlapping(probability: Floats, observed: Integers, weight: Floats) -> Integers:

@@ -25,7 +25,7 @@ from rboost.noise.matrix import check_noise_parameter
 from rboost.noise.scores import prevalence_of
 from rboost.tables import (
     as_counts,
-    check_counted_rows,
+    check_checked_labels,
     check_trusted_labels,
     check_weighed,
     stack_rows,
@@ -101,7 +101,7 @@ class NoiseCalibratedClassifier(ClassifierAround, ScoreClassifier):
         sample_weight: ArrayLike | None = None,
         X_trusted: Any = None,
         y_trusted: ArrayLike | None = None,
-        flip_counts: ArrayLike | None = None,
+        y_checked: Any = None,
     ) -> Self:
         """Fit to observed, possibly wrong labels.
 
@@ -118,16 +118,16 @@ class NoiseCalibratedClassifier(ClassifierAround, ScoreClassifier):
             overlap of the classes.
         y_trusted : array-like of shape (n_trusted,), default=None
             Their labels.
-        flip_counts : array-like of shape (n_classes, n_classes), default=None
-            Where trusted rows had a label in the table before it was checked: ``flip_counts[j, k]``
-            of them had the label k and are of class j. Pass it when they were chosen for the check
-            because of these labels, as a review of suspects does.
+        y_checked : array-like of shape (n_samples,), default=None
+            What people said who looked at rows of X, missing (None, NaN) where nobody did; they
+            may have chosen rows as they liked. The estimator is fitted to these labels, and from
+            them follows how far to believe the others.
         """
         with all_or_nothing(self):
-            X, rows = self._training_rows(X, y, sample_weight, X_trusted, y_trusted, flip_counts)
+            X, rows = self._training_rows(X, y, sample_weight, X_trusted, y_trusted, y_checked)
             noise = check_noise_parameter(self.noise_matrix, len(self.classes_))
             outputs = out_of_fold_outputs(
-                self.estimator, X, rows.labels, cv=self.cv, sample_weight=rows.weight,
+                self.estimator, X, rows.best_labels, cv=self.cv, sample_weight=rows.weight,
                 random_state=check_random_state(self.random_state), n_jobs=self.n_jobs,
                 verbose=bool(self.verbose),
             )  # fmt: skip
@@ -136,17 +136,17 @@ class NoiseCalibratedClassifier(ClassifierAround, ScoreClassifier):
             self._noise = infer_noise(
                 scores, rows.labels, sample_weight=rows.weight,
                 trusted=np.arange(len(rows.labels)) >= rows.n_observed,
-                flip_counts=flip_counts, noise_matrix=noise,
+                checked=rows.checked, noise_matrix=noise,
             )  # fmt: skip
             self._describe_rows(scores, rows, is_inferred=noise is None)
             weighted = {} if rows.weight is None else {"sample_weight": rows.weight}
-            self.estimator_ = clone(self.estimator).fit(X, rows.labels, **weighted)
+            self.estimator_ = clone(self.estimator).fit(X, rows.best_labels, **weighted)
         predicted = self.classes_[self._noise.probability(scores).argmax(axis=1)]
         warn_of_one_class(predicted, "try another estimator or other features.", stacklevel=3)
         return self
 
     def _training_rows(
-        self, X: Any, y: Any, sample_weight: Any, X_trusted: Any, y_trusted: Any, flip_counts: Any
+        self, X: Any, y: Any, sample_weight: Any, X_trusted: Any, y_trusted: Any, y_checked: Any
     ) -> tuple[Any, _Rows]:
         """All rows that are fitted to, trusted ones last, checked."""
         check_scorer(self.estimator, sample_weight)
@@ -160,12 +160,14 @@ class NoiseCalibratedClassifier(ClassifierAround, ScoreClassifier):
         warn_of_copies(X, labels)
         n_observed = len(labels)
         trusted = check_trusted_labels(X_trusted, y_trusted, self.classes_)
-        check_counted_rows(flip_counts, trusted)
+        checked = check_checked_labels(y_checked, n_observed, self.classes_)
         if trusted is not None:
             X, labels = stack_rows(X, X_trusted), np.concatenate([labels, trusted])
             if weight is not None:
                 weight = np.concatenate([weight, np.full(len(trusted), weight.mean())])
-        return X, _Rows(labels, weight, n_observed)
+            if checked is not None:
+                checked = np.append(checked, np.full(len(trusted), -1))
+        return X, _Rows(labels, weight, n_observed, checked)
 
     def _describe_rows(self, scores: Floats, rows: _Rows, is_inferred: bool) -> None:
         """What is known of the noise and of the training rows."""
@@ -192,8 +194,19 @@ class NoiseCalibratedClassifier(ClassifierAround, ScoreClassifier):
 
 
 class _Rows(NamedTuple):
-    """Positions of labels among the classes, weights, and how many rows are not trusted."""
+    """Positions of labels among the classes, weights, and how many rows are not trusted.
+
+    ``checked`` has what people said of them beside, −1 where nobody looked.
+    """
 
     labels: Integers
     weight: Floats | None
     n_observed: int
+    checked: Integers | None
+
+    @property
+    def best_labels(self) -> Integers:
+        """Checked labels where there are any, else those given."""
+        if self.checked is None:
+            return self.labels
+        return np.where(self.checked >= 0, self.checked, self.labels)

@@ -101,17 +101,12 @@ def test_known_noise_is_kept_and_calibrated():
     assert np.mean(found.probability(scores).argmax(axis=1) == true) > 0.97
 
 
-def test_trusted_rows_and_counts_of_flips_tell():
+def test_answers_tell():
     """Scores that say little about two classes: their noise is unknown until rows are checked."""
     noise = single_pair(0.4, 3)
     scores, true, observed = scored_rows(noise, n_rows=300, separation=1.5)
-    checked = np.arange(0, 300, 2)
-    labels, trusted = observed.copy(), np.zeros(300, dtype=bool)
-    labels[checked], trusted[checked] = true[checked], True
-    flips = np.zeros((3, 3))
-    np.add.at(flips, (true[checked], observed[checked]), 1)
     without = infer_noise(scores, observed)
-    found = infer_noise(scores, labels, trusted=trusted, flip_counts=flips)
+    found = infer_noise(scores, observed, checked=np.where(np.arange(300) % 2, -1, true))
     error = [np.abs(each.noise_matrix - noise).max() for each in (without, found)]
     assert error[1] < 0.1
     assert error[1] <= error[0] + 0.02
@@ -148,9 +143,7 @@ def test_many_rows_of_overlapping_classes_are_not_called_noisy():
 
 def test_all_trusted_rows_of_many_rows_are_used():
     scores, _, observed = scored_rows(symmetric(0.2, 3), n_rows=5000)
-    rows = Rows(
-        scores, observed, np.ones(5000), np.arange(5000) % 100 == 0, None, np.zeros((0, 2), int)
-    )
+    rows = Rows(scores, observed, np.ones(5000), np.arange(5000) % 100 == 0, np.zeros((0, 2), int))
     sample = rows.sample(500)
     assert sample.trusted.sum() == 50
     assert 500 <= len(sample) <= 550
@@ -182,7 +175,7 @@ def test_a_class_without_rows_is_no_problem():
         ({"scores": np.zeros((3, 2))}, "of two classes, one score a row"),
         ({"scores": np.full((3, 3), 1 / 3)}, "pass their logarithms"),
         ({"sample_weight": [0, 0, 0]}, "must not be 0 for every row"),
-        ({"flip_counts": np.eye(2)}, "3 × 3"),
+        ({"checked": np.eye(2)}, "0 to 2, or -1 for each row"),
         ({"noise_matrix": np.eye(2)}, "3×3"),
     ],
 )

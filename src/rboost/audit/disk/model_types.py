@@ -29,6 +29,7 @@ TRUSTED_TYPES: tuple[str, ...] = (
     "rboost.learners.forest.Forest",
     "rboost.learners.kernel.RandomKernelClassifier",
     "rboost.learners.logistic.RobustLogisticRegression",
+    "rboost.noise.answers.LearntFromAnswers",
     "rboost.noise.classes.fit.Fit",
     "rboost.noise.classes.kinds.Kind",
     "rboost.noise.classes.model.Layout",

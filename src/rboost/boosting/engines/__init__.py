@@ -12,5 +12,7 @@ def engine_for(
     parameters: BoostingParameters, loss: Loss, pool: list[BaseLearner], start: Start
 ) -> Engine:
     """The fastest engine that can run these rounds."""
-    linear = linear_engine(parameters, loss, pool, start)
+    linear = None
+    if start.rows.known is None:  # the native core takes labels, no probabilities
+        linear = linear_engine(parameters, loss, pool, start)
     return LearnerEngine(parameters, loss, pool, start) if linear is None else linear

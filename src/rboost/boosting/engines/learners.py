@@ -46,6 +46,7 @@ class LearnerEngine:
             noise_matrix,
             rows.sample_weight,
             rows.trusted,
+            rows.known,
         )
         base = self._pool[self._number % len(self._pool)]
         self._number += 1

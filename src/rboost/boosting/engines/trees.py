@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from rboost._typing import Floats, Integers
 from rboost.boosting.groups import group_matrices
-from rboost.boosting.likelihood import LabelLikelihood, start_scores
+from rboost.boosting.likelihood import TrainingLabels, labels_of, start_scores
 from rboost.boosting.members import BoostedTrees
 from rboost.learners.forest import Forest
 from rboost.native.lightgbm import lightgbm
@@ -91,7 +91,8 @@ def grow_trees(
     """Grow trees on the columns of X, of which some may be codes of categories.
 
     Without ``known_noise`` it is inferred once trees that know of none are at their best, and so is
-    that of groups of rows, (G, K, K), if there are any.
+    that of groups of rows, (G, K, K), if there are any. Where probabilities of the true classes are
+    known, there is no noise.
     """
     fold = deal_folds(rows.observed, n_folds(len(rows.observed)), settings.seed)
     most_rounds = settings.most_rounds or MOST_ROUNDS
@@ -100,17 +101,17 @@ def grow_trees(
     with ThreadPoolExecutor(n_threads, initializer=_quieten) as threads:
         boosters = FoldBoosters(X, rows, fold, categorical, settings, threads)
         shown = track(steps, len(steps), "Trees", enabled=settings.verbose)
-        noise_matrix = known_noise
+        noise_matrix = known_noise if rows.known is None else np.eye(rows.n_classes)
         if noise_matrix is None:
-            labels = LabelLikelihood.of(rows, np.eye(rows.n_classes))
+            labels = labels_of(rows, np.eye(rows.n_classes))
             boosters.grow_to_best(labels, islice(shown, len(steps) // 2), PATIENCE_AT_FIRST)
             noise = infer_noise(
                 boosters.scores, rows.observed, sample_weight=rows.sample_weight,
-                trusted=rows.trusted, flip_counts=rows.flip_counts,
+                trusted=rows.trusted,
             )  # fmt: skip
             noise_matrix = noise.noise_matrix
             by_group = group_matrices(boosters.scores, rows, noise)
-        labels = LabelLikelihood.of(rows, noise_matrix, by_group)
+        labels = labels_of(rows, noise_matrix, by_group)
         at_best = boosters.grow_to_best(labels, shown, PATIENCE)
     n_rounds = boosters.n_rounds
     reason = f"labels left out are likeliest after {n_rounds} rounds"
@@ -225,7 +226,7 @@ class FoldBoosters:
             part.reference = None
         return booster, chosen[0], chosen[1]
 
-    def grow_to_best(self, labels: LabelLikelihood, steps: Iterator[int], patience: int) -> bool:
+    def grow_to_best(self, labels: TrainingLabels, steps: Iterator[int], patience: int) -> bool:
         """Grow until labels left out become no likelier, go back to the best round.
 
         Say whether that came before the steps ran out.
@@ -246,7 +247,7 @@ class FoldBoosters:
         n_trees = [booster.current_iteration() for booster, _, _ in self._folds]
         return _State(self.n_rounds, n_trees, self.scores.copy())
 
-    def _grow(self, n_rounds: int, labels: LabelLikelihood) -> None:
+    def _grow(self, n_rounds: int, labels: TrainingLabels) -> None:
         """Grow every booster, on several threads, and read the scores of the rows left out."""
 
         def grow(fold: tuple[Any, NDArray[np.int32], NDArray[np.int32]]) -> None:

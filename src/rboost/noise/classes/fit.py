@@ -5,8 +5,7 @@ integrated over all parameters by Laplace's approximation at the best of them: a
 many rates has to explain the labels that much better than one with few. The density of a rate
 falls linearly from 0 to the largest, where two classes would be one.
 
-A trusted row has the likelihood p(y). A checked one, counted in ``flip_counts``, adds log T_yỹ to
-it, so that it does not matter how rows were chosen for a check.
+A trusted row has the likelihood p(y).
 """
 
 from __future__ import annotations
@@ -162,8 +161,6 @@ class _Posterior:
         if self.layout.kind.n_rates:
             value += np.log1p(-parameters[self.layout.rates] / self.layout.kind.largest).sum()
         value -= self.layout.precision @ deviation**2 / 2
-        if self.rows.flip_counts is not None:
-            value += np.sum(self.rows.flip_counts * np.log(np.maximum(noise, FLOOR)))
         return float(value)
 
     def derivatives(self, parameters: Floats) -> tuple[Floats, Floats]:
@@ -185,22 +182,9 @@ class _Posterior:
         )
         gradient, information = gradient + by_frequencies, information + of_frequencies
         if layout.kind.n_rates:
-            by_rates, of_rates = self._rates_derivatives(parameters[layout.rates], noise)
-            gradient[layout.rates] += by_rates
-            information[layout.rates, layout.rates] += of_rates
-        return gradient, information
-
-    def _rates_derivatives(self, rates: Floats, noise: Floats) -> tuple[Floats, Floats]:
-        """The same of what is known of the rates whatever the scores, by rates."""
-        kind, flips = self.layout.kind, self.rows.flip_counts
-        steepness = 1 / (kind.largest - rates)  # of the density of rates
-        gradient, information = -steepness, np.diag(steepness**2)
-        if flips is not None:
-            ratio = flips / np.maximum(noise, FLOOR)
-            gradient = gradient + np.einsum("jk,mjk->m", ratio, kind.directions)
-            information = information + np.einsum(
-                "jk,mjk,ljk->ml", ratio / np.maximum(noise, FLOOR), kind.directions, kind.directions
-            )
+            steepness = 1 / (layout.kind.largest - parameters[layout.rates])  # of their density
+            gradient[layout.rates] -= steepness
+            information[layout.rates, layout.rates] += np.diag(steepness**2)
         return gradient, information
 
     def _observed(self, true: Floats, noise: Floats) -> Floats:

@@ -42,7 +42,6 @@ class Rows:
     observed: Integers
     weight: Floats
     trusted: NDArray[np.bool_]
-    flip_counts: Floats | None
     overlapping: Integers  # (n_overlaps, 2): pairs of classes that may overlap
 
     def __len__(self) -> int:
@@ -61,7 +60,7 @@ class Rows:
         rows = np.union1d(drawn, np.flatnonzero(self.trusted))
         return Rows(
             self.scores[rows], self.observed[rows], self.weight[rows], self.trusted[rows],
-            self.flip_counts, self.overlapping,
+            self.overlapping,
         )  # fmt: skip
 
 

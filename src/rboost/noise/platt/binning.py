@@ -39,8 +39,6 @@ class LabelCounts:
     scores: Floats
     observed: Floats  # (2, n_bins)
     trusted: Floats  # (2, n_bins)
-    # How many labels k were checked and turned out as j, where trusted rows had a label before.
-    flips: Floats | None = None  # (2, 2)
 
     @property
     def per_bin(self) -> Floats:

@@ -95,7 +95,7 @@ class Grid(NamedTuple):
 def explore(kinds: Sequence[NoiseKind], counts: LabelCounts) -> Grid:
     """Grid the noise matrices of all kinds, without those that are negligible."""
     compiled = native.compiled()
-    if compiled is None or counts.flips is not None:
+    if compiled is None:
         grids = [explore_slowly(kind, counts, fit_lines) for kind in kinds]
         grid = Grid(*(np.concatenate(parts) for parts in zip(*grids, strict=True)))
         kept = grid.log_weights > grid.log_weights.max() - NEGLIGIBLE
@@ -125,7 +125,6 @@ def explore_slowly(
         free = np.column_stack([axis.ravel() for axis in np.meshgrid(*axes)])
         rates = LARGEST_SUM * kind.rates(free)
         lines, evidence = fit(counts, rates)
-        evidence = evidence + _log_likelihood_of_flips(counts.flips, rates)
         likely = free[evidence > evidence.max() - NEGLIGIBLE]
         # Two cells more on each side: a peak between two points must not be left out.
         new_low = np.maximum(likely.min(axis=0) - 5 * half, 0)
@@ -143,17 +142,3 @@ def _cells(kind: NoiseKind, free: Floats, half: Floats) -> tuple[Floats, Floats]
     corners = [kind.rates(np.clip(free + sign * half, 0, 1)) for sign in signs]
     rates = LARGEST_SUM * np.stack(corners)
     return rates.min(axis=0), rates.max(axis=0)
-
-
-def _log_likelihood_of_flips(flips: Floats | None, rates: Floats) -> Floats:
-    """Σ n_jk·log γ_jk: what checked labels say of each noise matrix, whatever the scores.
-
-    A checked row has the likelihood p(y, ỹ | s) = p(y | s)·γ_{y ỹ}. The first factor is that of a
-    trusted row. The second must not be left out where rows were chosen for a check because their
-    label looked wrong: given both factors it does not matter how rows were chosen.
-    """
-    if flips is None:
-        return np.zeros(len(rates))
-    into_1, into_0 = rates.T
-    chances = np.stack([1 - into_1, into_1, into_0, 1 - into_0], axis=1)
-    return np.log(np.maximum(chances, 1e-300)) @ flips.ravel()

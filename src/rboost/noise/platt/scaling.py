@@ -31,7 +31,6 @@ from rboost.noise.platt.kinds import KINDS, Grid, explore, explore_slowly, overl
 from rboost.noise.platt.posterior import NoiseAwarePlatt
 from rboost.noise.platt.sigmoid import fit_lines
 from rboost.noise.platt.steepening import MANY_ROWS, STRENGTHS, UNCHANGED, Steepening
-from rboost.tables import check_flip_counts
 
 
 def fit_noise_aware_platt(
@@ -40,7 +39,6 @@ def fit_noise_aware_platt(
     sample_weight: ArrayLike | None = None,
     *,
     trusted: ArrayLike | None = None,
-    flip_counts: ArrayLike | None = None,
     noise_matrix: ArrayLike | None = None,
 ) -> NoiseAwarePlatt:
     """Infer flips, whose rates depend on the class alone, and the sigmoid of the true class."""
@@ -53,9 +51,7 @@ def fit_noise_aware_platt(
             return explore(KINDS, counts)
         return Grid(known, known, known, *fit_lines(counts, known))
 
-    rows = bin_rows(scores, labels, sample_weight, trusted)
-    flips = check_flip_counts(flip_counts, n_classes=2)
-    return _steepest(replace(rows[0], flips=flips), *rows[1:], explored)[1]
+    return _steepest(*bin_rows(scores, labels, sample_weight, trusted), explored)[1]
 
 
 class Readings(NamedTuple):
@@ -75,11 +71,9 @@ def read_two_ways(
     labels: ArrayLike,
     sample_weight: ArrayLike | None = None,
     trusted: ArrayLike | None = None,
-    flip_counts: ArrayLike | None = None,
 ) -> Readings:
     """Infer what the labels of two classes mean: how likely flips are, and which."""
     counts, center, spread = bin_rows(scores, labels, sample_weight, trusted)
-    counts = replace(counts, flips=check_flip_counts(flip_counts, n_classes=2))
     of_flips, flipped = _steepest(counts, center, spread, lambda own: explore(KINDS, own))
     of_overlap, curve = _steepest(
         counts, center, spread, lambda own: explore_slowly(overlap(own), own, fit_lines)
