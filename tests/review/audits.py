@@ -2,7 +2,7 @@
 
 import sys
 import time
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -42,11 +42,14 @@ def model():
     return RBoostClassifier("pool", n_estimators=20, random_state=0)
 
 
-def make_audit(y_checked=None, without=(), n_rows=N_ROWS):
+def make_audit(y_checked=None, at_random=(), without=(), n_rows=N_ROWS):
     """The audit of the table; rows of ``without`` have no label."""
     rows, labels, names = table(n_rows)
     labels[list(without)] = None
-    return audit_labels(rows, labels, y_checked=y_checked, ids=names, id_name="name", model=model())
+    return audit_labels(
+        rows, labels, y_checked=y_checked, ids=names, id_name="name", model=model(),
+        checked_at_random=np.isin(np.arange(n_rows), list(at_random)),
+    )  # fmt: skip
 
 
 @cache
@@ -63,13 +66,13 @@ def three_classes():
     return audit_labels(X, np.array(["a", "b", "c"])[y], model=model())
 
 
-def rerun(checked, pause=0.0):
+def rerun(checked, at_random=(), pause=0.0):
     """Fit again with checked labels, as the folder of an audit would."""
     time.sleep(pause)
     given = [None] * N_ROWS
     for row, label in checked.items():
         given[row] = ("<i>dog</i>", "cat")[label]
-    return make_audit(given, without=(7, 8))
+    return make_audit(given, at_random, without=(7, 8))
 
 
 AUDITS = {"two": two_classes, "three": three_classes}
@@ -78,5 +81,5 @@ if __name__ == "__main__":
     from rboost.review import open_review, serve
 
     folder, which, port = sys.argv[1:]
-    review = open_review(AUDITS[which](), Path(folder), lambda checked: rerun(checked, pause=0.5))
+    review = open_review(AUDITS[which](), Path(folder), partial(rerun, pause=0.5))
     serve(review, port=int(port))

@@ -5,7 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rboost.review.queue import ORDERS, entropy, first_open, rank
+from rboost.review.queue import (
+    ORDERS,
+    entropy,
+    first_open,
+    random_draws,
+    random_order,
+    rank,
+)
 from tests.review.audits import three_classes, two_classes
 
 
@@ -19,11 +26,38 @@ def test_entropy_lies_between_certainty_and_ignorance(weights):
 
 @pytest.mark.parametrize("make", [two_classes, three_classes])
 @pytest.mark.parametrize("order", ORDERS)
-def test_every_unchecked_row_is_ranked_once_by_its_worth(make, order):
+def test_every_row_is_ranked_once_unless_checked_or_set_aside(make, order):
     audit = make()
-    ranking = rank(audit, order)
-    assert sorted(ranking) == list(range(len(audit)))
-    assert np.all(np.diff(ORDERS[order](audit)[ranking]) <= 0)
+    assert sorted(rank(audit, order)) == list(range(len(audit)))
+    checked = np.full(len(audit), -1)
+    checked[[3, 7]] = 1
+    ranking = rank(audit.with_checked(checked), order, set_aside=[5])
+    assert sorted(ranking) == sorted(set(range(len(audit))) - {3, 5, 7})
+
+
+def test_the_mixed_order_takes_turns():
+    audit = two_classes()
+    ranking = rank(audit, "mixed")
+    drawn = random_order(audit.labels)
+    assert ranking[0] == drawn[0]
+    assert ranking[1] == rank(audit, "suspicious")[0]
+    checked = np.full(len(audit), -1)
+    checked[ranking[:3]] = 1
+    later = audit.with_checked(checked)
+    assert rank(later, "mixed")[0] == rank(later, "suspicious")[0]
+
+
+@given(st.integers(0, 200), st.sets(st.integers(0, 149)))
+def test_random_draws_depend_on_the_number_of_answers_alone(n_answers, answered):
+    labels = two_classes().labels
+    is_closed = np.isin(np.arange(len(labels)), list(answered))
+    found = random_draws(labels, n_answers, is_closed)
+    order = random_order(labels)
+    np.testing.assert_array_equal(found, order[: len(found)])
+    assert is_closed[found].all()
+    everything = random_draws(labels, n_answers, np.ones(len(labels), dtype=bool))
+    assert len(everything) == (n_answers // 5 if n_answers >= 25 else 0)
+    assert not {7, 8} & set(order.tolist())  # they have no label that could be wrong
 
 
 def test_informative_starts_with_what_is_least_known():
@@ -39,14 +73,6 @@ def test_suspicious_starts_with_suspects_and_ends_with_rows_without_a_label():
     ranking = rank(audit, "suspicious")
     np.testing.assert_array_equal(ranking[: len(audit.suspects())], audit.suspects().rows)
     assert set(ranking[-2:]) == {7, 8}
-
-
-def test_checked_rows_are_not_ranked():
-    audit = two_classes()
-    checked = np.full(len(audit), -1)
-    checked[[3, 7]] = 1
-    for order in ORDERS:
-        assert not {3, 7} & set(rank(audit.with_checked(checked), order).tolist())
 
 
 def test_the_first_open_row_is_in_no_set():

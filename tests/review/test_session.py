@@ -97,7 +97,7 @@ def test_a_change_to_the_given_label_is_refused(review):
 def test_a_new_fit_learns_all_answers_and_says_what_changed(review):
     asked = []
 
-    def learn(checked):
+    def learn(checked, at_random):
         asked.append(checked)
         review.answer(key(), 20, "keep", None)  # while the fit runs
         return rerun(checked)
@@ -138,7 +138,7 @@ def test_an_answer_that_was_learnt_can_be_taken_back(review, tmp_path):
 
 
 def test_a_fit_that_fails_changes_nothing(review):
-    def fail(checked):
+    def fail(checked, at_random):
         raise ValueError("The disk\nis full.")
 
     review._rerun = fail
@@ -152,7 +152,7 @@ def test_a_fit_that_fails_changes_nothing(review):
 
 
 def test_a_fit_of_other_rows_is_refused(review):
-    review._rerun = lambda checked: three_classes()
+    review._rerun = lambda *checked: three_classes()
     review.answer(key(), 1, "keep", None)
     review.refit()
     review.refit_job.wait()
@@ -161,7 +161,7 @@ def test_a_fit_of_other_rows_is_refused(review):
 
 def test_one_fit_at_a_time(review):
     gate = threading.Event()
-    review._rerun = lambda checked: (gate.wait(30), rerun(checked))[1]
+    review._rerun = lambda *checked: (gate.wait(30), rerun(*checked))[1]
     review.answer(key(), 1, "keep", None)
     review.refit()
     with pytest.raises(ConflictError, match="already"):
@@ -181,7 +181,7 @@ def test_labels_that_were_checked_beforehand_are_kept(tmp_path):
     settle(review)
     assert np.flatnonzero(review.snapshot.live.labels.is_checked).tolist() == [5, 6]
     asked = []
-    review._rerun = lambda found: (asked.append(set(found)), rerun(found))[1]
+    review._rerun = lambda found, drawn: (asked.append(set(found)), rerun(found))[1]
     review.refit()
     review.refit_job.wait()
     assert asked == [{5, 6}]
@@ -202,7 +202,8 @@ def test_the_export_holds_the_answers_and_no_formulas(review):
     review.answer(key(), 9, "unsure", None)
     path = review.export()
     found = pd.read_csv(path, keep_default_na=False)
-    assert list(found.columns) == ["name", "given_label", "checked_label", "answer", "time"]
+    names = ["name", "given_label", "checked_label", "answer", "time", "drawn_at_random"]
+    assert list(found.columns) == names
     assert found["answer"].tolist() == ["change", "change", "unsure"]
     assert found["given_label"].tolist()[1] == ""
     assert found["checked_label"].tolist() == [["<i>dog</i>", "cat"][1 - given], "cat", ""]

@@ -1,6 +1,7 @@
 """From a table with doubtful labels to the rows that deserve a look."""
 
 from rboost.audit.audit import audit_labels
+from rboost.audit.insight.checked import AnswersContradictWarning
 from rboost.audit.insight.columns import SuspiciousColumn
 from rboost.audit.insight.explanation import Explanation, Reason
 from rboost.audit.insight.suspects import Suspects
@@ -16,6 +17,7 @@ from rboost.audit.result import LabelAudit
 from rboost.audit.suspicion import SuspiciousColumnWarning
 
 __all__ = [
+    "AnswersContradictWarning",
     "Explanation",
     "GroupNoiseDisplay",
     "IssueDistributionDisplay",

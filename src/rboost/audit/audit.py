@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rboost._typing import Floats
 from rboost.audit.features import (
@@ -16,6 +18,7 @@ from rboost.audit.features import (
     make_vectorizer,
 )
 from rboost.audit.inference import infer
+from rboost.audit.insight.checked import AnswersContradictWarning
 from rboost.audit.insight.columns import SuspiciousColumn
 from rboost.audit.labels import Labels, encode_labels
 from rboost.audit.render import findings
@@ -33,6 +36,7 @@ def audit_labels(
     y: Any,
     *,
     y_checked: Any = None,
+    checked_at_random: Any = None,
     X_trusted: Any = None,
     y_trusted: Any = None,
     context: Any = None,
@@ -57,6 +61,9 @@ def audit_labels(
     y_checked : array-like of shape (n_rows,), default=None
         What a person said who looked at the row; missing where nobody did. Such rows are trusted
         and never flagged.
+    checked_at_random : bool or array-like of bool of shape (n_rows,), default=None
+        Which of these rows were drawn for the check at random, if not by their labels or values.
+        They say how many labels are wrong without any model; see ``summary().random_checks``.
     X_trusted, y_trusted : like X and y, default=None
         More rows, whose labels are known to be right. They come last in the result.
     context : str, list of str, array-like or data frame, default=None
@@ -107,6 +114,7 @@ def audit_labels(
     extra, extra_labels = _trusted_rows(table, X_trusted, y_trusted)
     table, names = with_trusted(table, names, extra)
     labels = encode_labels(given + [None] * len(extra_labels), checked + extra_labels, label_name)
+    labels = replace(labels, at_random=_drawn(checked_at_random, n_rows, len(table)))
     n_observed = np.count_nonzero(labels.is_observed)
     if n_observed < FEWEST_ROWS:
         raise ValueError(
@@ -123,11 +131,27 @@ def audit_labels(
     suspicious: tuple[SuspiciousColumn, ...] = ()
     if check_columns:
         suspicious = _checked_columns(table, features, vectorizer, labels, random_state)
-    return LabelAudit(
+    audit = LabelAudit(
         table, labels, np.array(names, dtype=object), id_name, features, scores,
         inference, TableModel(vectorizer, scorer, labels.classes, inference.noise),
         len(table) - n_rows, groups, suspicious,
     )  # fmt: skip
+    if contradiction := findings.of_contradiction(audit.predictive_check):
+        warnings.warn(contradiction, AnswersContradictWarning, stacklevel=2)
+    return audit
+
+
+def _drawn(at_random: Any, n_rows: int, n_all: int) -> NDArray[np.bool_]:
+    """Whether each row was drawn at random, were it checked; trusted rows at the end were not."""
+    drawn = np.asarray(False if at_random is None else at_random)
+    if drawn.dtype != bool or drawn.shape not in ((), (n_rows,)):
+        raise ValueError(
+            "checked_at_random must be True, False, or one of them for each row of X; pass True "
+            "if all rows that have a checked label were drawn at random."
+        )
+    found = np.zeros(n_all, dtype=bool)
+    found[:n_rows] = drawn
+    return found
 
 
 def _grouped(table: Any, context: Any) -> tuple[Any, Groups | None]:

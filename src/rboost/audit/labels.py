@@ -28,12 +28,18 @@ class Labels:
     """One entry a row: the positions in ``classes`` of given and of checked labels, or −1.
 
     ``given`` is what the table says; ``checked`` is what a person said who looked at the row.
+    ``at_random`` marks checked rows that were drawn for the check at random.
     """
 
     classes: NDArray[Any]
     given: Integers
     checked: Integers
     name: str = "label"
+    at_random: Any = False
+
+    def __post_init__(self) -> None:
+        drawn = np.broadcast_to(np.asarray(self.at_random, dtype=bool), len(self.given))
+        object.__setattr__(self, "at_random", drawn & self.is_checked)
 
     def __len__(self) -> int:
         return len(self.given)
@@ -53,9 +59,10 @@ class Labels:
         """Rows with a label that nobody has checked."""
         return (self.given != NO_LABEL) & ~self.is_checked
 
-    def with_checked(self, checked: Integers) -> Self:
-        """The same labels after other checks."""
-        return replace(self, checked=checked)
+    def with_checked(self, checked: Integers, at_random: Any = None) -> Self:
+        """The same labels after other checks, of which some were drawn at random."""
+        drawn = self.at_random if at_random is None else at_random
+        return replace(self, checked=checked, at_random=drawn)
 
     @property
     def class_names(self) -> list[str]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rboost._typing import Floats, Integers
 from rboost.audit.features import column_of_feature, standardized
 from rboost.audit.inference import Inference, infer
+from rboost.audit.insight.checked import PredictiveCheck, check_predictions, count_random_checks
 from rboost.audit.insight.columns import SuspiciousColumn
 from rboost.audit.insight.doubts import issue_probability, suggested_classes
 from rboost.audit.insight.explanation import Explainer, Explanation
@@ -27,6 +28,7 @@ from rboost.audit.render.report import MOST_SHOWN, ReportContents, render_report
 from rboost.audit.render.terminal import describe
 from rboost.context import Groups
 from rboost.io.spreadsheets import write_csv
+from rboost.noise.answers import LearntFromAnswers
 
 # Reasons take time; beyond this many suspects, and rows without a label, the list goes on without.
 MOST_EXPLAINED = 500
@@ -120,6 +122,14 @@ class LabelAudit:
         return estimate_quality(self.inference.posterior, self.inference.probability, self.labels)
 
     @cached_property
+    def predictive_check(self) -> PredictiveCheck | None:
+        """How many checked labels were wrong, and how many were expected to be without answers."""
+        noise = self.inference.noise
+        if not isinstance(noise, LearntFromAnswers) or self.groups is not None:
+            return None  # nobody answered, or answers are expected to differ between groups
+        return check_predictions(noise.before, self.scores, self.labels)
+
+    @cached_property
     def segments(self) -> tuple[Segment, ...]:
         """Where wrong labels concentrate, most of them first."""
         return find_segments(self.table, self.issue_probability)
@@ -160,7 +170,7 @@ class LabelAudit:
         chosen = self.suspects() if suspects is None else suspects
         return summarize(
             self.labels, self.inference, chosen, self.unused_columns, self.groups,
-            self.column_warnings,
+            self.column_warnings, count_random_checks(self.labels), self.predictive_check,
         )  # fmt: skip
 
     @cached_property
@@ -181,13 +191,14 @@ class LabelAudit:
         """Explain several rows at once, which is much faster than one by one."""
         return self._explainer.explain(rows, verbose)
 
-    def with_checked(self, checked: Integers) -> Self:
+    def with_checked(self, checked: Integers, at_random: Any = None) -> Self:
         """The same audit after a person checked more rows; the model is not fitted again.
 
-        ``checked`` holds positions of classes, −1 where nobody looked. The noise and the
-        probabilities follow at once; :func:`rboost.audit.audit_labels` also learns from them.
+        ``checked`` holds positions of classes, −1 where nobody looked; ``at_random`` marks rows
+        that were drawn at random. The noise and the probabilities follow at once;
+        :func:`rboost.audit.audit_labels` also learns from them.
         """
-        labels = self.labels.with_checked(checked)
+        labels = self.labels.with_checked(checked, at_random)
         found = infer(self.scores, labels, self.groups)
         model = self.model.with_noise(found.noise)
         return replace(self, labels=labels, inference=found, model=model)

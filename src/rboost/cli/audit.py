@@ -22,6 +22,10 @@ def add_audit_command(commands: Any) -> None:
     audit.add_argument(
         "--trusted", type=Path, metavar="FILE", help="rows whose labels a person has checked"
     )
+    audit.add_argument(
+        "--trusted-random", action="store_true",
+        help="the trusted rows were drawn at random, so that they say how many labels are wrong",
+    )  # fmt: skip
     audit.add_argument("--id", metavar="COLUMN", help="what to call rows by (their number)")
     audit.add_argument(
         "--drop",
@@ -56,6 +60,8 @@ def _audit(options: argparse.Namespace) -> int:
         raise ValueError(f"--budget must be at least 1, not {options.budget}.")
     if options.seed < 0:
         raise ValueError(f"--seed must not be negative, but is {options.seed}.")
+    if options.trusted_random and options.trusted is None:
+        raise ValueError("--trusted-random is said of trusted rows; pass them with --trusted.")
     request = Request(
         data=options.data,
         label=options.label,
@@ -66,6 +72,7 @@ def _audit(options: argparse.Namespace) -> int:
         seed=options.seed,
         context=tuple(options.context),
         check_columns=not options.no_column_check,
+        trusted_random=options.trusted_random,
     )
     folder = Path("audit") if options.out is None else Path(options.out)
     if folder == Path():

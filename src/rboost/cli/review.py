@@ -30,6 +30,9 @@ def _review(options: argparse.Namespace) -> int:
     if not 0 <= options.port < 65536:
         raise ValueError(f"--port must be between 0 and 65535, not {options.port}.")
     opened = read_record(folder)
-    review = open_review(read_audit(folder), folder, lambda checked: rerun(folder, checked, opened))
+    review = open_review(
+        read_audit(folder), folder,
+        lambda checked, at_random: rerun(folder, checked, opened, at_random),
+    )  # fmt: skip
     serve(review, port=options.port, open_browser=options.open)
     return 0

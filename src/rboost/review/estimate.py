@@ -9,6 +9,8 @@ import numpy as np
 
 from rboost._typing import Integers
 from rboost.audit import LabelAudit
+from rboost.audit.insight.checked import RandomChecks
+from rboost.audit.render.findings import of_contradiction
 
 # Names of rows that a comparison lists at most.
 MOST_NAMED = 50
@@ -26,13 +28,19 @@ class Rate:
 
 @dataclass(frozen=True)
 class Estimate:
-    """The noise and the wrong labels of an audit, and how good its model is expected to be."""
+    """The noise and the wrong labels of an audit, and how good its model is expected to be.
+
+    ``random_checks`` is what labels drawn at random say without any model, ``contradiction`` the
+    sentence to read where answers are not what was expected.
+    """
 
     noise: tuple[Rate, ...]
     expected_wrong: float
     suspects: int
     accuracy: float
     label_accuracy: float
+    random_checks: RandomChecks | None
+    contradiction: str
 
 
 def estimate(audit: LabelAudit) -> Estimate:
@@ -44,6 +52,8 @@ def estimate(audit: LabelAudit) -> Estimate:
         suspects=summary.n_suspects,
         accuracy=quality.accuracy,
         label_accuracy=quality.label_accuracy,
+        random_checks=summary.random_checks,
+        contradiction=of_contradiction(summary.predictive_check),
     )
 
 

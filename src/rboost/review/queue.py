@@ -1,18 +1,28 @@
 """Which row to look at next.
 
-An answer teaches as much as is unknown before it: the entropy of the row's true class given
-everything, −Σ_j p_j log p_j. A label that is surely wrong teaches little when it is corrected, and
-neither does one that is surely right.
+What a person says of a row does three things: it corrects the row, it teaches how labels go wrong,
+and, if the row was drawn at random, it counts wrong labels without any model. The default order
+mixes rows for all three.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rboost._typing import Floats, Integers
-from rboost.audit import LabelAudit
+from rboost.audit import LabelAudit, Labels
+from rboost.audit.labels import NO_LABEL
+from rboost.review.design import settling_rows
+
+# Of every five rows of the mixed order, what each is picked for.
+PATTERN = ("random", "suspicious", "settling", "suspicious", "settling")
+# So many rows are mixed; the order is made anew before anybody gets to its end.
+N_MIXED = 100
+# Fewer draws may be accidents of another order, and say nothing anyway.
+FEWEST_DRAWS = 5
 
 
 def entropy(probability: Floats) -> Floats:
@@ -30,19 +40,72 @@ def entropy(probability: Floats) -> Floats:
     return np.abs((p * logarithm).sum(axis=1))  # the sum is ≤ 0; this leaves no −0
 
 
-# What is worth most comes first.
-ORDERS: dict[str, Callable[[LabelAudit], Floats]] = {
-    "informative": lambda audit: entropy(audit.inference.posterior),
-    # Rows without a label have nothing that could be wrong, and come last.
-    "suspicious": lambda audit: np.nan_to_num(audit.issue_probability, nan=-1.0),
+def informative(audit: LabelAudit, rows: Integers) -> Integers:
+    """The rows whose true class is least known first."""
+    return _largest_first(entropy(audit.inference.posterior[rows]), rows)
+
+
+def suspicious(audit: LabelAudit, rows: Integers) -> Integers:
+    """The labels that are likeliest wrong first; rows without a label come last."""
+    return _largest_first(np.nan_to_num(audit.issue_probability[rows], nan=-1.0), rows)
+
+
+def mixed(audit: LabelAudit, rows: Integers) -> Integers:
+    """Rows drawn at random, rows that are likely wrong and rows that settle the noise, in turn."""
+    drawn = random_order(audit.labels)
+    streams = {
+        "random": iter(drawn[np.isin(drawn, rows)].tolist()),
+        "suspicious": iter(suspicious(audit, rows).tolist()),
+        "settling": iter(settling_rows(audit, rows, N_MIXED).tolist()),
+    }
+    # Where this goes on after other rows that were dealt with, so does the pattern.
+    n_before = len(audit) - len(rows)
+    taken: dict[int, None] = {}
+    for place in range(n_before, n_before + min(N_MIXED, len(rows))):
+        turn = place % len(PATTERN)
+        for stream in (*PATTERN[turn:], *PATTERN[:turn]):  # the next one, where one has ended
+            row = next((row for row in streams[stream] if row not in taken), None)
+            if row is not None:
+                taken[row] = None
+                break
+    first = np.array(list(taken), dtype=np.intp)
+    return np.concatenate([first, informative(audit, np.setdiff1d(rows, first))])
+
+
+def random_order(labels: Labels) -> Integers:
+    """All rows with a label in an order that has nothing to do with them, always the same."""
+    shuffled = np.random.RandomState(0).permutation(len(labels))
+    return shuffled[labels.given[shuffled] != NO_LABEL]
+
+
+def random_draws(labels: Labels, n_answers: int, is_closed: NDArray[np.bool_]) -> Integers:
+    """The rows that were drawn at random: the first of their order, one in five answers.
+
+    How many they are depends on the number of answers alone, and those that were answered for
+    another reason count like the others, so that they are drawn fairly from the whole table.
+    """
+    drawn = random_order(labels)[: n_answers // len(PATTERN)]
+    drawn = drawn[: np.append(is_closed[drawn], False).argmin()]
+    return drawn if len(drawn) >= FEWEST_DRAWS else drawn[:0]
+
+
+def _largest_first(worth: Floats, rows: Integers) -> Integers:
+    return rows[np.argsort(-worth, kind="stable")]
+
+
+# Rows of an audit in an order; the first is the default.
+ORDERS: dict[str, Callable[[LabelAudit, Integers], Integers]] = {
+    "mixed": mixed,
+    "informative": informative,
+    "suspicious": suspicious,
 }
 
 
-def rank(audit: LabelAudit, order: str) -> Integers:
-    """Positions of all rows that nobody checked, in this order; ties as in the table."""
-    unchecked = np.flatnonzero(~audit.labels.is_checked)
-    worth = ORDERS[order](audit)[unchecked]
-    return unchecked[np.argsort(-worth, kind="stable")]
+def rank(audit: LabelAudit, order: str, set_aside: Iterable[int] = ()) -> Integers:
+    """All rows that nobody checked or set aside, in this order; ties as in the table."""
+    is_open = ~audit.labels.is_checked
+    is_open[list(set_aside)] = False
+    return ORDERS[order](audit, np.flatnonzero(is_open))
 
 
 def first_open(ranking: Integers, *closed: Container[int]) -> int | None:

@@ -10,25 +10,25 @@ import hashlib
 import json
 import threading
 from collections.abc import Callable, Container
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rboost._typing import Integers
-from rboost.audit import Explanation, LabelAudit
+from rboost.audit import Explanation, LabelAudit, Labels
 from rboost.audit.labels import NO_LABEL
 from rboost.io.spreadsheets import write_csv
 from rboost.review.background import Job, Refresher
 from rboost.review.estimate import Changes, Estimate, compare, estimate
 from rboost.review.export import checked_frame
-from rboost.review.queue import ORDERS, first_open, rank
+from rboost.review.queue import ORDERS, first_open, random_draws, rank
 from rboost.review.store import CHANGE, KEEP, UNSURE, Answer, AnswerStore, ConflictError, Log
 
 # Audits the same rows again. It is given the class of every row that a person has checked, by its
-# position; rows that are not among them count as unchecked.
-Rerun = Callable[[dict[int, int]], LabelAudit]
+# position, where others count as unchecked, and which of them were drawn at random.
+Rerun = Callable[[dict[int, int], frozenset[int]], LabelAudit]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class Review:
         log = store.log()
         self.fingerprint = fingerprint(audit)
         self.snapshot = _snapshot(audit, log)
-        untouched = audit.with_checked(_checked(audit, Log(0, {}, log.touched)))
+        untouched = _with_answers(audit, _labels(audit, Log(0, {}, log.touched)))
         start = json.dumps(asdict(estimate(untouched)))
         self.start: dict[str, Any] = json.loads(store.remember("start", start))
         self.refit_job = Job()
@@ -129,26 +129,30 @@ class Review:
     def export(self) -> Path:
         """Write all answers, and what was checked before, to checked.csv."""
         fitted, log = self.snapshot.fitted, self.store.log()
-        frame = checked_frame(fitted, list(log.current.values()), _checked(fitted, log))
+        labels = _labels(fitted, log)
+        frame = checked_frame(replace(fitted, labels=labels), list(log.current.values()))
         write_csv(frame, self.checked_csv)
         return self.checked_csv
 
     def refit(self) -> None:
         """Begin to fit the model again, in the background, with all answers so far."""
         fitted = self.snapshot.fitted
-        if np.array_equal(_checked(fitted, self.store.log()), fitted.labels.checked):
+        if np.array_equal(_labels(fitted, self.store.log()).checked, fitted.labels.checked):
             raise ValueError("There is nothing to learn from yet; keep or change a label first.")
         if not self.refit_job.start(self._refit):
             raise ConflictError("The model is being fitted already.")
 
     def _refit(self) -> Changes:
         fitted, log = self.snapshot.fitted, self.store.log()
-        checked = _checked(fitted, log)
-        rows = np.flatnonzero(checked != NO_LABEL)
-        found = self._rerun(dict(zip(rows.tolist(), checked[rows].tolist(), strict=True)))
+        labels = _labels(fitted, log)
+        rows = np.flatnonzero(labels.is_checked)
+        found = self._rerun(
+            dict(zip(rows.tolist(), labels.checked[rows].tolist(), strict=True)),
+            frozenset(np.flatnonzero(labels.at_random).tolist()),
+        )
         if fingerprint(found) != self.fingerprint:
             raise ValueError("The new audit is of other rows, labels or classes; nothing changed.")
-        changes = compare(fitted.with_checked(checked), found)
+        changes = compare(_with_answers(fitted, labels), found)
         snapshot = _snapshot(found, log)
         with self._swapping:
             self.snapshot = snapshot
@@ -181,8 +185,8 @@ def fingerprint(audit: LabelAudit) -> str:
     return digest.hexdigest()
 
 
-def _checked(audit: LabelAudit, log: Log) -> Integers:
-    """What is checked: what the audit came with, and the answers of the log.
+def _labels(audit: LabelAudit, log: Log) -> Labels:
+    """What is checked, and what by chance: what the audit came with, and the answers of the log.
 
     An audit that was fitted to answers holds them as checked. Some may have been taken back since,
     so only rows that never had an answer count as checked beforehand.
@@ -191,10 +195,19 @@ def _checked(audit: LabelAudit, log: Log) -> Integers:
     checked[list(log.touched)] = NO_LABEL
     for row, answer in log.current.items():
         checked[row] = NO_LABEL if answer.label is None else answer.label
-    return checked
+    at_random = audit.labels.at_random.copy()
+    is_closed = checked != NO_LABEL
+    is_closed[list(log.current)] = True
+    at_random[random_draws(audit.labels, len(log.current), is_closed)] = True
+    return audit.labels.with_checked(checked, at_random)
+
+
+def _with_answers(audit: LabelAudit, labels: Labels) -> LabelAudit:
+    return audit.with_checked(labels.checked, labels.at_random)
 
 
 def _snapshot(fitted: LabelAudit, log: Log) -> Snapshot:
-    live = fitted.with_checked(_checked(fitted, log))
-    rankings = {order: rank(live, order) for order in ORDERS}
+    live = _with_answers(fitted, _labels(fitted, log))
+    unsure = [row for row, answer in log.current.items() if answer.label is None]
+    rankings = {order: rank(live, order, unsure) for order in ORDERS}
     return Snapshot(fitted, live, log.version, estimate(live), rankings)

@@ -99,7 +99,7 @@ def test_a_second_round_keeps_the_answers_of_the_first(request_, tmp_path):
     trusting = replace(request_, trusted=folder / "checked.csv")
     audit_into(folder, trusting)
     opened = read_record(folder)
-    review = open_review(read_audit(folder), folder, lambda checked: rerun(folder, checked, opened))
+    review = open_review(read_audit(folder), folder, lambda *known: rerun(folder, known[0], opened))
     review.answer("one", 2, "keep", None)
     written = pd.read_csv(review.export(), dtype=str)
     review.finish()

@@ -10,6 +10,7 @@ import contextlib
 import json
 import shutil
 import warnings
+from collections.abc import Container
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -43,6 +44,7 @@ def audit_into(
     budget: int | None = None,
     verbose: int = 0,
     checked: dict[int, Any] | None = None,
+    at_random: Container[int] = (),
     original: dict[str, Any] | None = None,
     known_warnings: tuple[SuspiciousColumn, ...] = (),
 ) -> tuple[LabelAudit, Suspects]:
@@ -63,7 +65,7 @@ def audit_into(
             "budget": budget,
             "source": file_digest(request.data),
         }
-        audit = run_audit(request, verbose, checked)
+        audit = run_audit(request, verbose, checked, at_random)
         if original is not None:
             audit = replace(audit, column_warnings=known_warnings)
         suspects = audit.suspects(n=budget)
@@ -111,7 +113,10 @@ def _write(
     with staged(folder, last=RECORD) as stage:
         save_model(audit.model, stage / MODEL, _about(audit, request))
         with atomic_path(stage / ROWS) as temporary, temporary.open("wb") as file:
-            np.savez(file, scores=audit.scores, given=labels.given, checked=labels.checked)
+            np.savez(
+                file, scores=audit.scores, given=labels.given, checked=labels.checked,
+                at_random=labels.at_random,
+            )  # fmt: skip
         if request.trusted is not None:  # the file itself may be written again by a review
             shutil.copyfile(request.trusted, stage / TRUSTED)
         write_csv(listed, stage / SUSPECTS)
@@ -149,9 +154,10 @@ def read_audit(folder: Path) -> LabelAudit:
     model, _ = load_model(folder / MODEL)
     with np.load(folder / ROWS, allow_pickle=False) as rows:
         scores, given, checked = rows["scores"], rows["given"], rows["checked"]
+        at_random = rows.get("at_random", False)  # older audits do not say
     inputs = read_inputs(request)
     table, ids = with_trusted(inputs.X, inputs.ids, inputs.X_trusted)
-    labels = Labels(np.array(record["classes"]), given, checked, request.label)
+    labels = Labels(np.array(record["classes"]), given, checked, request.label, at_random)
     n_extra, groups = len(table) - len(inputs.X), None
     if inputs.context is not None:
         groups = group_rows(inputs.context, len(inputs.X)).followed_by(n_extra)
@@ -162,10 +168,13 @@ def read_audit(folder: Path) -> LabelAudit:
     )  # fmt: skip
 
 
-def rerun(folder: Path, checked: dict[int, int], opened: dict[str, Any]) -> LabelAudit:
+def rerun(
+    folder: Path, checked: dict[int, int], opened: dict[str, Any], at_random: Container[int] = ()
+) -> LabelAudit:
     """Audit the same file again; ``checked`` has all rows that a person checked, by position.
 
     ``opened`` is the record of the audit that was checked: another one is not overwritten.
+    ``at_random`` has the positions of rows that were drawn for the check at random.
     """
     record = read_record(folder)
     if any(record[part] != opened[part] for part in ("request", "source", "classes")):
@@ -173,7 +182,7 @@ def rerun(folder: Path, checked: dict[int, int], opened: dict[str, Any]) -> Labe
     request = _request(folder, record)
     labels = {position: record["classes"][k] for position, k in checked.items()}
     return audit_into(
-        folder, replace(request, check_columns=False), record["budget"], 0, labels,
+        folder, replace(request, check_columns=False), record["budget"], 0, labels, at_random,
         original=record["request"], known_warnings=_column_warnings(record),
     )[0]  # fmt: skip
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Container
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from rboost._validation import is_missing
 from rboost.audit.audit import audit_labels
+from rboost.audit.insight.checked import AnswersContradictWarning
 from rboost.audit.result import LabelAudit
 from rboost.audit.suspicion import SuspiciousColumnWarning
 from rboost.io.reading import check_column, label_column, read_table
@@ -16,6 +18,8 @@ from rboost.io.spreadsheets import unguarded
 
 # What a review calls the label that a person chose.
 CHECKED = "checked_label"
+# What it calls the column that says which rows it drew at random, and what stands there.
+AT_RANDOM, YES = "drawn_at_random", "yes"
 ROW = "row"
 
 
@@ -23,6 +27,7 @@ ROW = "row"
 class Request:
     """An audit of a file; ``trusted`` is a file of checked rows.
 
+    ``trusted_random`` says that all of them were drawn at random, whatever the file says itself.
     ``id`` and ``drop`` name columns, as does ``context``: what labels may depend on.
     """
 
@@ -35,6 +40,7 @@ class Request:
     seed: int = 0
     context: tuple[str, ...] = ()
     check_columns: bool = True
+    trusted_random: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for a file."""
@@ -58,6 +64,7 @@ class Inputs:
     X: Any
     y: list[Any]
     y_checked: list[Any]
+    checked_at_random: list[bool]
     X_trusted: Any
     y_trusted: list[Any] | None
     ids: list[Any]
@@ -90,18 +97,25 @@ def read_inputs(request: Request) -> Inputs:
 
 
 def run_audit(
-    request: Request, verbose: int = 0, checked: dict[int, Any] | None = None
+    request: Request,
+    verbose: int = 0,
+    checked: dict[int, Any] | None = None,
+    at_random: Container[int] = (),
 ) -> LabelAudit:
     """Audit the file.
 
     ``checked`` are the labels, by position, of all rows of the table that a person has checked;
-    None means those of the file of trusted rows.
+    None means those of the file of trusted rows. ``at_random`` are positions of those that were
+    drawn at random.
     """
     inputs = vars(read_inputs(request))
     if checked is not None:
-        inputs["y_checked"] = [checked.get(position) for position in range(len(inputs["y"]))]
+        positions = range(len(inputs["y"]))
+        inputs["y_checked"] = [checked.get(position) for position in positions]
+        inputs["checked_at_random"] = [position in at_random for position in positions]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SuspiciousColumnWarning)  # terminal and report say it
+        for category in (SuspiciousColumnWarning, AnswersContradictWarning):
+            warnings.simplefilter("ignore", category)  # terminal and report say it
         return audit_labels(
             **inputs, model=request.model, check_columns=request.check_columns,
             random_state=request.seed, verbose=verbose,
@@ -125,14 +139,14 @@ def _unique_ids(column: Any, name: str) -> list[Any]:
 
 def _read_trusted(
     request: Request, X: Any, ids: list[Any], classes: set[Any]
-) -> tuple[list[Any], Any, list[Any] | None]:
-    """Checked labels of the rows of the table, and further rows with their labels.
+) -> tuple[list[Any], list[bool], Any, list[Any] | None]:
+    """Checked labels of the table's rows, which were drawn at random, further rows, their labels.
 
     A file of checked rows has the ids of rows, or all their columns, or both: a row with a known id
     is that row, any other is a further one.
     """
     if request.trusted is None:
-        return [None] * len(ids), None, None
+        return [None] * len(ids), [False] * len(ids), None, None
     id_name, columns = request.id or ROW, list(X.columns)
     words = X.select_dtypes(include="object").columns  # to be read as text here too
     table = read_table(request.trusted, text=[CHECKED, request.label, id_name, *words])
@@ -149,22 +163,26 @@ def _read_trusted(
         )
     labels = _trusted_labels(table, label, classes, request)
     named = table[id_name].astype(str).tolist() if has_ids else [""] * len(table)
-    checked, further = _placed(request, labels, named, ids)
+    drawn = [request.trusted_random] * len(table)
+    if AT_RANDOM in names and AT_RANDOM not in columns and not request.trusted_random:
+        drawn = (table[AT_RANDOM].astype(str) == YES).tolist()
+    checked, at_random, further = _placed(request, labels, named, drawn, ids)
     if further and absent:
         raise ValueError(
             f"{request.trusted} names a row {named[further[0]]!r} that {request.data} does not "
             f"have; check the column {id_name!r}."
         )
     if not further:
-        return checked, None, None
-    return checked, table.iloc[further][columns], [labels[number] for number in further]
+        return checked, at_random, None, None
+    return checked, at_random, table.iloc[further][columns], [labels[number] for number in further]
 
 
 def _placed(
-    request: Request, labels: dict[int, Any], named: list[str], ids: list[Any]
-) -> tuple[list[Any], list[int]]:
-    """The label of each row of the table that was checked, and the numbers of further rows."""
+    request: Request, labels: dict[int, Any], named: list[str], drawn: list[bool], ids: list[Any]
+) -> tuple[list[Any], list[bool], list[int]]:
+    """The label of each checked row, whether it was drawn, and the numbers of further rows."""
     checked: list[Any] = [None] * len(ids)
+    at_random = [False] * len(ids)
     place = {str(name): position for position, name in enumerate(ids)}
     further = []
     for number, value in labels.items():
@@ -178,7 +196,8 @@ def _placed(
             )
         else:
             checked[position] = value
-    return checked, further
+            at_random[position] |= drawn[number]
+    return checked, at_random, further
 
 
 def _trusted_labels(table: Any, name: str, classes: set[Any], request: Request) -> dict[int, Any]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from rboost._typing import Floats
 from rboost.audit.inference import Inference
+from rboost.audit.insight.checked import PredictiveCheck, RandomChecks
 from rboost.audit.insight.columns import SuspiciousColumn
 from rboost.audit.insight.doubts import issue_probability
 from rboost.audit.insight.gain import Budget, review_gain
@@ -75,8 +76,9 @@ class AuditSummary:
     What is expected or probably wrong is among the other ``n_unchecked``; ``share_low`` to
     ``share_high`` holds the share of wrong labels with probability .9. ``is_uncertain`` says that
     wrong labels cannot be told from classes that overlap. ``unused_columns`` are empty, constant,
-    or names of rows; ``column_warnings`` name those that hide wrong labels. ``groups`` are those of
-    the ``context``, the columns that labels depend on.
+    or names of rows; ``column_warnings`` name those that hide wrong labels. ``groups`` are those
+    of the ``context``, the columns that labels depend on. ``random_checks`` is what checked labels
+    say without any model, ``predictive_check`` whether they were to be expected.
     """
 
     label_name: str
@@ -102,6 +104,8 @@ class AuditSummary:
     context: str = ""
     groups: tuple[GroupSummary, ...] = ()
     column_warnings: tuple[SuspiciousColumn, ...] = ()
+    random_checks: RandomChecks | None = None
+    predictive_check: PredictiveCheck | None = None
 
     # The diagonal is found by position, as the number 1 and the word "1" are called the same.
     @property
@@ -127,6 +131,8 @@ def summarize(
     unused_columns: tuple[str, ...] = (),
     groups: Groups | None = None,
     column_warnings: tuple[SuspiciousColumn, ...] = (),
+    random_checks: RandomChecks | None = None,
+    predictive_check: PredictiveCheck | None = None,
 ) -> AuditSummary:
     """Sum up an audit and the suspects that were chosen from it."""
     observed = labels.is_observed
@@ -158,6 +164,8 @@ def summarize(
         context="" if groups is None else groups.column,
         groups=_groups(labels, found.by_group, groups),
         column_warnings=column_warnings,
+        random_checks=random_checks,
+        predictive_check=predictive_check,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 
+from rboost.audit.insight.checked import PredictiveCheck, RandomChecks
 from rboost.audit.insight.columns import COPY, SuspiciousColumn
 from rboost.audit.insight.projection import Projection
 from rboost.audit.insight.quality import Quality
@@ -56,6 +57,33 @@ def of_wrong_labels(summary: AuditSummary) -> str:
         f"{format_count(summary.expected_wrong)} ({percent(summary.expected_share)}, 90 % interval "
         f"{percent(summary.share_low)} to {percent(summary.share_high)}) are expected to be wrong. "
         f"{format_count(summary.probably_wrong)} {are} more likely wrong than right."
+        f"{of_random_checks(summary.random_checks)}"
+    )
+
+
+def of_random_checks(found: RandomChecks | None) -> str:
+    """What labels that were drawn at random say without any model; nothing without them."""
+    if found is None:
+        return ""
+    were = "was" if found.n_wrong == 1 else "were"
+    return (
+        f" Of {with_noun(found.n_checked, 'label')} drawn at random and checked, "
+        f"{format_count(found.n_wrong)} {were} wrong; by this count alone, without any model, "
+        f"{percent(found.low)} to {percent(found.high)} of all labels given are wrong (90 % "
+        "interval)."
+    )
+
+
+def of_contradiction(found: PredictiveCheck | None) -> str:
+    """Whether people found what was expected; nothing where they did."""
+    if found is None or not found.contradicts:
+        return ""
+    n_wrong, expected = format_count(found.n_wrong), format_count(found.expected)
+    were, was = ("was" if number == "1" else "were" for number in (n_wrong, expected))
+    return (
+        f"Of {with_noun(found.n_checked, 'checked label')} {n_wrong} {were} wrong where about "
+        f"{expected} {was} expected: labels are not wrong in the way that was assumed; figures "
+        "now rest on the answers."
     )
 
 
@@ -118,9 +146,11 @@ def of_uncertainty(summary: AuditSummary) -> str:
     )
 
 
-def of_suspicious_columns(summary: AuditSummary) -> list[str]:
-    """What columns hide wrong labels, and what to do about it."""
-    return [of_suspicious_column(column) for column in summary.column_warnings]
+def of_dangers(summary: AuditSummary) -> list[str]:
+    """What to take care of: answers nobody expected, overlap, columns that hide wrong labels."""
+    columns = map(of_suspicious_column, summary.column_warnings)
+    first = of_contradiction(summary.predictive_check), of_uncertainty(summary)
+    return [sentence for sentence in (*first, *columns) if sentence]
 
 
 def of_suspicious_column(found: SuspiciousColumn) -> str:

@@ -37,8 +37,7 @@ def describe(
         wrong_labels,
         "\n".join(wrapped(line, "  ", "    ") for line in flips),
         "\n".join(wrapped(line, "  ", "    ") for line in groups),
-        wrapped(findings.of_uncertainty(summary)),
-        *map(wrapped, findings.of_suspicious_columns(summary)),
+        *map(wrapped, findings.of_dangers(summary)),
         suspects,
     ]
     if most_suspicious:

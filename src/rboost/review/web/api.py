@@ -20,6 +20,7 @@ from rboost.review.web.rows import (
     reveals_nothing,
 )
 
+DEFAULT_ORDER = next(iter(ORDERS))
 # Answers that are listed, and rows that one question may leave out.
 MOST_LISTED, MOST_SKIPPED = 200, 1000
 
@@ -51,7 +52,7 @@ class ReviewApi:
         skipped = query.get("skip", "").split(",") if query.get("skip") else []
         if len(skipped) > MOST_SKIPPED or not all(map(_is_digits, skipped)):
             raise ValueError(f"skip must hold at most {MOST_SKIPPED} positions, with commas.")
-        row = self.review.next_row(query.get("order", "informative"), set(map(int, skipped)))
+        row = self.review.next_row(query.get("order", DEFAULT_ORDER), set(map(int, skipped)))
         return {"row": None} if row is None else {"row": self._row(row, query)}
 
     def row(self, query: Json) -> Json:
@@ -103,7 +104,7 @@ class ReviewApi:
             "confirmed": kinds.count(KEEP),
             "corrected": kinds.count(CHANGE),
             "unsure": kinds.count(UNSURE),
-            "open": len(snapshot.rankings["informative"]) - kinds.count(UNSURE),
+            "open": len(snapshot.rankings[DEFAULT_ORDER]),
             "without_label": len(snapshot.live.missing()),
             "start": review.start,
             "now": asdict(snapshot.estimate),

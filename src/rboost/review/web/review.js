@@ -258,7 +258,7 @@ function onKey(event) {
 
 async function start() {
   at("hide-opinion").checked = localStorage.getItem("hide-opinion") === "1";
-  at("order").value = localStorage.getItem("order") || "informative";
+  at("order").value = localStorage.getItem("order") || "mixed";
   at("keep").onclick = () => answer("keep");
   at("change").onclick = change;
   at("unsure-button").onclick = () => answer("unsure");

@@ -167,6 +167,10 @@ export function showProgress(progress) {
     `${progress.confirmed} kept, ${progress.corrected} changed, ${progress.unsure} unsure; ${count(progress.open, "row")} not looked at.`;
   const table = rates(["", "At the start", "Now"], compared(start, now));
   at("estimate").replaceChildren(...table.childNodes);
+  const drawn = now.random_checks;
+  at("at-random").textContent = drawn
+    ? `Of ${count(drawn.n_checked, "label")} drawn at random ${drawn.n_wrong} ${drawn.n_wrong === 1 ? "was" : "were"} wrong: by this count alone, ${percent(drawn.low)} to ${percent(drawn.high)} of all labels given.` : "";
+  at("contradiction").textContent = now.contradiction;
   at("updating").textContent = progress.problem
     ? `The estimate could not be updated: ${progress.problem}` : progress.is_current ? "" : "Updating …";
   document.title = `${progress.answered} – Check labels`;

@@ -1,0 +1,130 @@
+"""What checked labels say by themselves, and whether they were to be expected.
+
+Labels drawn for the check at random need no model: how many of them are wrong gives an exact
+interval for the share of wrong labels. And whichever rows were checked, the noise as inferred
+without the answers says how many of their labels it expected to be wrong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import binomtest
+
+from rboost._typing import Floats
+from rboost.audit.labels import NO_LABEL, Labels
+from rboost.noise import NoisePosterior
+
+LEVEL = 0.9
+# Answers contradict what was expected if something as unlikely happens less often than this.
+UNLIKELY = 0.01
+# People err as well: a checked label is taken to differ, or not to, at least so often.
+MISTAKES = 0.01
+# What is unknown of the share of wrong labels is shown by so many shares, equally likely; rows with
+# nearly the same probability are counted together, in so many bins.
+N_SHARES, N_BINS = 32, 64
+
+
+class AnswersContradictWarning(UserWarning):
+    """Labels are not wrong in the way that was assumed."""
+
+
+@dataclass(frozen=True)
+class RandomChecks:
+    """Of labels drawn at random, how many were wrong; ``low`` to ``high`` holds the share by .9."""
+
+    n_checked: int
+    n_wrong: int
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class PredictiveCheck:
+    """Checked labels beside what was expected of them without the answers.
+
+    ``p_value`` is how likely a number of wrong labels at least as far off was, on either side.
+    """
+
+    n_checked: int
+    n_wrong: int
+    expected: float
+    p_value: float
+    contradicts: bool
+
+
+def count_random_checks(labels: Labels) -> RandomChecks | None:
+    """The exact interval (Clopper and Pearson) of checked labels that were drawn at random.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rboost.audit.insight.checked import count_random_checks
+    >>> from rboost.audit.labels import Labels
+    >>> checked = np.array([0, 0, 1, 1, -1])
+    >>> labels = Labels(np.array(["a", "b"]), np.array([0, 0, 1, 0, 1]), checked)
+    >>> found = count_random_checks(labels.with_checked(checked, checked >= 0))
+    >>> found.n_checked, found.n_wrong, round(found.low, 3), round(found.high, 3)
+    (4, 1, 0.013, 0.751)
+    """
+    drawn = labels.at_random & (labels.given != NO_LABEL)
+    n_checked = int(np.count_nonzero(drawn))
+    if not n_checked:
+        return None
+    n_wrong = int(np.count_nonzero(drawn & (labels.checked != labels.given)))
+    low, high = binomtest(n_wrong, n_checked).proportion_ci(LEVEL, "exact")
+    return RandomChecks(n_checked, n_wrong, float(low), float(high))
+
+
+def check_predictions(
+    before: NoisePosterior, scores: Floats, labels: Labels
+) -> PredictiveCheck | None:
+    """Compare checked labels with what was expected of them ``before`` the answers.
+
+    The number of wrong ones has a Poisson binomial distribution, whose mean is itself uncertain:
+    probabilities are scaled to every share of wrong labels that was thought possible.
+    """
+    rows = np.flatnonzero(labels.is_checked & (labels.given != NO_LABEL))
+    if not len(rows):
+        return None
+    scores, given = scores[rows], labels.given[rows]
+    n_wrong = int(np.count_nonzero(labels.checked[rows] != given))
+    wrong = before.issue_probability(scores, given)
+    low, high, weight = before.wrong_share_cells(scores, given)
+    shares = _equally_likely((low + high) / 2, weight)
+    numbers = np.mean([_distribution(_scaled(wrong, share)) for share in shares], axis=0)
+    tails = numbers[n_wrong:].sum(), numbers[: n_wrong + 1].sum()
+    p_value = float(np.clip(2 * min(tails), 0.0, 1.0))
+    return PredictiveCheck(
+        len(rows), n_wrong, float(wrong.sum()), p_value, contradicts=p_value < UNLIKELY
+    )
+
+
+def _equally_likely(values: Floats, weight: Floats) -> Floats:
+    """Some of the values, such that each stands for the same probability."""
+    order = np.argsort(values, kind="stable")
+    up_to = np.cumsum(weight[order])
+    middles = (np.arange(N_SHARES) + 0.5) / N_SHARES * up_to[-1]
+    return values[order][np.minimum(np.searchsorted(up_to, middles), len(values) - 1)]
+
+
+def _scaled(probability: Floats, mean: float) -> Floats:
+    """Probabilities in the same proportions with another mean."""
+    present = probability.mean()
+    scaled = probability * mean / present if present else np.full(len(probability), mean)
+    return np.clip(scaled, MISTAKES, 1 - MISTAKES)
+
+
+def _distribution(probability: Floats) -> Floats:
+    """How likely each number of successes is, 0 to n, of events with these probabilities.
+
+    The product of their characteristic functions, transformed back.
+    """
+    n_events = len(probability)
+    bins = np.array_split(np.sort(probability), min(N_BINS, n_events))
+    turns = np.exp(2j * np.pi * np.arange(n_events + 1) / (n_events + 1)) - 1
+    product = np.ones(n_events + 1, dtype=complex)
+    for each in bins:
+        product *= (1 + each.mean() * turns) ** len(each)
+    return np.fft.fft(product).real / (n_events + 1)

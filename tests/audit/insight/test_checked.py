@@ -1,0 +1,105 @@
+"""What checked labels say by themselves, and whether they were to be expected."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom, binomtest
+
+from rboost.audit.insight.checked import (
+    MISTAKES,
+    _distribution,
+    check_predictions,
+    count_random_checks,
+)
+from rboost.audit.labels import Labels
+from rboost.noise import flip_labels, infer_noise, symmetric
+
+
+def labels_of(n_checked, n_wrong, n_rows=400, at_random=True):
+    given = np.zeros(n_rows, dtype=int)
+    checked = np.full(n_rows, -1)
+    checked[:n_checked] = 0
+    checked[:n_wrong] = 1
+    return Labels(np.array(["a", "b"]), given, checked, at_random=at_random)
+
+
+@given(st.integers(1, 80), st.data())
+def test_the_interval_is_exact(n_checked, data):
+    n_wrong = data.draw(st.integers(0, n_checked))
+    found = count_random_checks(labels_of(n_checked, n_wrong))
+    assert (found.n_checked, found.n_wrong) == (n_checked, n_wrong)
+    exact = binomtest(n_wrong, n_checked).proportion_ci(0.9, "exact")
+    assert (found.low, found.high) == pytest.approx(tuple(exact))
+
+
+def test_only_rows_that_were_drawn_and_had_a_label_count():
+    labels = labels_of(40, 10, at_random=np.arange(400) < 20)
+    assert count_random_checks(labels).n_checked == 20
+    assert count_random_checks(labels_of(40, 10, at_random=False)) is None
+    without = np.where(np.arange(400) < 5, -1, labels.given)
+    found = count_random_checks(Labels(labels.classes, without, labels.checked, at_random=True))
+    assert (found.n_checked, found.n_wrong) == (35, 5)
+
+
+@given(st.integers(1, 150), st.floats(0.01, 0.99))
+def test_equal_probabilities_make_a_binomial_distribution(n_events, probability):
+    found = _distribution(np.full(n_events, probability))
+    np.testing.assert_allclose(
+        found, binom.pmf(np.arange(n_events + 1), n_events, probability), atol=1e-12
+    )
+
+
+@given(st.lists(st.floats(0.01, 0.99), min_size=1, max_size=60))
+def test_the_distribution_is_the_convolution(probability):
+    expected = np.ones(1)
+    for p in probability:
+        expected = np.convolve(expected, [1 - p, p])
+    np.testing.assert_allclose(_distribution(np.array(probability)), expected, atol=1e-12)
+
+
+def table(seed, n_rows=1500, rate=0.15):
+    random = np.random.RandomState(seed)
+    scores = random.normal(scale=4, size=n_rows)
+    true = (random.uniform(size=n_rows) < 1 / (1 + np.exp(-scores))).astype(int)
+    observed, _ = flip_labels(true, symmetric(rate), random_state=seed)
+    return scores, true, observed
+
+
+def test_what_was_assumed_is_rarely_contradicted():
+    """Whether rows are checked at random or because they are suspicious."""
+    p_values = []
+    for seed in range(30):
+        scores, true, observed = table(seed)
+        before = infer_noise(scores, observed)
+        wrong = before.issue_probability(scores, observed)
+        order = np.random.RandomState(seed).permutation(len(true))
+        for rows in (order[:60], np.argsort(-wrong)[:60]):
+            checked = np.full(len(true), -1)
+            checked[rows] = true[rows]
+            labels = Labels(np.array([0, 1]), observed, checked)
+            found = check_predictions(before, scores, labels)
+            assert found.expected == pytest.approx(wrong[rows].sum())
+            p_values.append(found.p_value)
+    assert np.mean(np.array(p_values) < 0.01) <= 0.05
+    assert np.mean(np.array(p_values) < 0.5) > 0.1  # it is not blind either
+
+
+def test_what_nobody_expected_contradicts():
+    scores, true, _ = table(0)
+    scores = np.where(true == 1, 8.0, -8.0) + scores / 4
+    before = infer_noise(scores, true)  # every label agrees with what the columns say
+    checked = np.full(len(true), -1)
+    checked[:150] = true[:150]
+    labels = Labels(np.array([0, 1]), true, checked)
+    assert not check_predictions(before, scores, labels).contradicts
+    checked[:22] = 1 - true[:22]
+    found = check_predictions(before, scores, labels.with_checked(checked))
+    assert found.contradicts
+    assert found.n_wrong == 22
+    assert found.p_value < 1e-6
+    one = np.full(len(true), -1)
+    one[0] = 1 - true[0]
+    found = check_predictions(before, scores, labels.with_checked(one))
+    assert found.p_value == pytest.approx(2 * MISTAKES, rel=0.5)  # anybody errs once
+    assert check_predictions(before, scores, labels.with_checked(np.full(len(true), -1))) is None
