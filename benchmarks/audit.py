@@ -2,8 +2,10 @@
 
     python -m benchmarks.audit            # breast cancer and all pairs of digits, 20 % flipped
     python -m benchmarks.audit --rows 100000 1000000   # the whole command on tables of that size
+    python -m benchmarks.audit --promises   # errors of all kinds: promised and true precision
 
-prints and writes ``docs/audit/planted.md`` or ``docs/audit/size.md``. It needs the extra ``audit``.
+prints and writes ``planted.md``, ``size.md`` or ``promises.md`` to docs/audit. It needs the extras
+``audit`` and ``paper``.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer, load_digits
 
+from benchmarks import promises
 from benchmarks.markdown import table
 from rboost.audit import audit_labels
 from rboost.audit.disk.folder import read_audit
@@ -158,11 +161,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seeds", type=int, default=3, help="draws of the flips (3)")
     parser.add_argument("--rows", type=int, nargs="+", help="measure time and memory instead")
+    parser.add_argument("--promises", action="store_true", help="errors of all kinds instead")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     if options.rows:
         text = size_report([measure_size(n_rows) for n_rows in sorted(options.rows)])
         path = OUT / "size.md"
+    elif options.promises:
+        text, path = promises.run(options.jobs), OUT / "promises.md"
     else:
         found = Parallel(n_jobs=options.jobs)(
             delayed(measure)(*one, seed) for one in tables() for seed in range(options.seeds)

@@ -77,20 +77,6 @@ def _are_dates(words: Any) -> bool:
     return bool(dates.notna().mean() > 0.5)
 
 
-def with_dates(table: Any) -> Any:
-    """The frame with dates in the place of words that are dates, in columns of many values."""
-    words = table.select_dtypes(include=["object", "string"])
-    many = [name for name in words if words[name].nunique() > MANY_NAMES // 2]
-    as_dates = {
-        name: package("pandas").to_datetime(
-            words[name].astype(str), errors="coerce", format="mixed", utc=True
-        )
-        for name in many
-        if _are_dates(words[name].dropna().astype(str))
-    }
-    return table.assign(**as_dates) if as_dates else table
-
-
 def cut_texts(table: Any) -> Any:
     """The frame with only the beginning of very long texts, which costs little and saves much."""
     long = {}

@@ -8,6 +8,7 @@ trees to some rows.
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -19,12 +20,11 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats, Integers
-from rboost.audit.features import with_dates
 from rboost.audit.insight import columns
-from rboost.audit.insight.columns import Groups, SuspiciousColumn
-from rboost.audit.insight.segments import MOST_VALUES
+from rboost.audit.insight.columns import SuspiciousColumn
 from rboost.audit.labels import Labels
 from rboost.boosting import RBoostClassifier
+from rboost.context import Groups, group_rows
 from rboost.io.packages import package
 
 # Rows that are looked at: fewer say too little, and more would say no more.
@@ -93,7 +93,7 @@ def find_suspicious_columns(
     names = [str(name) for name in table.columns]
     found = list(_copies(sample, used, names))
     if not found:  # wrong labels that a copy hides can be looked for once it is gone
-        found = list(_groupings(sample, used, names, with_dates(table.iloc[rows])))
+        found = list(_groupings(sample, used, names, table.iloc[rows]))
     return tuple(found)
 
 
@@ -116,15 +116,14 @@ def _copies(sample: _Sample, used: Integers, names: list[str]) -> Iterator[Suspi
 def _groupings(
     sample: _Sample, used: Integers, names: list[str], table: Any
 ) -> Iterator[SuspiciousColumn]:
-    groups = {column: columns.groups_of(table.iloc[:, column]) for column in used}
-    groups = {column: found for column, found in groups.items() if len(found.names) > 1}
+    groups = dict(_groups_of(table, used))
     if not groups:
         return
     with_all = _probability(sample.scores())
     for column, alike in _candidates(with_all, groups, table):
         if len(alike) + 1 == len(used):
             continue
-        scores, group = sample.scores(without=[column, *alike]), groups[column].place
+        scores, group = sample.scores(without=[column, *alike]), groups[column].position
         worst = columns.contradicted_group(with_all, _probability(scores), sample.label, group)
         if worst is None:
             continue
@@ -137,6 +136,15 @@ def _groupings(
             )  # fmt: skip
 
 
+def _groups_of(table: Any, used: Integers) -> Iterator[tuple[int, Groups]]:
+    """The groups that each column would make as context; none if it has few rows of each value."""
+    for column in used:
+        with contextlib.suppress(ValueError):
+            found = group_rows(table.iloc[:, [column]], len(table))
+            if len(found) > 1:
+                yield column, found
+
+
 def _candidates(
     probability: Floats, groups: dict[int, Groups], table: Any
 ) -> Iterator[tuple[int, list[int]]]:
@@ -144,18 +152,18 @@ def _candidates(
     is_number = package("pandas").api.types.is_numeric_dtype
     left = {False: MOST_CATEGORIES, True: MOST_NUMBERS}
     lack = {
-        column: columns.lack_of_certainty(probability, found.place)
+        column: columns.lack_of_certainty(probability, found.position)
         for column, found in groups.items()
     }
     done: set[int] = set()
     for column in sorted(lack, key=lambda column: -lack[column]):
         values = table.iloc[:, column]
-        kind = bool(is_number(values) and values.nunique() > MOST_VALUES)
+        kind = bool(is_number(values) and values.nunique() > len(groups[column]))
         if column in done or not left[kind] or lack[column] < LEAST_LACK:
             continue
         alike = [
             other for other, found in groups.items()
-            if other != column and columns.say_the_same(groups[column].place, found.place)
+            if other != column and columns.say_the_same(groups[column].position, found.position)
         ]  # fmt: skip
         done.update(alike)
         left[kind] -= 1

@@ -1,12 +1,10 @@
 """What probabilities with and without a column say of it does not depend on names and numbers."""
 
 import numpy as np
-import pandas as pd
 from numpy.testing import assert_allclose
 
 from rboost.audit.insight.columns import (
     contradicted_group,
-    groups_of,
     lack_of_certainty,
     say_the_same,
 )
@@ -62,14 +60,3 @@ def test_columns_say_the_same_under_other_names():
     assert say_the_same(group // 2, group)
     assert not say_the_same(group, group // 2)
     assert not say_the_same(group, random.permutation(group))
-
-
-def test_groups_are_frequent_values_or_ranges():
-    few = groups_of(pd.Series(["a"] * 30 + ["b"] * 25 + ["c"] * 3 + [None] * 22))
-    assert few.names == ["missing", "a", "b"]
-    assert np.bincount(few.place + 1).tolist() == [3, 22, 30, 25]
-    many = groups_of(pd.Series(np.arange(200.0)))
-    assert np.bincount(many.place).tolist() == [39, 40, 40, 40, 41]
-    dates = groups_of(pd.Series(pd.date_range("2020-01-01", periods=200, tz="UTC")))
-    assert dates.names[0] == "2020-01-01 to 2020-02-09"
-    assert (dates.place == many.place).all()

@@ -14,17 +14,17 @@ Shapes: ``probability`` (n_rows, K) is p(label = k | row) by models that were no
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rboost._typing import Floats, Integers
-from rboost.audit.insight.segments import FEWEST_ROWS, MOST_VALUES, parts_of
 from rboost.noise import infer_noise
 from rboost.noise.groups import infer_group_noise
 
 COPY, GROUPS = "copy", "groups"
+# Groups of fewer rows say too little.
+FEWEST_ROWS = 20
 # How sure the surer rows of a group are is read off at this quantile; from so many rows on it is
 # taken at its word.
 SURER, MANY_ROWS = 0.75, 100
@@ -55,24 +55,6 @@ class SuspiciousColumn:
     other_rate: float
     value: str = ""
     alike: tuple[str, ...] = ()
-
-
-class Groups(NamedTuple):
-    """The group of each row, −1 for none, and what their values are called."""
-
-    place: Integers
-    names: list[str]
-
-
-def groups_of(column: Any) -> Groups:
-    """The frequent values of a column, or ranges of numbers and dates, as groups."""
-    place = np.full(len(column), -1)
-    names: list[str] = []
-    for name, members in parts_of(column, few=MOST_VALUES):
-        if members.sum() >= FEWEST_ROWS:
-            place[members] = len(names)
-            names.append(name)
-    return Groups(place, names)
 
 
 def say_the_same(first: Integers, second: Integers) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -41,7 +40,7 @@ def find_segments(table: Any, issue_probability: Floats, most: int = 10) -> tupl
     wrong = issue_probability[known]
     found: list[tuple[float, Segment]] = []
     for column in table.columns:
-        for values, members in parts_of(table[column][known]):
+        for values, members in _parts(table[column][known]):
             n_rows = int(members.sum())
             if not FEWEST_ROWS <= n_rows <= len(wrong) - FEWEST_ROWS:
                 continue
@@ -57,40 +56,25 @@ def find_segments(table: Any, issue_probability: Floats, most: int = 10) -> tupl
     return tuple(segment for _, segment in found[:most])
 
 
-def parts_of(column: Any, few: int = MOST_RANGES) -> list[tuple[str, NDArray[np.bool_]]]:
-    """The ranges or frequent values of a column, in words, each with its rows.
-
-    Dates, and numbers of more than ``few`` values, are cut in ranges.
-    """
-    from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype
+def _parts(column: Any) -> list[tuple[str, NDArray[np.bool_]]]:
+    """The ranges or frequent values of a column, in words, each with its rows."""
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
     missing = column.isna().to_numpy()
     parts = [("missing", missing)] if missing.any() else []
-    if is_datetime64_any_dtype(column):
-        days = column.dt.tz_localize(None).to_numpy(dtype="datetime64[D]", na_value="NaT")
-        values = np.where(missing, np.nan, days.astype(np.float64))
-        return parts + [
-            (f"{np.datetime64(int(low), 'D')} to {np.datetime64(int(high), 'D')}", members)
-            for low, high, members in _ranges(values)
-        ]
-    if is_numeric_dtype(column) and not is_bool_dtype(column) and column.nunique() > few:
+    if is_numeric_dtype(column) and not is_bool_dtype(column) and column.nunique() > MOST_RANGES:
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        ranges = _ranges(values)
-        return parts + [(f"{low:.4g} to {high:.4g}", members) for low, high, members in ranges]
+        # Edges are values of the column: between infinite ones nothing can be interpolated.
+        shares = np.linspace(0, 1, MOST_RANGES + 1)
+        edges = np.unique(np.nanquantile(values, shares, method="lower"))
+        for k, (low, high) in enumerate(pairwise(edges)):
+            is_last = k == len(edges) - 2
+            members = (values >= low) & ((values <= high) if is_last else (values < high))
+            words = f"{low:.4g} to {high:.4g}"
+            parts.append((words, members))
+        return parts
     frequent = column.value_counts().head(MOST_VALUES)
     if len(frequent) and frequent.iloc[0] >= FEWEST_ROWS:
         parts += [(str(value), (column == value).to_numpy(dtype=bool, na_value=False))
                   for value, count in frequent.items() if count >= FEWEST_ROWS]  # fmt: skip
     return parts
-
-
-def _ranges(values: Floats) -> Iterator[tuple[float, float, NDArray[np.bool_]]]:
-    """Ranges that hold about as many values each, with their rows."""
-    if np.isnan(values).all():
-        return
-    # Edges are values of the column: between infinite ones nothing can be interpolated.
-    shares = np.linspace(0, 1, MOST_RANGES + 1)
-    edges = np.unique(np.nanquantile(values, shares, method="lower"))
-    for k, (low, high) in enumerate(pairwise(edges)):
-        is_last = k == len(edges) - 2
-        yield low, high, (values >= low) & ((values <= high) if is_last else (values < high))

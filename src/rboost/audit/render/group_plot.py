@@ -75,6 +75,7 @@ class GroupNoiseDisplay:
             xlim=(0, 1.15 * widest), ylim=(len(places) - 0.5, -0.5),
             xlabel=f"share of wrong labels (dashed: {percent(self.overall)} of all)",
         )  # fmt: skip
+        self.ax_.locator_params(axis="x", nbins=5)
         ticks = [tick for tick in self.ax_.get_xticks() if 0 <= tick <= 1.15 * widest]
         self.ax_.set_xticks(ticks, [f"{100 * tick:g} %" for tick in ticks])
         self.ax_.tick_params(axis="y", length=0)

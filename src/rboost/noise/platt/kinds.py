@@ -67,19 +67,24 @@ GUESSED = 0.3
 RARE_CLASS = 1 / 3
 
 
-def overlap(counts: LabelCounts) -> NoiseKind:
+def overlap(counts: LabelCounts) -> list[NoiseKind]:
     """Curves of p(ỹ = 1 | s) that overlap of the classes explains, without any flip.
 
-    Both ends may stay a little short of 0 and 1. The rarer a class, the farther from certain it
-    may stay: its end is uniform up to √(1 − 3·share of the class).
+    Both ends stay at most a little short of 0 and 1. Or, where a class is rare, it may as well stay
+    as far from certain as it is rare: its end is uniform up to √(1 − 3·share of the class).
     """
     share = (counts.observed + counts.trusted).sum(axis=1) / counts.per_bin.sum()
     reach = np.sqrt(np.maximum(1 - share / RARE_CLASS, 0))
+    sure = NoiseKind("sure ends", GUESSED, (4, 4), lambda free: RARE * free**3)
+    if not reach.any():
+        return [sure]
 
     def levels(free: Floats) -> Floats:
         return RARE * free**3 + (1 - RARE) * reach * free
 
-    return NoiseKind("overlap", GUESSED, tuple(16 if r > 0 else 4 for r in reach), levels)
+    n_points = tuple(16 if r > 0 else 4 for r in reach)
+    unsure = NoiseKind("unsure of a rare class", GUESSED, n_points, levels)
+    return [sure._replace(mass=GUESSED / 2), unsure]
 
 
 class Grid(NamedTuple):
@@ -95,13 +100,13 @@ class Grid(NamedTuple):
 def explore(kinds: Sequence[NoiseKind], counts: LabelCounts) -> Grid:
     """Grid the noise matrices of all kinds, without those that are negligible."""
     compiled = native.compiled()
-    if compiled is None:
+    names = [kind.name for kind in KINDS]
+    if compiled is None or any(kind.name not in names for kind in kinds):
         grids = [explore_slowly(kind, counts, fit_lines) for kind in kinds]
         grid = Grid(*(np.concatenate(parts) for parts in zip(*grids, strict=True)))
         kept = grid.log_weights > grid.log_weights.max() - NEGLIGIBLE
         return Grid(*(part[kept] for part in grid))
     masses = np.array([kind.mass for kind in kinds])
-    names = [kind.name for kind in KINDS]
     places = np.array([[names.index(k.name), *k.n_points, 1][:3] for k in kinds], np.int64)
     return Grid(
         *compiled.explore_noise(

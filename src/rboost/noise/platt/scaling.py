@@ -27,7 +27,7 @@ from scipy.special import expit
 
 from rboost.noise.matrix import check_noise_matrix, rates_of
 from rboost.noise.platt.binning import LabelCounts, bin_rows
-from rboost.noise.platt.kinds import KINDS, Grid, explore, explore_slowly, overlap
+from rboost.noise.platt.kinds import KINDS, Grid, explore, overlap
 from rboost.noise.platt.posterior import NoiseAwarePlatt
 from rboost.noise.platt.sigmoid import fit_lines
 from rboost.noise.platt.steepening import MANY_ROWS, STRENGTHS, UNCHANGED, Steepening
@@ -75,9 +75,7 @@ def read_two_ways(
     """Infer what the labels of two classes mean: how likely flips are, and which."""
     counts, center, spread = bin_rows(scores, labels, sample_weight, trusted)
     of_flips, flipped = _steepest(counts, center, spread, lambda own: explore(KINDS, own))
-    of_overlap, curve = _steepest(
-        counts, center, spread, lambda own: explore_slowly(overlap(own), own, fit_lines)
-    )
+    of_overlap, curve = _steepest(counts, center, spread, lambda own: explore(overlap(own), own))
     return Readings(flipped, curve, float(expit(of_overlap - of_flips)))
 
 

@@ -1,0 +1,132 @@
+"""What answers of people say of labels that nobody checked."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+from scipy.special import expit, logsumexp, softmax
+from sklearn.metrics import log_loss
+
+from rboost.noise import flip_labels, infer_noise, symmetric
+from rboost.noise.answers import OFFSET_SCALE, SLOPE_SCALE, regress
+
+
+def table(n_rows, seed=0, guessed=0.8):
+    """Scores, true classes and labels that were wrong where rows look like the other class."""
+    random = np.random.RandomState(seed)
+    scores = random.normal(-1.5, 1.5, size=n_rows)
+    p = expit(scores)
+    label = (random.uniform(size=n_rows) < p).astype(int)
+    true = np.where(random.uniform(size=n_rows) < guessed, random.uniform(size=n_rows) < p, label)
+    return scores, true.astype(int), label
+
+
+def answered(true, rows):
+    checked = np.full(len(true), -1)
+    checked[rows] = true[rows]
+    return checked
+
+
+@given(seed=st.integers(0, 1000), n_classes=st.integers(2, 4))
+@settings(max_examples=15)
+def test_the_regression_is_at_its_maximum(seed, n_classes):
+    random = np.random.RandomState(seed)
+    start = random.normal(size=(25, n_classes))
+    columns = random.normal(size=(25, n_classes, 3 + n_classes))
+    answers = random.randint(n_classes, size=25)
+    scale = np.array([SLOPE_SCALE, OFFSET_SCALE, SLOPE_SCALE, *[OFFSET_SCALE] * n_classes])
+
+    def cost(coefficients):
+        logits = start + columns @ coefficients
+        likelihood = logits[np.arange(25), answers] - logsumexp(logits, axis=1)
+        return -likelihood.sum() + ((coefficients / scale) ** 2).sum() / 2
+
+    found = regress(start, columns, answers)
+    best = minimize(cost, np.zeros(len(scale)), tol=1e-10)
+    assert cost(found.mode) == pytest.approx(best.fun, abs=1e-5)
+    step, position = 1e-4, np.eye(len(scale))[0]
+    curvature = cost(found.mode + step * position) + cost(found.mode - step * position)
+    curvature = (curvature - 2 * cost(found.mode)) / step**2
+    assert np.linalg.inv(found.covariance)[0, 0] == pytest.approx(curvature, rel=1e-3)
+
+
+def test_answers_tell_guesses_from_flips():
+    scores, true, label = table(3000)
+    checked = answered(true, np.arange(0, 3000, 15))
+    before, found = infer_noise(scores, label), infer_noise(scores, label, checked=checked)
+    losses = [log_loss(true, each.posterior(scores, label)) for each in (before, found)]
+    assert losses[1] < losses[0] - 0.01
+    share = np.mean(true != label)
+    mean, low, high = found.wrong_share_interval(scores, label)
+    assert abs(mean - share) < 0.04
+    assert low <= share <= high
+    assert high - low < 0.5 * np.ptp(before.wrong_share_interval(scores, label)[1:])
+
+
+def test_it_does_not_matter_how_rows_were_chosen():
+    scores, true, label = table(4000)
+    order = np.argsort(-infer_noise(scores, label).issue_probability(scores, label))
+    found = infer_noise(scores, label, checked=answered(true, order[:400]))
+    mean, low, high = found.wrong_share_interval(scores, label)
+    assert low <= np.mean(true != label) <= high
+    assert abs(mean - np.mean(true != label)) < 0.06
+
+
+def test_intervals_hold_as_often_as_they_say():
+    held = []
+    for seed in range(40):
+        scores, true, label = table(600, seed, guessed=np.random.RandomState(seed).uniform())
+        rows = np.random.RandomState(seed).permutation(600)[:80]
+        found = infer_noise(scores, label, checked=answered(true, rows))
+        rest = np.setdiff1d(np.arange(600), rows)
+        _, low, high = found.wrong_share_interval(scores[rest], label[rest])
+        held.append(low <= np.mean((true != label)[rest]) <= high)
+    assert np.mean(held) >= 0.75
+
+
+def test_few_answers_that_agree_change_little_and_none_nothing():
+    scores, true, label = table(1000, guessed=0.0)
+    before = infer_noise(scores, label)
+    assert_array_equal(
+        infer_noise(scores, label, checked=np.full(1000, -1)).probability(scores),
+        before.probability(scores),
+    )
+    few = infer_noise(scores, label, checked=answered(true, [1, 2, 3]))
+    assert np.abs(few.probability(scores) - before.probability(scores)).max() < 0.15
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_many_answers_overrule_any_assumption(n_classes):
+    """Labels say nothing at all: who was asked knows, and the columns do."""
+    random = np.random.RandomState(0)
+    logits = 3 * random.normal(size=(2000, n_classes))
+    true = logits.argmax(axis=1)
+    label = random.randint(n_classes, size=2000)
+    label[:1500] = flip_labels(true[:1500], symmetric(0.1, n_classes), random_state=0)[0]
+    scores = logits[:, 1] - logits[:, 0] if n_classes == 2 else np.log(softmax(logits, axis=1))
+    checked = answered(true, np.arange(0, 2000, 4))
+    found = infer_noise(scores, label, checked=checked)
+    posterior = found.posterior(scores, label)
+    assert np.mean(posterior.argmax(axis=1) == true) > 0.93
+    assert_allclose(posterior.sum(axis=1), 1)
+    assert_allclose(found.probability(scores).sum(axis=1), 1)
+    assert_allclose(found.noise_matrix.sum(axis=1), 1)
+
+
+def test_known_flips_are_where_answers_begin():
+    scores, true, label = table(1000)
+    checked = answered(true, np.arange(0, 1000, 10))
+    found = infer_noise(scores, label, checked=checked, noise_matrix=symmetric(0.05))
+    assert found.before.guessed == 0
+    assert log_loss(true, found.posterior(scores, label)) < log_loss(
+        true, found.before.posterior(scores, label)
+    )
+
+
+@pytest.mark.parametrize("checked", [[0, 1], np.full(100, 2), np.zeros((100, 2))])
+def test_checked_must_be_positions_of_classes(checked):
+    scores, _, label = table(100)
+    with pytest.raises(ValueError, match="0 to 1, or -1 for each row"):
+        infer_noise(scores, label, checked=checked)
