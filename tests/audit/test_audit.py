@@ -7,7 +7,7 @@ from sklearn.metrics import average_precision_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from rboost import RBoostClassifier
-from rboost.audit import audit_labels
+from rboost.audit import AnswersContradictWarning, audit_labels
 from rboost.noise import flip_labels, symmetric
 
 
@@ -35,6 +35,38 @@ def found_and_expected(X, y, seed=0):
     noisy, flipped = flip_labels(y, symmetric(0.2), random_state=seed)
     suspects = audit_labels(X, noisy).suspects(n=int(flipped.sum()))
     return flipped[suspects.rows].mean(), suspects.expected_precision
+
+
+def test_rows_checked_at_random_are_told_one_by_one_or_all_at_once():
+    X, y, flipped = table_of()
+    checked = [
+        int(label ^ wrong) if k < 60 else None
+        for k, (label, wrong) in enumerate(zip(y, flipped, strict=True))
+    ]
+    drawn = np.arange(len(y)) < 30
+    found = quick(X, y, y_checked=checked, checked_at_random=drawn).summary().random_checks
+    assert (found.n_checked, found.n_wrong) == (30, flipped[:30].sum())
+    found = quick(X, y, y_checked=checked, checked_at_random=True).summary()
+    assert (found.random_checks.n_checked, found.random_checks.n_wrong) == (60, flipped[:60].sum())
+    assert found.predictive_check.n_wrong == flipped[:60].sum()
+    assert quick(X, y, y_checked=checked).summary().random_checks is None
+    for bad in ([True], "yes", np.ones(len(y))):
+        with pytest.raises(ValueError, match="checked_at_random must be"):
+            quick(X, y, y_checked=checked, checked_at_random=bad)
+
+
+def test_answers_that_nobody_expected_are_told():
+    X, _, _ = table_of()
+    y = (X[:, 0] > 0).astype(int)
+    X[:, 0] += np.sign(X[:, 0])  # every label agrees with what the columns say
+    checked = [
+        1 - label if k < 15 else label if k < 80 else None for k, label in enumerate(y.tolist())
+    ]
+    with pytest.warns(AnswersContradictWarning, match="Of 80 checked labels 15 were wrong where"):
+        audit = quick(X, y, y_checked=checked)
+    sentence = "labels are not wrong in the way that was assumed"
+    assert sentence in " ".join(audit.to_text().split())
+    assert sentence in audit.to_html()
 
 
 @pytest.mark.slow

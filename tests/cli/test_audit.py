@@ -96,6 +96,30 @@ def test_a_suspicious_column_is_named_on_screen_in_the_report_and_in_the_record(
     assert "--drop" not in capsys.readouterr().out
 
 
+def test_rows_drawn_at_random_say_how_many_labels_are_wrong(data, tmp_path, capsys):
+    table = pd.read_csv(data).iloc[:40]
+    table.loc[:1, "churn"] = table.loc[:1, "churn"].map({"yes": "no", "no": "yes"})
+    table[["key", "churn"]].to_csv(tmp_path / "trusted.csv", index=False)
+    arguments = ["audit", data, "--label", "churn", "--id", "key", "--model", "linear", "--quiet"]
+    arguments += ["--out", tmp_path / "out"]
+    trusted = ["--trusted", tmp_path / "trusted.csv"]
+    assert "--trusted" in refused(capsys, *arguments, "--trusted-random")
+    for options, n_drawn in (([], None), (["--trusted-random"], 40)):
+        assert main([str(one) for one in (*arguments, *trusted, *options)]) == 0
+        said = " ".join(capsys.readouterr().out.split())
+        found = read_audit(tmp_path / "out").summary()
+        record = json.loads((tmp_path / "out" / "audit.json").read_text())["summary"]
+        sentence = "Of 40 labels drawn at random and checked, 2 were wrong"
+        if n_drawn is None:
+            assert found.random_checks is record["random_checks"] is None
+        else:
+            assert (found.random_checks.n_checked, found.random_checks.n_wrong) == (40, 2)
+            assert record["random_checks"]["high"] == pytest.approx(found.random_checks.high)
+        for text in (said, (tmp_path / "out" / "report.html").read_text()):
+            assert (sentence in text) == (n_drawn is not None)
+        assert record["predictive_check"]["n_checked"] == 40
+
+
 def test_suspects_name_rows_labels_and_reasons(audited, data):
     suspects = pd.read_csv(audited / "suspects.csv")
     table = pd.read_csv(data).set_index("key")

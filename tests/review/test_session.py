@@ -10,6 +10,7 @@ import pytest
 from rboost.audit.labels import NO_LABEL
 from rboost.review import fingerprint, open_review
 from rboost.review.background import Job, Refresher, in_one_line
+from rboost.review.queue import random_order
 from rboost.review.store import ConflictError
 from rboost.review.web.rows import cell
 from tests.review.audits import make_audit, rerun, three_classes, two_classes
@@ -193,6 +194,41 @@ def test_the_fingerprint_knows_rows_labels_and_classes_but_not_checks(review):
     checked[0] = 1
     assert fingerprint(audit.with_checked(checked)) == fingerprint(audit)
     assert fingerprint(make_audit(without=(7,))) != fingerprint(audit)
+
+
+def test_its_own_draws_are_counted_kept_by_a_fit_and_exported(review):
+    """One in five answers is drawn at random; rows that a person is unsure of count for nothing."""
+    order = random_order(review.snapshot.fitted.labels)
+    asked = []
+    for number in range(40):
+        asked.append(review.next_row("mixed"))
+        kind = "unsure" if asked[-1] == order[1] else "keep"
+        if review.snapshot.fitted.labels.given[asked[-1]] == NO_LABEL:
+            kind = "unsure"
+        review.answer(key(), asked[-1], kind, None)
+        settle(review)
+        if number == 23:
+            assert review.snapshot.estimate.random_checks is None
+    expected = set(order[:8].tolist()) - {order[1]}
+    assert set(order[:8].tolist()) <= set(asked)
+    drawn = review.snapshot.live.labels.at_random
+    assert set(np.flatnonzero(drawn).tolist()) == expected
+    assert review.snapshot.estimate.random_checks.n_checked == 7
+    assert review.snapshot.estimate.random_checks.n_wrong == 0
+    found = pd.read_csv(review.export(), keep_default_na=False)
+    assert np.count_nonzero(found["drawn_at_random"] == "yes") == 7
+    review.refit()
+    review.refit_job.wait()
+    assert review.refit_job.status == "done"
+    np.testing.assert_array_equal(review.snapshot.fitted.labels.at_random, drawn)
+
+
+def test_other_orders_draw_nothing(review):
+    for _ in range(30):
+        row = review.next_row("suspicious")
+        review.answer(key(), row, "keep", None)
+        settle(review)
+    assert review.snapshot.estimate.random_checks is None
 
 
 def test_the_export_holds_the_answers_and_no_formulas(review):

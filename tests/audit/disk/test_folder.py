@@ -96,16 +96,22 @@ def test_a_second_round_keeps_the_answers_of_the_first(request_, tmp_path):
     """checked.csv in the folder may be trusted and written again."""
     folder = tmp_path / "out"
     audit_into(folder, request_)
-    (folder / "checked.csv").write_text("key,checked_label\n1.000,b\n1.010,b\n")
+    (folder / "checked.csv").write_text(
+        "key,checked_label,drawn_at_random\n1.000,b,yes\n1.010,b,\n"
+    )
     trusting = replace(request_, trusted=folder / "checked.csv")
     audit_into(folder, trusting)
     opened = read_record(folder)
-    review = open_review(read_audit(folder), folder, lambda *known: rerun(folder, known[0], opened))
+    review = open_review(
+        read_audit(folder), folder, lambda checked, drawn: rerun(folder, checked, opened, drawn)
+    )
     review.answer("one", 2, "keep", None)
-    written = pd.read_csv(review.export(), dtype=str)
+    written = pd.read_csv(review.export(), dtype=str, keep_default_na=False)
+    review.refit()
     review.finish()
+    assert dict(zip(written["key"], written["drawn_at_random"], strict=True))["1.000"] == "yes"
+    assert np.flatnonzero(read_audit(folder).labels.at_random).tolist() == [0]
     assert sorted(written["key"]) == ["1.000", "1.010", "1.020"]
-    assert read_audit(folder).labels.is_checked.sum() == 2  # the copy, not the new file
     assert read_inputs(trusting).y_checked[2] is not None
 
 
