@@ -237,7 +237,8 @@ def test_classes_that_overlap_are_not_called_noisy_and_the_audit_says_why(n_clas
     audit = quick(*groups(300, n_classes, distance=1.0))
     summary = audit.summary()
     assert summary.share_low == 0 < summary.share_high
-    assert summary.share_low <= summary.expected_share <= min(summary.share_high, 0.1)
+    assert summary.share_low <= summary.expected_share <= summary.share_high
+    assert np.diag(audit.noise_matrix).min() > 0.9  # labels may have been guessed, not flipped
     assert summary.is_uncertain
     for text in (audit.to_text(), audit.to_html()):
         assert " ".join(text.split()).count(TOO_MUCH) == 1
