@@ -54,7 +54,6 @@ def mixed(audit: LabelAudit, rows: Integers) -> Integers:
     """Rows drawn at random, rows that are likely wrong and rows that settle the noise, in turn."""
     drawn = random_order(audit.labels)
     streams = {
-        "informative": iter(informative(audit, rows).tolist()),
         "random": iter(drawn[np.isin(drawn, rows)].tolist()),
         "suspicious": iter(suspicious(audit, rows).tolist()),
         "settling": iter(settling_rows(audit, rows, N_MIXED).tolist()),
