@@ -18,6 +18,9 @@ from rboost._typing import Floats, Integers
 from rboost._validation import check_class_labels, check_labels, check_sample_weight
 from rboost.encoding import EncodedRows, for_trees
 
+# A class that no row is of any more counts as if there were so many rows of it.
+LEAST_ROWS = 0.5
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -47,7 +50,8 @@ class Rows:
     def prevalence(self) -> Floats:
         """The share of each label, or of each true class where more is known."""
         if self.known is not None:
-            return self.sample_weight @ self.known / self.sample_weight.sum()
+            shares = self.sample_weight @ self.known + LEAST_ROWS
+            return shares / shares.sum()
         counts = np.bincount(self.observed, self.sample_weight, minlength=self.n_classes)
         return counts / counts.sum()
 

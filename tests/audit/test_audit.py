@@ -275,7 +275,7 @@ def test_labels_of_the_next_class_are_found():
     assert np.mean(audit.suggested[flipped] == y[flipped]) > 0.9
 
 
-@pytest.mark.filterwarnings("ignore:Of .* checked labels")  # as these answers are made up
+@pytest.mark.filterwarnings("ignore::rboost.audit.AnswersContradictWarning")
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("model", ["linear", "forest"])
 def test_the_model_reads_scores_as_the_report_does(n_classes, model):
@@ -290,7 +290,7 @@ def test_the_model_reads_scores_as_the_report_does(n_classes, model):
         assert_allclose(each.model.noise.probability(each.scores), each.inference.probability)
 
 
-@pytest.mark.filterwarnings("ignore:Of .* checked labels")  # as these answers are made up
+@pytest.mark.filterwarnings("ignore::rboost.audit.AnswersContradictWarning")
 @pytest.mark.parametrize("model", ["linear", RBoostClassifier(n_estimators=20, random_state=0)])
 @pytest.mark.parametrize("n_gone", [1, 2])
 def test_a_class_that_was_checked_away_takes_part_no_more(model, n_gone):

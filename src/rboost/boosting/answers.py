@@ -40,6 +40,11 @@ def with_answers(
             "y_checked needs out_of_bag=True and noise_estimator='noise-aware', as answers are "
             "compared with held-out scores; set these, or pass checked rows as X_trusted."
         )
+    if parameters.calibration != "platt":
+        raise ValueError(
+            "y_checked needs calibration='platt', as a model that is fitted to probabilities of "
+            f"classes is read by them, not {parameters.calibration!r}."
+        )
     if parameters.warm_start:
         raise ValueError("y_checked needs two fits, which warm_start=True cannot continue.")
     if sample_weight is not None:
@@ -61,15 +66,26 @@ def fit_rows(
     Algorithm 1 alone goes on from where it has ``begun``; ``calibrating`` are trusted rows that it
     is not fitted to.
     """
-    if names not in ([POOL], [LEARNERS]):
-        fitted = fit_stack(parameters, names, classes, rows, fixed_noise)
-    else:
-        fitted = fit_rounds(parameters, names[0], begun, rows, calibrating)
-    if rows.checked is None or rows.known is not None:
-        return fitted
-    rows = with_soft_labels(rows, fitted)
+    first = _fit_once(parameters, names, classes, rows, fixed_noise, begun, calibrating)
+    if rows.checked is None:
+        return first
+    rows = with_soft_labels(rows, first)
     begun = begin(parameters, rows, classes, fixed_noise)
-    return fit_rows(parameters, names, classes, rows, fixed_noise, begun, calibrating)
+    return _fit_once(parameters, names, classes, rows, fixed_noise, begun, calibrating)
+
+
+def _fit_once(
+    parameters: BoostingParameters,
+    names: list[str],
+    classes: NDArray[Any],
+    rows: Rows,
+    fixed_noise: Floats | None,
+    begun: Training,
+    calibrating: Rows | None,
+) -> Fitted:
+    if names in ([POOL], [LEARNERS]):
+        return fit_rounds(parameters, names[0], begun, rows, calibrating)
+    return fit_stack(parameters, names, classes, rows, fixed_noise)
 
 
 def with_soft_labels(rows: Rows, fitted: Fitted) -> Rows:

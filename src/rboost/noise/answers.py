@@ -9,7 +9,8 @@ assumptions lead:
 
 q = p(y | s, ỹ) and p = p(y | s) are as inferred without answers; all coefficients are Gaussian
 around 0 beforehand. So few answers change little, and a hundred overrule any assumption. Several q
-are tried, flips and guesses of several shares: each counts by how likely it made the answers.
+are tried, flips and guesses of several shares, each as it is and with coefficients: each counts by
+how likely it made the answers.
 
 Shapes: ``given`` and ``checked`` are positions of classes, −1 where there is none; rows (n, K).
 """
@@ -17,7 +18,7 @@ Shapes: ``given`` and ``checked`` are positions of classes, −1 where there is 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import logsumexp, softmax
@@ -32,8 +33,10 @@ from rboost.noise.posterior import NoisePosterior
 # believed, all and those of a class (b and bⱼ), and of what is added for a class (dⱼ). Chosen on
 # the commits of benchmarks.real_noise.
 SLOPE_SCALE, TRUST_SCALE, OFFSET_SCALE = 0.5, 1.0, 1.5
-# No class is less likely than this, as long as nobody was asked.
-LEAST_PROBABILITY = 1e-3
+# The prior probability that an assumption holds as it is, with all coefficients 0.
+AS_ASSUMED = 0.8
+# No label is held to be wrong with less than this probability once people were asked.
+LEAST_DOUBT = 2e-3
 # Newton's method ends when a step gains no more nats, or after so many steps.
 ENOUGH, MAX_STEPS = 1e-6, 50
 # What the regression may be is shown by so many draws, on so many rows of the table.
@@ -45,7 +48,8 @@ BLOCK_ROWS = 8192
 class LearntFromAnswers(NoisePosterior):
     """p(y | score, ỹ) as answers have it, averaged over the assumptions that it begins with.
 
-    ``weights`` (R,) and ``coefficients`` (R, P) are of each assumption of ``before``, in its order;
+    ``weights`` (2R,) and ``coefficients`` (2R, P) are of the R assumptions of ``before``, first as
+    they are, then changed;
     ``drawn`` (D, P) and ``assumed`` (D,) show what else they may be. ``matrices`` (D, K, K) are the
     flips of all rows by these draws, ``n_answers`` is how many answers there were.
     """
@@ -59,6 +63,11 @@ class LearntFromAnswers(NoisePosterior):
     n_answers: int
 
     @property
+    def flips(self) -> NoisePosterior:
+        """What is known if labels were flipped, without the answers."""
+        return self.before.flips
+
+    @property
     def noise_matrix(self) -> Floats:
         """p(observed k | true j), whatever the flips depend on."""
         return self.matrices.mean(axis=0)
@@ -69,12 +78,10 @@ class LearntFromAnswers(NoisePosterior):
 
     def wrong_share_cells(self, scores: Floats, observed: Integers) -> Cells:
         """Where the share of labels that are wrong lies with which probability."""
-        some = slice(None, None, max(1, len(scores) // DRAWN_ROWS))
+        some = some_rows(len(scores))
         label = np.asarray(observed)[some].astype(np.intp)
-        shares = [
-            1 - posterior[np.arange(len(label)), label].mean()
-            for posterior in self._draws(np.asarray(scores)[some], label)
-        ]
+        drawn = _drawn(self.before, self.drawn, self.assumed, np.asarray(scores)[some], label)
+        shares = [1 - each[np.arange(len(label)), label].mean() for each in drawn]
         return _atoms(np.array(shares))
 
     def posterior(self, scores: Floats, observed: Integers) -> Floats:
@@ -85,7 +92,7 @@ class LearntFromAnswers(NoisePosterior):
             starts, columns = regressors(self.before, scores[rows], observed[rows])
             each = [
                 softmax(start + columns @ own, axis=1)
-                for start, own in zip(starts, self.coefficients, strict=True)
+                for start, own in zip([*starts, *starts], self.coefficients, strict=True)
             ]
             found[rows] = np.tensordot(self.weights, np.stack(each), 1)
         return found
@@ -101,20 +108,17 @@ class LearntFromAnswers(NoisePosterior):
         """p(ỹ = k | score) of each row; answers have no say in it."""
         return self.before.observed_probability(scores)
 
-    def _draws(self, scores: Floats, observed: Integers) -> Iterator[Floats]:
-        starts, columns = regressors(self.before, scores, observed)
-        for coefficients, assumption in zip(self.drawn, self.assumed, strict=True):
-            yield softmax(starts[assumption] + columns @ coefficients, axis=1)
-
 
 def learn_from_answers(
-    before: FlippedOrGuessed, scores: Floats, given: Integers, checked: Integers
+    before: FlippedOrGuessed, scores: Floats, given: Integers, checked: Integers, weight: Floats
 ) -> LearntFromAnswers:
     """Learn from rows that have a ``checked`` label beside the given one."""
     answered = np.flatnonzero(checked >= 0)
     starts, columns = regressors(before, scores[answered], given[answered])
-    fits = [regress(start, columns, checked[answered]) for start in starts]
-    logs = np.log(before.assumption_weights()) + [fit.log_evidence for fit in fits]
+    fits = [unchanged(start, checked[answered], columns.shape[2]) for start in starts]
+    fits += [regress(start, columns, checked[answered]) for start in starts]
+    chances = np.outer([AS_ASSUMED, 1 - AS_ASSUMED], before.assumption_weights()).ravel()
+    logs = np.log(chances) + [fit.log_evidence for fit in fits]
     weights = np.exp(logs - logsumexp(logs))
     random = np.random.RandomState(0)
     assumed = np.repeat(np.arange(len(fits)), random.multinomial(N_DRAWS, weights))
@@ -122,20 +126,37 @@ def learn_from_answers(
         [random.multivariate_normal(fits[a].mode, fits[a].covariance) for a in assumed]
     )
     modes = np.array([fit.mode for fit in fits])
-    nothing = np.eye(before.n_classes)[np.newaxis]
-    found = LearntFromAnswers(before, weights, modes, drawn, assumed, nothing, len(answered))
-    some = slice(None, None, max(1, len(given) // DRAWN_ROWS))
-    posteriors = found._draws(scores[some], given[some])
-    matrices = [_flips(posterior, given[some], checked[some]) for posterior in posteriors]
-    return replace(found, matrices=np.stack(matrices))
+    some = some_rows(len(given))
+    posteriors = _drawn(before, drawn, assumed, scores[some], given[some])
+    matrices = [_flips(each, given[some], checked[some], weight[some]) for each in posteriors]
+    return LearntFromAnswers(
+        before, weights, modes, drawn, assumed, np.stack(matrices), len(answered)
+    )
 
 
-def _flips(posterior: Floats, given: Integers, checked: Integers) -> Floats:
+def _drawn(
+    before: FlippedOrGuessed, drawn: Floats, assumed: Integers, scores: Floats, given: Integers
+) -> Iterator[Floats]:
+    """p(y = j | score, ỹ) by each of the draws."""
+    starts, columns = regressors(before, scores, given)
+    for coefficients, assumption in zip(drawn, assumed, strict=True):
+        yield softmax(starts[assumption % len(starts)] + columns @ coefficients, axis=1)
+
+
+def some_rows(n_rows: int) -> Integers:
+    """Rows that stand for all, the same each time."""
+    if n_rows <= DRAWN_ROWS:
+        return np.arange(n_rows)
+    return np.sort(np.random.RandomState(0).permutation(n_rows)[:DRAWN_ROWS])
+
+
+def _flips(posterior: Floats, given: Integers, checked: Integers, weight: Floats) -> Floats:
     """How often rows of class j carry the label k, where checked rows are what they are."""
     n_classes = posterior.shape[1]
     known = np.where(checked[:, np.newaxis] >= 0, np.eye(n_classes)[checked], posterior)
-    joint = np.array([np.bincount(given, own, minlength=n_classes) for own in known.T])
-    return joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-300)
+    joint = np.array([np.bincount(given, weight * own, minlength=n_classes) for own in known.T])
+    total = joint.sum(axis=1, keepdims=True)
+    return np.where(total > 0, joint / np.maximum(total, 1e-300), np.eye(n_classes))
 
 
 def _atoms(values: Floats) -> Cells:
@@ -149,7 +170,7 @@ def regressors(
     n_classes = before.n_classes
 
     def logarithm(probability: Floats) -> Floats:
-        return np.log(np.maximum(probability, LEAST_PROBABILITY))
+        return np.log((1 - LEAST_DOUBT) * probability + LEAST_DOUBT / n_classes)
 
     logs = logarithm(before.probability(scores))
     is_given = (np.arange(n_classes) == given[:, np.newaxis]).astype(np.float64)
@@ -171,8 +192,15 @@ class Regression:
 
 def scales(n_classes: int) -> Floats:
     """The standard deviation of each coefficient beforehand."""
-    numbers = {SLOPE_SCALE: 2, TRUST_SCALE: 1 + n_classes, OFFSET_SCALE: n_classes}
-    return np.repeat(list(numbers), list(numbers.values()))
+    numbers = 2, 1 + n_classes, n_classes
+    return np.repeat([SLOPE_SCALE, TRUST_SCALE, OFFSET_SCALE], numbers)
+
+
+def unchanged(start: Floats, answers: Integers, n_coefficients: int) -> Regression:
+    """The answers under an assumption as it is."""
+    likelihood = start[np.arange(len(start)), answers] - logsumexp(start, axis=1)
+    nothing = np.zeros((n_coefficients, n_coefficients))
+    return Regression(nothing[0], nothing, float(likelihood.sum()))
 
 
 def regress(start: Floats, columns: Floats, answers: Integers) -> Regression:
@@ -186,18 +214,22 @@ def regress(start: Floats, columns: Floats, answers: Integers) -> Regression:
         penalty = coefficients @ precision @ coefficients / 2
         return float(likelihood - penalty), softmax(logits, axis=1)
 
+    def curvature(p: Floats) -> Floats:
+        centred = columns - np.einsum("nj,njp->np", p, columns)[:, np.newaxis]
+        return np.einsum("nj,njp,njq->pq", p, centred, centred) + precision
+
     mode = np.zeros(len(scale))
     best, p = value(mode)
     for _ in range(MAX_STEPS):
         gradient = np.einsum("nj,njp->p", answer - p, columns) - precision @ mode
-        centred = columns - np.einsum("nj,njp->np", p, columns)[:, np.newaxis]
-        information = np.einsum("nj,njp,njq->pq", p, centred, centred) + precision
-        step = np.linalg.solve(information, gradient)
+        step = np.linalg.solve(curvature(p), gradient)
         while (found := value(mode + step))[0] < best and np.abs(step).max() > 1e-12:
             step = step / 2
         gain, best, p = found[0] - best, *found
         mode = mode + step
         if gain < ENOUGH:
             break
+    information = curvature(p)
     evidence = best - np.linalg.slogdet(information)[1] / 2 - np.log(scale).sum()
-    return Regression(mode, np.linalg.inv(information), float(evidence))
+    covariance = np.asarray(np.linalg.inv(information), np.float64)
+    return Regression(mode, covariance, float(evidence))

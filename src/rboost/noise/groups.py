@@ -149,6 +149,7 @@ def infer_group_noise(
         raise ValueError("scores, observed, group, weights and trusted must have one entry a row.")
     known = np.where(trust, label, -1)
     label[trust] = -1 if before is None else np.asarray(before)[trust]
+    noise = noise.flips  # labels that were guessed are guessed alike in all groups
     probability = np.maximum(noise.probability(scores), LEAST_PROBABILITY)
     number = max(int(place.max(initial=-1)) + 1, n_groups or 0)
     parts = [

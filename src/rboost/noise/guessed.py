@@ -2,15 +2,16 @@
 
 A flip has a rate that depends on the class alone, and shows: p(ỹ | x) levels off before any label
 is certain. Real labels are also wrong where a row looks like another class. Say that of the labels
-k a share ρ_k was not known but guessed, drawn from p(y | x) by whoever looked at the row. Then
+k a share ρ_k was not known but guessed by whoever looked at the row: it says no more of the true
+class than the columns do. With c_k = p(ỹ = k | x),
 
-    p(ỹ = k | x) = p(y = k | x)·(1 − ρ_k) + p(y = k | x)·Σ_j ρ_j·p(y = j | x) ≈ p(y = k | x),
-    p(y = j | x, ỹ = k) = (1 − ρ_k)·1(j = k) + ρ_k·p(y = j | x).
+    p(y = j | x, ỹ = k) = (1 − ρ_k)·1(j = k) + ρ_k·c_j,
+    p(y = j | x) = c_j·(1 − ρ_j) + c_j·Σ_k ρ_k·c_k ≈ c_j,
 
-(They are equal where all ρ are, and in the mean over what the ρ may be.) So nothing in scores and
-labels tells how large the ρ are; there is nothing to correct in p(y | x) either, and a label is
-suspicious as far as the scores speak against it. How often labels were guessed is left to the
-prior, each ρ_k uniform from 0 to 1: the intervals are as wide as that, until people check rows.
+equal where all ρ are alike, and in the mean over what they may be. So nothing in scores and labels
+tells how large the ρ are; there is nothing to correct in the model of the labels either, and a
+label is suspicious as far as the scores speak against it. How often labels were guessed is left to
+the prior, each ρ_k uniform from 0 to 1: intervals are as wide as that, until people check rows.
 """
 
 from __future__ import annotations
@@ -50,6 +51,11 @@ class FlippedOrGuessed(NoisePosterior):
     def noise_matrix(self) -> Floats:
         """What is likelier: the mean of the flips, or that no class is flipped as such."""
         return self.flipped.noise_matrix if self.guessed <= 0.5 else np.eye(self.n_classes)
+
+    @property
+    def flips(self) -> NoisePosterior:
+        """What is known if labels were flipped."""
+        return self.flipped
 
     @property
     def n_classes(self) -> int:

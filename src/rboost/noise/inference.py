@@ -91,9 +91,12 @@ def infer_noise(
     before = found  # where flips are known, nothing is guessed
     if not isinstance(before, FlippedOrGuessed):
         before = _with_guesses(before, before, 0.0, array, weight)
-    rows = slice(None) if trusted is None else ~np.asarray(trusted, dtype=bool)
+    weights = np.ones(len(array)) if weight is None else np.asarray(weight, dtype=np.float64)
+    rows = weights > 0
+    if trusted is not None:
+        rows &= ~np.asarray(trusted, dtype=bool)
     given = np.asarray(observed).astype(np.intp)
-    return learn_from_answers(before, array[rows], given[rows], answers[rows])
+    return learn_from_answers(before, array[rows], given[rows], answers[rows], weights[rows])
 
 
 def check_answers(checked: ArrayLike, scores: Floats, found: NoisePosterior) -> Integers | None:

@@ -24,7 +24,12 @@ class NoisePosterior(ABC):
     @property
     @abstractmethod
     def noise_matrix(self) -> Floats:
-        """``noise_matrix[j, k] = p(observed k | true j)``, its posterior mean."""
+        """``noise_matrix[j, k] = p(observed k | true j)``, as far as it can be inferred."""
+
+    @property
+    def flips(self) -> NoisePosterior:
+        """What is known if labels were flipped at rates of their classes, and in no other way."""
+        return self
 
     @abstractmethod
     def probability(self, scores: Floats) -> Floats:

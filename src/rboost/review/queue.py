@@ -54,7 +54,6 @@ def mixed(audit: LabelAudit, rows: Integers) -> Integers:
     """Rows drawn at random, rows that are likely wrong and rows that settle the noise, in turn."""
     drawn = random_order(audit.labels)
     streams = {
-        "informative": iter(informative(audit, rows).tolist()),
         "random": iter(drawn[np.isin(drawn, rows)].tolist()),
         "suspicious": iter(suspicious(audit, rows).tolist()),
         "settling": iter(settling_rows(audit, rows, N_MIXED).tolist()),
@@ -86,8 +85,8 @@ def random_draws(labels: Labels, n_answers: int, is_closed: NDArray[np.bool_]) -
     another reason count like the others, so that they are drawn fairly from the whole table.
     """
     drawn = random_order(labels)[: n_answers // len(PATTERN)]
-    drawn = drawn[: np.append(is_closed[drawn], False).argmin()]
-    return drawn if len(drawn) >= FEWEST_DRAWS else drawn[:0]
+    fair = bool(is_closed[drawn].all()) and len(drawn) >= FEWEST_DRAWS
+    return drawn if fair else drawn[:0]
 
 
 def _largest_first(worth: Floats, rows: Integers) -> Integers:

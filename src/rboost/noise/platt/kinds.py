@@ -80,7 +80,8 @@ def overlap(counts: LabelCounts) -> list[NoiseKind]:
         return [sure]
 
     def levels(free: Floats) -> Floats:
-        return RARE * free**3 + (1 - RARE) * reach * free
+        ends = RARE * free**3 + (1 - RARE) * reach * free
+        return ends / np.maximum(ends.sum(axis=1, keepdims=True), 1)
 
     n_points = tuple(16 if r > 0 else 4 for r in reach)
     unsure = NoiseKind("unsure of a rare class", GUESSED, n_points, levels)
