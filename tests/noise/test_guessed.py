@@ -71,7 +71,7 @@ def test_labels_that_follow_the_scores_may_be_guessed(n_classes):
     label = drawn(softmax(logits, axis=1), random)
     scores = logits[:, 1] - logits[:, 0] if n_classes == 2 else logits
     found = infer_noise(scores, label)
-    assert found.guessed > 0.3
+    assert found.guessed > 0.2
     assert_allclose(found.probability(scores), softmax(logits, axis=1), atol=0.1)
     doubt = 1 - softmax(logits, axis=1)[np.arange(1500), label]
     issues = found.issue_probability(scores, label)

@@ -238,6 +238,7 @@ def test_many_trusted_rows_tell_the_noise(noisy_banana):
     assert_allclose(rates_of(helped.noise_matrix_), [0.3, 0.0], atol=0.1)
 
 
+@pytest.mark.filterwarnings("ignore:Every training row is predicted")  # with such weights
 def test_weights_of_zero_and_of_the_class():
     frame, noisy, _ = frame_of_people()
     X = frame[["age"]].to_numpy()

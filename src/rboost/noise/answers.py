@@ -34,7 +34,7 @@ from rboost.noise.posterior import NoisePosterior
 # the commits of benchmarks.real_noise.
 SLOPE_SCALE, TRUST_SCALE, OFFSET_SCALE = 0.5, 1.0, 1.5
 # The prior probability that an assumption holds as it is, with all coefficients 0.
-AS_ASSUMED = 0.8
+AS_ASSUMED = 0.5
 # No label is held to be wrong with less than this probability once people were asked.
 LEAST_DOUBT = 2e-3
 # Newton's method ends when a step gains no more nats, or after so many steps.
@@ -77,12 +77,19 @@ class LearntFromAnswers(NoisePosterior):
         return _atoms(self.matrices[:, true, observed])
 
     def wrong_share_cells(self, scores: Floats, observed: Integers) -> Cells:
-        """Where the share of labels that are wrong lies with which probability."""
+        """Where the share of labels that are wrong lies with which probability.
+
+        Each draw has an expected share, and a cell around it as wide as chance makes it: √3
+        standard deviations to either side, like those of a uniform distribution.
+        """
         some = some_rows(len(scores))
         label = np.asarray(observed)[some].astype(np.intp)
         drawn = _drawn(self.before, self.drawn, self.assumed, np.asarray(scores)[some], label)
-        shares = [1 - each[np.arange(len(label)), label].mean() for each in drawn]
-        return _atoms(np.array(shares))
+        doubt = np.array([1 - each[np.arange(len(label)), label] for each in drawn])
+        share = doubt.mean(axis=1)
+        reach = np.sqrt(3 * (doubt * (1 - doubt)).mean(axis=1) / len(scores))
+        weights = np.full(len(share), 1 / len(share))
+        return np.maximum(share - reach, 0), np.minimum(share + reach, 1), weights
 
     def posterior(self, scores: Floats, observed: Integers) -> Floats:
         """p(y = j | score, ỹ) of each row."""

@@ -28,7 +28,7 @@ from rboost.noise.posterior import NoisePosterior
 # The mean share of labels that are guessed, and how many draws stand for what the shares may be.
 MEAN_SHARE, N_DRAWS = 0.5, 256
 # Shares that are assumed in turn where answers can tell them apart.
-SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
+SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 # No assumption is less likely than this before people are asked: they may contradict it.
 LEAST_WEIGHT = 1e-3
 
