@@ -51,11 +51,9 @@ def paper_coefficients(noise_matrix: Floats) -> Floats:
 
 
 # How a noise matrix becomes mixing coefficients c[k, j].
-#   "posterior"  p(y = j | ỹ = k) for balanced classes: the columns of the noise matrix, normalised.
-#                For two classes the loss is then smallest at the Bayes rule for the true classes,
-#                whatever the noise (docs/method.md).
-#   "paper"      eq. (10). The same for symmetric noise of two classes; otherwise its threshold is
-#                off, and a flip rate near ½ breaks it.
+#   "posterior"  p(y = j | ỹ = k) for balanced classes: columns of the noise matrix, normalised. Of
+#                two classes the loss is smallest at the Bayes rule (docs/method.md).
+#   "paper"      eq. (10). The same for symmetric noise of two classes; else its threshold is off.
 MIXINGS = {"posterior": posterior, "paper": paper_coefficients}
 
 
@@ -87,16 +85,11 @@ class ExponentialLoss:
     ) -> ExponentialTerms:
         """Evaluate the exponentials of every row, eq. (13) and (15)–(18).
 
-        ``known`` are probabilities of the true classes, where they are known better than by the
-        label and the noise matrix.
-
-        Only ratios matter to boosting, so the largest term is scaled to 1 before the sample weights
-        come in: scores of any size are safe.
+        ``known`` probabilities of classes count instead of labels. Only ratios matter to boosting,
+        so the largest term is scaled to 1 before sample weights come in: any scores are safe.
         """
-        if known is not None:
-            coefficients = known
-        else:
-            coefficients = mixing_coefficients(noise_matrix, self.mixing)[observed]
+        by_label = mixing_coefficients(noise_matrix, self.mixing)
+        coefficients = by_label[observed] if known is None else known
         if known is None and trusted is not None:
             coefficients[trusted] = np.eye(len(noise_matrix))[observed[trusted]]
         with np.errstate(divide="ignore"):  # log 0 = −inf is the right answer for a coefficient 0

@@ -15,12 +15,7 @@ from scipy import sparse
 from sklearn.utils import gen_batches
 
 from rboost._typing import Floats, Integers
-from rboost._validation import (
-    check_class_labels,
-    check_labels,
-    check_sample_weight,
-    is_missing,
-)
+from rboost._validation import check_class_labels, check_labels, check_sample_weight
 from rboost.encoding import EncodedRows, for_trees
 
 
@@ -188,30 +183,6 @@ def check_trusted_labels(X_trusted: Any, y_trusted: Any, classes: NDArray[Any]) 
             "use the same labels in both."
         )
     return is_class.argmax(axis=1)
-
-
-def check_checked_labels(y_checked: Any, n_rows: int, classes: NDArray[Any]) -> Integers | None:
-    """The position of each checked label among the classes, −1 where it is missing.
-
-    None where nobody looked at any row.
-    """
-    if y_checked is None:
-        return None
-    values = np.asarray(y_checked, dtype=object)
-    if values.shape != (n_rows,):
-        raise ValueError(
-            f"y_checked must have one entry for each of {n_rows} rows, missing where nobody looked."
-        )
-    place = {label: position for position, label in enumerate(classes.tolist())}
-    found = np.full(n_rows, -1, dtype=np.intp)
-    for row, value in enumerate(values.tolist()):
-        if not is_missing(value):
-            if value not in place:
-                raise ValueError(
-                    f"y_checked holds {value!r} but y holds {classes}; use the same labels in both."
-                )
-            found[row] = place[value]
-    return found if np.any(found >= 0) else None
 
 
 def _join(first: Rows, second: Rows) -> Rows:

@@ -237,7 +237,8 @@ def test_classes_that_overlap_are_not_called_noisy_and_the_audit_says_why(n_clas
     audit = quick(*groups(300, n_classes, distance=1.0))
     summary = audit.summary()
     assert summary.share_low == 0 < summary.share_high
-    assert summary.share_low <= summary.expected_share <= min(summary.share_high, 0.1)
+    assert summary.share_low <= summary.expected_share <= summary.share_high
+    assert np.diag(audit.noise_matrix).min() > 0.9  # labels may have been guessed, not flipped
     assert summary.is_uncertain
     for text in (audit.to_text(), audit.to_html()):
         assert " ".join(text.split()).count(TOO_MUCH) == 1
@@ -274,7 +275,7 @@ def test_labels_of_the_next_class_are_found():
     assert np.mean(audit.suggested[flipped] == y[flipped]) > 0.9
 
 
-@pytest.mark.filterwarnings("ignore::rboost.audit.AnswersContradictWarning")
+@pytest.mark.filterwarnings("ignore:Of .* checked labels")  # as these answers are made up
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("model", ["linear", "forest"])
 def test_the_model_reads_scores_as_the_report_does(n_classes, model):
@@ -289,7 +290,7 @@ def test_the_model_reads_scores_as_the_report_does(n_classes, model):
         assert_allclose(each.model.noise.probability(each.scores), each.inference.probability)
 
 
-@pytest.mark.filterwarnings("ignore::rboost.audit.AnswersContradictWarning")
+@pytest.mark.filterwarnings("ignore:Of .* checked labels")  # as these answers are made up
 @pytest.mark.parametrize("model", ["linear", RBoostClassifier(n_estimators=20, random_state=0)])
 @pytest.mark.parametrize("n_gone", [1, 2])
 def test_a_class_that_was_checked_away_takes_part_no_more(model, n_gone):
@@ -301,7 +302,8 @@ def test_a_class_that_was_checked_away_takes_part_no_more(model, n_gone):
     assert len(audit.classes) == 4
     probability = audit.model.predict_proba(audit.table)
     assert_allclose(probability.sum(axis=1), 1)
-    assert np.all(probability[:, 4 - n_gone :] < 0.05)
+    assert probability[:, 4 - n_gone :].mean() < 0.02
+    assert probability[:, 4 - n_gone :].max() < 0.3
     assert np.mean(audit.model.predict(audit.table) == y) > 0.95
     assert audit.summary().expected_share < 0.1
     assert "9" in audit.to_text()

@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import make_classification
 
 from rboost import RBoostClassifier
-from rboost.boosting.likelihood import LabelLikelihood
+from rboost.boosting.likelihood import labels_of
 from rboost.noise import symmetric
 from rboost.tables import Rows
 
@@ -74,7 +74,7 @@ def test_likelihood_has_the_matrix_of_each_group():
     trusted = random.uniform(size=60) < 0.2
     rows = Rows(np.zeros((60, 1)), observed, np.ones(60), trusted, 3, group=group)
     scores, common = random.normal(size=(60, 3)), symmetric(0.05, 3)
-    of_rows = LabelLikelihood.of(rows, common, matrices)
+    of_rows = labels_of(rows, common, matrices)
     by_hand = 0.0
     for g in range(-1, 3):
         for trust in (False, True):
@@ -83,7 +83,7 @@ def test_likelihood_has_the_matrix_of_each_group():
             plain = Rows(rows.X[chosen], observed[chosen], np.ones(chosen.sum()),
                          np.zeros(chosen.sum(), dtype=bool), 3)  # fmt: skip
             if chosen.any():
-                part = LabelLikelihood.of(plain, matrix).loss(scores[chosen])
+                part = labels_of(plain, matrix).loss(scores[chosen])
                 by_hand += part * chosen.sum()
     assert of_rows.loss(scores) * 60 == pytest.approx(by_hand)
 

@@ -10,7 +10,7 @@ from scipy.special import expit, logsumexp, softmax
 from sklearn.metrics import log_loss
 
 from rboost.noise import flip_labels, infer_noise, symmetric
-from rboost.noise.answers import OFFSET_SCALE, SLOPE_SCALE, regress
+from rboost.noise.answers import regress, scales
 
 
 def table(n_rows, seed=0, guessed=0.8):
@@ -34,9 +34,9 @@ def answered(true, rows):
 def test_the_regression_is_at_its_maximum(seed, n_classes):
     random = np.random.RandomState(seed)
     start = random.normal(size=(25, n_classes))
-    columns = random.normal(size=(25, n_classes, 3 + n_classes))
+    columns = random.normal(size=(25, n_classes, 3 + 2 * n_classes))
     answers = random.randint(n_classes, size=25)
-    scale = np.array([SLOPE_SCALE, OFFSET_SCALE, SLOPE_SCALE, *[OFFSET_SCALE] * n_classes])
+    scale = scales(n_classes)
 
     def cost(coefficients):
         logits = start + columns @ coefficients

@@ -130,7 +130,9 @@ def audit_labels(
     _warn_of_one_class(inference.probability, labels)
     suspicious: tuple[SuspiciousColumn, ...] = ()
     if check_columns:
-        suspicious = _checked_columns(table, features, vectorizer, labels, random_state)
+        suspicious = _checked_columns(
+            table, features, vectorizer, labels, random_state, by_group=groups is None
+        )
     audit = LabelAudit(
         table, labels, np.array(names, dtype=object), id_name, features, scores,
         inference, TableModel(vectorizer, scorer, labels.classes, inference.noise),
@@ -221,11 +223,11 @@ def _warn_of_one_class(probability: Floats, labels: Labels) -> None:
 
 
 def _checked_columns(
-    table: Any, features: Floats, vectorizer: Any, labels: Labels, seed: int
+    table: Any, features: Floats, vectorizer: Any, labels: Labels, seed: int, by_group: bool
 ) -> tuple[SuspiciousColumn, ...]:
     """Columns that hide wrong labels, with a warning each."""
     source = column_of_feature(vectorizer, table)
-    found = find_suspicious_columns(table, features, source, labels, seed)
+    found = find_suspicious_columns(table, features, source, labels, seed, by_group)
     for column in found:
         sentence = findings.of_suspicious_column(column)
         warnings.warn(sentence, SuspiciousColumnWarning, stacklevel=3)

@@ -76,12 +76,18 @@ class _Sample:
 
 
 def find_suspicious_columns(
-    table: Any, features: Floats, source: Integers, labels: Labels, seed: int
+    table: Any,
+    features: Floats,
+    source: Integers,
+    labels: Labels,
+    seed: int,
+    by_group: bool = True,
 ) -> tuple[SuspiciousColumn, ...]:
     """The columns of a table that hide wrong labels.
 
     ``source`` has the position of the column that each feature comes from. Labels that a person
-    has checked play no part.
+    has checked play no part. Whether labels of some group are wrong more often need not be asked
+    where somebody has said what they depend on: not ``by_group``.
     """
     rows = np.flatnonzero(labels.is_observed)
     rows = np.sort(np.random.RandomState(seed).permutation(rows)[:MOST_ROWS])
@@ -92,7 +98,7 @@ def find_suspicious_columns(
     sample = _Sample(features[rows], source, label, seed)
     names = [str(name) for name in table.columns]
     found = list(_copies(sample, used, names))
-    if not found:  # wrong labels that a copy hides can be looked for once it is gone
+    if by_group and not found:  # wrong labels that a copy hides can be looked for once it is gone
         found = list(_groupings(sample, used, names, table.iloc[rows]))
     return tuple(found)
 

@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rboost._typing import Floats
+from rboost._validation import check_checked_labels
 from rboost.boosting.choice import LEARNERS, POOL
 from rboost.boosting.fitting import Fitted, Training, begin, fit_rounds
 from rboost.boosting.groups import grouped_noise
 from rboost.boosting.parameters import BoostingParameters, noise_update_name
 from rboost.boosting.several import fit_stack
-from rboost.tables import Rows, check_checked_labels
+from rboost.tables import Rows
 
 
 def with_answers(

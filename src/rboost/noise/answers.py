@@ -5,11 +5,11 @@ answer of a person is drawn from it, whatever the noise is, and however the row 
 score and its label. So it is learnt from the answers, by a regression that begins where the
 assumptions lead:
 
-    log p(y = j | s, ỹ) = log qⱼ + a·log pⱼ + b·1(j = ỹ) + c·1(j = ỹ)·log pⱼ + dⱼ + const.
+    log p(y = j | s, ỹ) = log qⱼ + a·log pⱼ + (b + bⱼ + c·log pⱼ)·1(j = ỹ) + dⱼ + const.
 
-q = p(y | s, ỹ) and p = p(y | s) are as inferred without answers; a, b, c and dⱼ are Gaussian around
-0 beforehand. So few answers change little, and a hundred overrule any assumption. Several q are
-tried, flips and guesses of several shares: each counts by how likely it made the answers.
+q = p(y | s, ỹ) and p = p(y | s) are as inferred without answers; all coefficients are Gaussian
+around 0 beforehand. So few answers change little, and a hundred overrule any assumption. Several q
+are tried, flips and guesses of several shares: each counts by how likely it made the answers.
 
 Shapes: ``given`` and ``checked`` are positions of classes, −1 where there is none; rows (n, K).
 """
@@ -28,9 +28,10 @@ from rboost.noise.guessed import FlippedOrGuessed
 from rboost.noise.interval import Cells
 from rboost.noise.posterior import NoisePosterior
 
-# Standard deviations beforehand of what multiplies logarithms, and of what is added, in nats.
-# Chosen on the commits of benchmarks.real_noise.
-SLOPE_SCALE, OFFSET_SCALE = 0.5, 1.5
+# Standard deviations beforehand of what multiplies logarithms (a and c), of how far labels are
+# believed, all and those of a class (b and bⱼ), and of what is added for a class (dⱼ). Chosen on
+# the commits of benchmarks.real_noise.
+SLOPE_SCALE, TRUST_SCALE, OFFSET_SCALE = 0.5, 1.0, 1.5
 # No class is less likely than this, as long as nobody was asked.
 LEAST_PROBABILITY = 1e-3
 # Newton's method ends when a step gains no more nats, or after so many steps.
@@ -152,8 +153,10 @@ def regressors(
 
     logs = logarithm(before.probability(scores))
     is_given = (np.arange(n_classes) == given[:, np.newaxis]).astype(np.float64)
-    offsets = np.broadcast_to(np.eye(n_classes), (len(given), n_classes, n_classes))
-    columns = np.concatenate([np.stack([logs, is_given, is_given * logs], axis=-1), offsets], -1)
+    of_class = np.broadcast_to(np.eye(n_classes), (len(given), n_classes, n_classes))
+    of_label = of_class * is_given[:, :, np.newaxis]
+    slopes = np.stack([logs, is_given * logs], axis=-1)
+    columns = np.concatenate([slopes, is_given[:, :, np.newaxis], of_label, of_class], axis=-1)
     return [logarithm(each) for each in before.assumptions(scores, given)], columns
 
 
@@ -166,10 +169,15 @@ class Regression:
     log_evidence: float
 
 
+def scales(n_classes: int) -> Floats:
+    """The standard deviation of each coefficient beforehand."""
+    numbers = {SLOPE_SCALE: 2, TRUST_SCALE: 1 + n_classes, OFFSET_SCALE: n_classes}
+    return np.repeat(list(numbers), list(numbers.values()))
+
+
 def regress(start: Floats, columns: Floats, answers: Integers) -> Regression:
     """Newton's method on log p(answers) − ½·Σ (coefficient / scale)², halved until it ascends."""
-    scale = np.full(columns.shape[2], OFFSET_SCALE)
-    scale[[0, 2]] = SLOPE_SCALE
+    scale = scales(start.shape[1])
     precision, answer = np.diag(scale**-2), np.eye(start.shape[1])[answers]
 
     def value(coefficients: Floats) -> tuple[float, Floats]:

@@ -28,8 +28,9 @@ from rboost.noise.posterior import NoisePosterior
 
 # Overlaps of this many pairs of classes per class are looked at, and of so many in all.
 OVERLAPS_PER_CLASS, MOST_OVERLAPS = 2, 24
-# Guesses are this much more plausible than labels that are all right, of more than two classes.
-GUESSED_TO_NONE = 1.7
+# Guesses are this many times as plausible as labels that are all right, of more than two classes:
+# tables of many classes as they come overlap much, and are rarely that wrong.
+GUESSED_TO_NONE = 0.4
 # Rows that stand for all where it is asked how often classes are confused.
 CURVE_ROWS = 20_000
 

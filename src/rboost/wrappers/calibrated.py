@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from rboost._typing import Floats, Integers
 from rboost._validation import (
     all_or_nothing,
+    check_checked_labels,
     check_class_labels,
     check_sample_weight,
     warn_of_one_class,
@@ -25,7 +26,6 @@ from rboost.noise.matrix import check_noise_parameter
 from rboost.noise.scores import prevalence_of
 from rboost.tables import (
     as_counts,
-    check_checked_labels,
     check_trusted_labels,
     check_weighed,
     stack_rows,
@@ -206,7 +206,8 @@ class _Rows(NamedTuple):
 
     @property
     def best_labels(self) -> Integers:
-        """Checked labels where there are any, else those given."""
+        """Checked labels where there are any, else those given; or these, if a class were lost."""
         if self.checked is None:
             return self.labels
-        return np.where(self.checked >= 0, self.checked, self.labels)
+        best = np.where(self.checked >= 0, self.checked, self.labels)
+        return best if len(np.unique(best)) == len(np.unique(self.labels)) else self.labels

@@ -71,7 +71,7 @@ def test_a_class_never_loses_most_of_its_labels():
     observed = (true + 1) % 3  # every label is wrong
     rows = Rows(
         scores - scores.max(axis=1, keepdims=True), observed, np.ones(600),
-        np.zeros(600, dtype=bool), None, np.zeros((0, 2), dtype=np.intp),
+        np.zeros(600, dtype=bool), np.zeros((0, 2), dtype=np.intp),
     )  # fmt: skip
     kind = kinds.one_other(3, [1, 2, 0])
     fit = fit_kind(rows, kind, [start(Layout(3, rows.overlapping, kind), 0.3)])

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from rboost._typing import Floats, Integers
 from rboost.noise import infer_noise
 from rboost.noise.groups import infer_group_noise
+from rboost.noise.guessed import FlippedOrGuessed
 
 COPY, GROUPS = "copy", "groups"
 # Groups of fewer rows say too little.
@@ -133,7 +134,9 @@ def wrong_shares(
     scores: Floats, label: Integers, group: Integers, worst: int
 ) -> tuple[float, float] | None:
     """The share of wrong labels in one group and elsewhere, where groups differ in noise."""
-    found = infer_group_noise(scores, label, group, noise=infer_noise(scores, label))
+    noise = infer_noise(scores, label)
+    assert isinstance(noise, FlippedOrGuessed)
+    found = infer_group_noise(scores, label, group, noise=noise.flipped)  # guesses have no groups
     if found.log_evidence < EVIDENCE:
         return None
     wrong = found.issue_probability(scores, label, group)
