@@ -36,7 +36,6 @@ def test_the_estimate_follows_the_answers_and_undo_restores_it(make, tmp_path):
     start = review.snapshot.estimate
     for _ in range(5):
         row = review.next_row("suspicious")
-        given = int(review.snapshot.fitted.labels.given[row])
         review.answer(key(), row, "change", int(review.snapshot.live.suggested[row]))
     settle(review)
     now = review.snapshot.estimate
