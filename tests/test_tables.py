@@ -45,21 +45,21 @@ def test_a_class_without_weight_is_refused_or_left_out():
 
 def test_trusted_rows_are_all_trusted():
     classes = np.array(["a", "b"])
-    rows = trusted_rows(X, Y, None, classes, lambda X: X)
+    rows = trusted_rows(X, Y, classes, lambda X: X)
     assert rows.trusted.all()
     np.testing.assert_array_equal(rows.observed, [0, 1, 0, 1, 1, 0])
     np.testing.assert_array_equal(rows.sample_weight, 1)
-    assert trusted_rows(None, None, None, classes, lambda X: X) is None
+    assert trusted_rows(None, None, classes, lambda X: X) is None
 
 
 def test_trusted_rows_that_are_calibrated_on_are_of_every_class():
     classes = np.array(["a", "b"])
     rows, _ = training_rows(X, Y, None)
-    both = trusted_rows(X, Y, None, classes, lambda X: X)
+    both = trusted_rows(X, Y, classes, lambda X: X)
     assert arranged(rows, None, out_of_bag=False) == (rows, None)
     assert arranged(rows, both, out_of_bag=False) == (rows, both)
     with pytest.raises(ValueError, match="holds only one class"):
-        arranged(rows, trusted_rows(X[:1], Y[:1], None, classes, lambda X: X), out_of_bag=False)
+        arranged(rows, trusted_rows(X[:1], Y[:1], classes, lambda X: X), out_of_bag=False)
 
 
 @pytest.mark.parametrize(

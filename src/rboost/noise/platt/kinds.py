@@ -73,7 +73,7 @@ def overlap(counts: LabelCounts) -> list[NoiseKind]:
     Both ends stay at most a little short of 0 and 1. Or, where a class is rare, it may as well stay
     as far from certain as it is rare: its end is uniform up to √(1 − 3·share of the class).
     """
-    share = (counts.observed + counts.trusted).sum(axis=1) / counts.per_bin.sum()
+    share = counts.observed.sum(axis=1) / counts.per_bin.sum()
     reach = np.sqrt(np.maximum(1 - share / RARE_CLASS, 0))
     sure = NoiseKind("sure ends", GUESSED, (4, 4), lambda free: RARE * free**3)
     if not reach.any():

@@ -74,8 +74,14 @@ def read_two_ways(
 ) -> Readings:
     """Infer what the labels of two classes mean: how likely flips are, and which."""
     counts, center, spread = bin_rows(scores, labels, sample_weight, trusted)
+    if not counts.trusted.any(axis=1).all():  # picked by their class, so that they say nothing
+        counts = replace(counts, trusted=np.zeros_like(counts.trusted))
     of_flips, flipped = _steepest(counts, center, spread, lambda own: explore(KINDS, own))
-    of_overlap, curve = _steepest(counts, center, spread, lambda own: explore(overlap(own), own))
+    # Without flips labels are what the trusted ones are: draws from one curve.
+    alike = replace(
+        counts, observed=counts.observed + counts.trusted, trusted=np.zeros_like(counts.trusted)
+    )
+    of_overlap, curve = _steepest(alike, center, spread, lambda own: explore(overlap(own), own))
     return Readings(flipped, curve, float(expit(of_overlap - of_flips)))
 
 
