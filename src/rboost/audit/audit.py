@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rboost._typing import Floats
+from rboost._validation import is_missing
 from rboost.audit.features import (
     as_features,
     as_frame,
@@ -109,6 +110,7 @@ def audit_labels(
     given = y.tolist() if hasattr(y, "tolist") else list(np.asarray(y, dtype=object))
     names = list(range(1, n_rows + 1)) if ids is None else list(ids)
     checked = [None] * n_rows if y_checked is None else list(y_checked)
+    _check_answers(checked, given)
     _check_length("X", n_rows, "y", given)
     _check_length("X", n_rows, "ids", names)
     extra, extra_labels = _trusted_rows(table, X_trusted, y_trusted)
@@ -194,6 +196,18 @@ def _trusted_rows(table: Any, X_trusted: Any, y_trusted: Any) -> tuple[Any, list
         raise ValueError(f"X_trusted lacks the columns {absent}; pass all columns of X.")
     _check_length("X_trusted", len(extra), "y_trusted", labels)
     return extra[table.columns], labels
+
+
+def _check_answers(checked: list[Any], given: list[Any]) -> None:
+    """Fail where a checked label is none of the table's."""
+    if any(np.ndim(value) for value in checked):
+        raise ValueError("y_checked must have one label a row, missing where nobody looked.")
+    known = {value for value in given if not is_missing(value)}
+    unknown = [value for value in checked if not is_missing(value) and value not in known]
+    if unknown:
+        raise ValueError(
+            f"y_checked holds {unknown[0]!r}, which y never is; use the same labels in both."
+        )
 
 
 def _check_length(table: str, n_rows: int, name: str, values: list[Any]) -> None:

@@ -49,9 +49,9 @@ class LearntFromAnswers(NoisePosterior):
     """p(y | score, ỹ) as answers have it, averaged over the assumptions that it begins with.
 
     ``weights`` (2R,) and ``coefficients`` (2R, P) are of the R assumptions of ``before``, first as
-    they are, then changed;
-    ``drawn`` (D, P) and ``assumed`` (D,) show what else they may be. ``matrices`` (D, K, K) are the
-    flips of all rows by these draws, ``n_answers`` is how many answers there were.
+    they are, then changed; ``drawn`` (D, P) and ``assumed`` (D,) show what they may be but for the
+    first. ``matrices`` (D, K, K) are the flips of all rows by these draws, ``n_answers`` is how
+    many answers there were.
     """
 
     before: FlippedOrGuessed
@@ -68,13 +68,21 @@ class LearntFromAnswers(NoisePosterior):
         return self.before.flips
 
     @property
+    def for_groups(self) -> NoisePosterior:
+        """What answers say of rows of all groups."""
+        return self
+
+    @property
     def noise_matrix(self) -> Floats:
         """p(observed k | true j), whatever the flips depend on."""
-        return self.matrices.mean(axis=0)
+        flips, others = self.before.flipped.noise_matrix, self.matrices.mean(axis=0)
+        return self.weights[0] * flips + (1 - self.weights[0]) * others
 
     def rate_cells(self, true: int, observed: int) -> Cells:
         """Where p(observed | true) lies with which probability."""
-        return _atoms(self.matrices[:, true, observed])
+        flips = self.before.flipped.rate_cells(true, observed)
+        rates = self.matrices[:, true, observed]
+        return self._beside(flips, rates, rates)
 
     def wrong_share_cells(self, scores: Floats, observed: Integers) -> Cells:
         """Where the share of labels that are wrong lies with which probability.
@@ -88,8 +96,16 @@ class LearntFromAnswers(NoisePosterior):
         doubt = np.array([1 - each[np.arange(len(label)), label] for each in drawn])
         share = doubt.mean(axis=1)
         reach = np.sqrt(3 * (doubt * (1 - doubt)).mean(axis=1) / len(scores))
-        weights = np.full(len(share), 1 / len(share))
-        return np.maximum(share - reach, 0), np.minimum(share + reach, 1), weights
+        flips = self.before.flipped.wrong_share_cells(scores, observed)
+        return self._beside(flips, np.maximum(share - reach, 0), np.minimum(share + reach, 1))
+
+    def _beside(self, flips: Cells, low: Floats, high: Floats) -> Cells:
+        """Cells of flips as they were assumed, and those of the draws from all other cases."""
+        share = self.weights[0]
+        drawn = np.full(len(low), (1 - share) / len(low))
+        return (
+            np.append(flips[0], low), np.append(flips[1], high), np.append(share * flips[2], drawn)
+        )  # fmt: skip
 
     def posterior(self, scores: Floats, observed: Integers) -> Floats:
         """p(y = j | score, ỹ) of each row."""
@@ -128,7 +144,9 @@ def learn_from_answers(
     logs = np.log(chances) + [fit.log_evidence for fit in fits]
     weights = np.exp(logs - logsumexp(logs))
     random = np.random.RandomState(0)
-    assumed = np.repeat(np.arange(len(fits)), random.multinomial(N_DRAWS, weights))
+    # What is unknown of flips as assumed, ``before`` knows; all other cases are drawn from.
+    others = weights[1:] / weights[1:].sum()
+    assumed = np.repeat(np.arange(1, len(fits)), random.multinomial(N_DRAWS, others))
     drawn = np.array(
         [random.multivariate_normal(fits[a].mode, fits[a].covariance) for a in assumed]
     )
@@ -164,10 +182,6 @@ def _flips(posterior: Floats, given: Integers, checked: Integers, weight: Floats
     joint = np.array([np.bincount(given, weight * own, minlength=n_classes) for own in known.T])
     total = joint.sum(axis=1, keepdims=True)
     return np.where(total > 0, joint / np.maximum(total, 1e-300), np.eye(n_classes))
-
-
-def _atoms(values: Floats) -> Cells:
-    return values, values, np.full(len(values), 1 / len(values))
 
 
 def regressors(

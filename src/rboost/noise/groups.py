@@ -101,7 +101,7 @@ class GroupedNoise:
     def _posterior(self, common: Floats, observed: Integers, group: Integers) -> Floats:
         """Weigh classes by what makes the group differ: b_g, and T_g where it is not C."""
         observed = np.asarray(observed, dtype=np.intp)
-        matrices = [*self.noise_matrix, with_slips(self.common.noise_matrix)]
+        matrices = [*self.noise_matrix, with_slips(self.common.flips.noise_matrix)]
         offsets = [*self.offsets, np.zeros(common.shape[1])]  # of rows in no group
         factors = np.exp(np.stack(offsets))[:, :, np.newaxis] * np.stack(matrices) / matrices[-1]
         place = known_groups(group, len(self.noise_matrix))
@@ -149,7 +149,7 @@ def infer_group_noise(
         raise ValueError("scores, observed, group, weights and trusted must have one entry a row.")
     known = np.where(trust, label, -1)
     label[trust] = -1 if before is None else np.asarray(before)[trust]
-    noise = noise.flips  # labels that were guessed are guessed alike in all groups
+    common, noise = noise.for_groups, noise.flips  # guesses are alike in all groups
     probability = np.maximum(noise.probability(scores), LEAST_PROBABILITY)
     number = max(int(place.max(initial=-1)) + 1, n_groups or 0)
     parts = [
@@ -167,7 +167,7 @@ def infer_group_noise(
     # What is not known of the common matrix is not known of any group's either.
     interval = beta_interval(mean, variance + noise.standard_error**2)
     offsets = np.array([fit.offsets for fit in fits]).reshape(shape[:2])
-    found = GroupedNoise(noise, mean, interval, offsets, log_evidence, np.zeros(0), np.zeros(0))
+    found = GroupedNoise(common, mean, interval, offsets, log_evidence, np.zeros(0), np.zeros(0))
     share, interval = _shares(found, fits, scores, label, place, weight * ~trust)
     return replace(found, wrong_share=share, wrong_share_interval=interval)
 

@@ -30,7 +30,7 @@ from rboost.noise.posterior import NoisePosterior
 OVERLAPS_PER_CLASS, MOST_OVERLAPS = 2, 24
 # Guesses are this many times as plausible as labels that are all right, of more than two classes:
 # tables of many classes as they come overlap much, and are rarely that wrong.
-GUESSED_TO_NONE = 0.4
+GUESSED_TO_NONE = 0.3
 # Rows that stand for all where it is asked how often classes are confused.
 CURVE_ROWS = 20_000
 

@@ -31,6 +31,11 @@ class NoisePosterior(ABC):
         """What is known if labels were flipped at rates of their classes, and in no other way."""
         return self
 
+    @property
+    def for_groups(self) -> NoisePosterior:
+        """What is known of rows of all groups, where groups differ in their flips."""
+        return self.flips
+
     @abstractmethod
     def probability(self, scores: Floats) -> Floats:
         """p(y = j | score) of each row, shape (n_rows, K)."""
@@ -71,7 +76,9 @@ class NoisePosterior(ABC):
         found = np.empty((2, n_classes, n_classes))
         for j, k in np.ndindex(n_classes, n_classes):
             found[:, j, k] = shortest_interval(*self.rate_cells(j, k), level)
-        return found
+        # The shortest interval may leave out the estimate, which then is one of its ends.
+        matrix = self.noise_matrix
+        return np.stack([np.minimum(found[0], matrix), np.maximum(found[1], matrix)])
 
     def wrong_share_interval(
         self, scores: Floats, observed: Integers, level: float = 0.9

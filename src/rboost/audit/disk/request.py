@@ -164,7 +164,12 @@ def _read_trusted(
     labels = _trusted_labels(table, label, classes, request)
     named = table[id_name].astype(str).tolist() if has_ids else [""] * len(table)
     drawn = [request.trusted_random] * len(table)
-    if AT_RANDOM in names and AT_RANDOM not in columns and not request.trusted_random:
+    if AT_RANDOM in names and AT_RANDOM not in columns:
+        if request.trusted_random:
+            raise ValueError(
+                f"{request.trusted} says itself which rows were drawn at random, in the column "
+                f"{AT_RANDOM!r}; leave --trusted-random out, or the column."
+            )
         drawn = (table[AT_RANDOM].astype(str) == YES).tolist()
     checked, at_random, further = _placed(request, labels, named, drawn, ids)
     if further and absent:
