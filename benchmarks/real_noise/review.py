@@ -85,7 +85,14 @@ def review(choose: Callable[[Halves, int], Chooser], halves: Halves, seed: int) 
             rows = chooser(audit, checked, int(missing))
             checked[rows] = halves.true[rows]
         known = [None if label == NO_LABEL else label for label in checked.tolist()]
-        audit = audit_labels(halves.X, halves.given, y_checked=known, random_state=seed, n_jobs=1)
+        audit = audit_labels(
+            halves.X,
+            halves.given,
+            y_checked=known,
+            random_state=seed,
+            n_jobs=1,
+            check_columns=False,
+        )
         probability = audit.model.predict_proba(halves.X_test)[:, 1]
         stages.append(_measured(probability, audit.issue_probability, checked, halves))
         stages[-1] |= _intervals(audit, halves)

@@ -30,8 +30,8 @@ from rboost.noise.interval import Cells
 from rboost.noise.posterior import NoisePosterior
 
 # Standard deviations beforehand of what multiplies logarithms (a and c), of how far labels are
-# believed, all and those of a class (b and bⱼ), and of what is added for a class (dⱼ). Chosen on
-# the commits of benchmarks.real_noise.
+# believed, all and those of a class (b and bⱼ), and of what is added for a class (dⱼ). Settled with
+# both collections of benchmarks.real_noise in view.
 SLOPE_SCALE, TRUST_SCALE, OFFSET_SCALE = 0.5, 1.0, 1.5
 # The prior probability that an assumption holds as it is, with all coefficients 0.
 AS_ASSUMED = 0.5
