@@ -97,7 +97,7 @@ def clean_table(found: Sequence[Named]) -> str:
     """How many tables without such a column led to a warning."""
     rows = []
     for half in HALVES:
-        for kind in ("as it is", "10 % flipped"):
+        for kind in ("as it is", "10 % flipped", "30 % of one class"):
             of_kind = [one for one in found if one.half == half and one.kind == kind]
             false = [f"{one.table} ({', '.join(one.named)})" for one in of_kind if one.named]
             rows.append([half, kind, str(len(of_kind)), str(len(false)), ", ".join(false) or "–"])
