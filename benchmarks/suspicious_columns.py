@@ -126,7 +126,8 @@ def report(
         "Audits of tables with a planted column, and of tables without one: does the warning name "
         "it, and it alone? Thresholds were chosen on the half called *choice*; *report* had no "
         "part in it. Two of them were made stricter after a false warning on a table of neither "
-        "half, when earlier results of *report* were known. `python -m benchmarks.suspicious_columns`.\n"
+        "half, when earlier results of *report* were known. "
+        "`python -m benchmarks.suspicious_columns`.\n"
     )
     for half in HALVES:
         of_half = [one for one in planted if one.half == half]
