@@ -215,8 +215,10 @@ def planted_cases(half: str) -> Iterator[Case]:
 
 
 def clean_cases(half: str) -> Iterator[Case]:
-    """Every table of a half as it is, and with a tenth of the labels flipped."""
+    """Every table of a half as it is, and with labels flipped of all classes or of one alone."""
     for name in CLEAN[half]:
         X, y = load(name)
         yield Case(name, "as it is", X, y)
         yield Case(name, "10 % flipped", X, _noisy(y, Random(seed_of(name))))
+        of_one = flipped(y, y == np.bincount(y).argmax(), 0.3, Random(seed_of(name)))
+        yield Case(name, "30 % of one class", X, of_one)

@@ -32,7 +32,7 @@ SURER, MANY_ROWS = 0.75, 100
 # much more; with the column, at least this part of them is still contradicted, and the model so
 # much less sure; and this is the least log evidence that groups differ in noise. Chosen on the
 # first half of the tables of benchmarks/suspicious_columns.py.
-TIMES, DIFFERENCE, STILL_WRONG, LESS_SURE, EVIDENCE = 1.8, 0.08, 0.75, 0.03, 4.0
+TIMES, DIFFERENCE, STILL_WRONG, LESS_SURE, EVIDENCE = 1.8, 0.08, 0.75, 0.05, 7.0
 # A column that spares more errors than this among all rows is a feature.
 HELPFUL = 0.05
 # Columns whose groups can be told from each other's with fewer errors than this say the same.
@@ -97,26 +97,34 @@ def contradicted_group(
     with_column: Floats, without: Floats, label: Integers, group: Integers
 ) -> int | None:
     """The group whose labels contradict sure predictions, with the column as without; or none."""
-    sure = _surer_half(without)
-    wrong, still_wrong = without.argmax(axis=1) != label, with_column.argmax(axis=1) != label
-    worst, distance = None, 0.0
+    sure, predicted = _surer_half(without), without.argmax(axis=1)
+    wrong, still_wrong = predicted != label, with_column.argmax(axis=1) != label
+    if wrong.mean() - still_wrong.mean() > HELPFUL:
+        return None
+    worst, largest, expected = None, 0.0, 0.0
     for place in range(group.max(initial=-1) + 1):
         inside, outside = sure & (group == place), sure & (group != place)
-        n_inside, n_outside = np.count_nonzero(inside), np.count_nonzero(outside)
-        if min(n_inside, n_outside) < FEWEST_ROWS // 2:
+        if min(np.count_nonzero(inside), np.count_nonzero(outside)) < FEWEST_ROWS // 2:
             continue
-        rate, other_rate = wrong[inside].mean(), wrong[outside].mean()
-        spread = np.sqrt(wrong[sure].mean() * (1 / n_inside + 1 / n_outside))
-        if rate - other_rate > distance * spread:
-            worst, distance = place, (rate - other_rate) / spread
-    if worst is None or wrong.mean() - still_wrong.mean() > HELPFUL:
+        usual = _usual_rate(predicted[inside], predicted[outside], wrong[outside])
+        distance = (wrong[inside].mean() - usual) * np.sqrt(np.count_nonzero(inside))
+        if distance > largest:
+            worst, largest, expected = place, distance, usual
+    inside = sure & (group == worst)
+    if worst is None or wrong[inside].mean() < max(TIMES * expected, expected + DIFFERENCE):
         return None
-    inside, outside = sure & (group == worst), sure & (group != worst)
-    rate, other_rate = wrong[inside].mean(), wrong[outside].mean()
     less_sure = without[inside].max(axis=1).mean() - with_column[inside].max(axis=1).mean()
-    is_contradicted = rate >= max(TIMES * other_rate, other_rate + DIFFERENCE)
-    is_no_feature = still_wrong[inside].mean() >= STILL_WRONG * rate and less_sure >= LESS_SURE
-    return worst if is_contradicted and is_no_feature else None
+    is_no_feature = still_wrong[inside].mean() >= STILL_WRONG * wrong[inside].mean()
+    return worst if is_no_feature and less_sure >= LESS_SURE else None
+
+
+def _usual_rate(predicted: Integers, of_others: Integers, others_wrong: NDArray[np.bool_]) -> float:
+    """How often others are wrong that are predicted alike: noise may depend on the class."""
+    n_classes = max(predicted.max(), of_others.max()) + 1
+    n_rows = np.bincount(of_others, minlength=n_classes)
+    n_wrong = np.bincount(of_others, others_wrong, n_classes)
+    rates = np.where(n_rows > 0, n_wrong / np.maximum(n_rows, 1), others_wrong.mean())
+    return float(rates[predicted].mean())
 
 
 def _surer_half(probability: Floats) -> NDArray[np.bool_]:
