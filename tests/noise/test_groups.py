@@ -149,11 +149,11 @@ def test_few_rows_and_unknown_groups_have_the_common_matrix():
     noise = infer_noise(scores, observed)
     found = infer_group_noise(scores, observed, group, noise=noise, n_groups=4)
     for few in (2, 3):
-        np.testing.assert_allclose(found.noise_matrix[few], noise.noise_matrix, atol=0.005)
+        np.testing.assert_allclose(found.noise_matrix[few], noise.flips.noise_matrix, atol=0.005)
     for unknown in (-1, 4):
         group = np.full(len(scores), unknown)
         np.testing.assert_allclose(
-            found.posterior(scores, observed, group), noise.posterior(scores, observed)
+            found.posterior(scores, observed, group), noise.flips.posterior(scores, observed)
         )
 
 

@@ -110,7 +110,7 @@ def test_answers_tell():
     error = [np.abs(each.noise_matrix - noise).max() for each in (without, found)]
     assert error[1] < 0.1
     assert error[1] <= error[0] + 0.02
-    assert np.all(found.standard_error < 0.1)
+    assert np.all(found.standard_error < 0.12)
 
 
 def test_rows_of_weight_0_are_left_out():

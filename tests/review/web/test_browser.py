@@ -350,7 +350,7 @@ def test_the_export_is_downloaded_by_the_page_alone(browser, start):
     name = f"rboost-{server.port}"
     cookies = {name: browser.get_cookie(name)["value"]}
     reply = httpx.get(f"{server.origin}/checked.csv", cookies=cookies)
-    assert reply.text.startswith("name,given_label,checked_label,answer,time\n")
+    assert reply.text.startswith("name,given_label,checked_label,answer,time,drawn_at_random\n")
     assert (server.folder / "checked.csv").read_text() == reply.text
 
 
