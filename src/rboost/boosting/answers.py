@@ -46,7 +46,9 @@ def with_answers(
             f"classes is read by them, not {parameters.calibration!r}."
         )
     if parameters.warm_start:
-        raise ValueError("y_checked needs two fits, which warm_start=True cannot continue.")
+        raise ValueError(
+            "y_checked needs two fits, which warm_start=True cannot continue; set it to False."
+        )
     if sample_weight is not None:
         checked = checked[np.asarray(sample_weight) > 0]
     return replace(rows, checked=checked)
@@ -66,26 +68,17 @@ def fit_rows(
     Algorithm 1 alone goes on from where it has ``begun``; ``calibrating`` are trusted rows that it
     is not fitted to.
     """
-    first = _fit_once(parameters, names, classes, rows, fixed_noise, begun, calibrating)
+
+    def fit_to(rows: Rows, begun: Training) -> Fitted:
+        if names in ([POOL], [LEARNERS]):
+            return fit_rounds(parameters, names[0], begun, rows, calibrating)
+        return fit_stack(parameters, names, classes, rows, fixed_noise)
+
+    first = fit_to(rows, begun)
     if rows.checked is None:
         return first
     rows = with_soft_labels(rows, first)
-    begun = begin(parameters, rows, classes, fixed_noise)
-    return _fit_once(parameters, names, classes, rows, fixed_noise, begun, calibrating)
-
-
-def _fit_once(
-    parameters: BoostingParameters,
-    names: list[str],
-    classes: NDArray[Any],
-    rows: Rows,
-    fixed_noise: Floats | None,
-    begun: Training,
-    calibrating: Rows | None,
-) -> Fitted:
-    if names in ([POOL], [LEARNERS]):
-        return fit_rounds(parameters, names[0], begun, rows, calibrating)
-    return fit_stack(parameters, names, classes, rows, fixed_noise)
+    return fit_to(rows, begin(parameters, rows, classes, fixed_noise))
 
 
 def with_soft_labels(rows: Rows, fitted: Fitted) -> Rows:
