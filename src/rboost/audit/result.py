@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rboost._typing import Floats, Integers
+from rboost.audit.cleaning import THRESHOLD, cleaned_frame
 from rboost.audit.features import column_of_feature, standardized
 from rboost.audit.inference import Inference, infer
 from rboost.audit.insight.checked import PredictiveCheck, check_predictions, count_random_checks
@@ -48,27 +49,32 @@ class LabelAudit:
         What each row is called.
     id_name : str
         What the names of rows are: a column, or "row", which counts from 1.
+    vectorizer : TableVectorizer or None
+        What turns the table into numbers; None if no column says anything.
     features : ndarray of shape (n_rows, n_features)
         The table in numbers.
     scores : ndarray of shape (n_rows,), of more than two classes (n_rows, n_classes)
         What models say of each row that were not fitted to it.
     inference : Inference
         The noise and the true class of each row, as inferred from scores and labels.
-    model : TableModel
-        Fitted to the table; its ``predict_proba`` takes frames with the same columns and gives
-        probabilities of the true classes.
+    model : TableModel or None
+        Fitted to the table, unless probabilities were given; its ``predict_proba`` takes frames
+        with the same columns and gives probabilities of the true classes.
     n_extra : int
         How many rows at the end are trusted rows that are not of the table itself.
     groups : Groups or None
         The group of each row, as the context says that labels came about, with names.
     column_warnings : tuple of SuspiciousColumn
         Columns that hide wrong labels; leave them out, or name them as context, and audit again.
+    copy_of : ndarray of shape (n_rows,) or None
+        For each row the first that it is a copy of; None where copies were not merged.
     """
 
     table: Any
     labels: Labels
     ids: NDArray[Any]
     id_name: str
+    vectorizer: Any
     features: Floats
     scores: Floats
     inference: Inference
@@ -76,6 +82,7 @@ class LabelAudit:
     n_extra: int = 0
     groups: Groups | None = None
     column_warnings: tuple[SuspiciousColumn, ...] = ()
+    copy_of: Integers | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -108,7 +115,7 @@ class LabelAudit:
     @cached_property
     def unused_columns(self) -> tuple[str, ...]:
         """Columns that say nothing: empty, constant, or names of rows."""
-        used = column_of_feature(self.model.vectorizer, self.table)
+        used = column_of_feature(self.vectorizer, self.table)
         return tuple(np.delete(self.table.columns.to_numpy(dtype=object), np.unique(used)).tolist())
 
     @property
@@ -199,9 +206,33 @@ class LabelAudit:
         :func:`rboost.audit.audit_labels` also learns from them.
         """
         labels = self.labels.with_checked(checked, at_random)
-        found = infer(self.scores, labels, self.groups)
-        model = self.model.with_noise(found.noise)
+        found = infer(self.scores, labels, self.groups, self.copy_of)
+        model = None if self.model is None else self.model.with_noise(found.noise)
         return replace(self, labels=labels, inference=found, model=model)
+
+    def clean(self, how: str = "relabel", threshold: float = THRESHOLD) -> Any:
+        """The table with its labels mended, as a pandas frame.
+
+        Never measure accuracy on rows that were cleaned without a person's check: where the model
+        decided, it is right by definition.
+
+        Parameters
+        ----------
+        how : {"relabel", "drop", "weigh"}, default="relabel"
+            Whether to write the suggested label where it is probable enough, to leave out rows
+            whose label is so likely wrong, or to keep all rows with the probability that the label
+            is right as ``weight``. What a person said replaces the label in any case.
+        threshold : float, default=0.9
+            The probability from which on a label is changed, or a row left out.
+
+        Returns
+        -------
+        frame : DataFrame
+            The columns of the table, the label, and ``given_label``, ``label_source`` ("given",
+            "answer" or "suggested") and ``probability_wrong``.
+        """
+        table = self.table.iloc[: len(self) - self.n_extra]
+        return cleaned_frame(table, self.labels.name, self.labels, self.inference, how, threshold)
 
     def missing(self) -> Integers:
         """Positions of rows without a label, for which there is only a suggestion."""

@@ -9,6 +9,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Sequence
+from importlib.metadata import version
 from typing import Any
 
 from rboost.cli.audit import add_audit_command
@@ -22,6 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="rboost", description="Classification when some labels are wrong."
     )
+    parser.add_argument("--version", action="version", version=f"rboost {version('rboost')}")
     commands = parser.add_subparsers(dest="command", required=True)
     for add in (add_audit_command, add_review_command, add_predict_command, add_paper_commands):
         add(commands)

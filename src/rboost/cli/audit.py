@@ -26,6 +26,10 @@ def add_audit_command(commands: Any) -> None:
         "--trusted-random", action="store_true",
         help="the trusted rows were drawn at random, so that they say how many labels are wrong",
     )  # fmt: skip
+    audit.add_argument(
+        "--probabilities", type=Path, metavar="FILE",
+        help="what a model of your own says of rows it was not fitted to, a column for each class",
+    )  # fmt: skip
     audit.add_argument("--id", metavar="COLUMN", help="what to call rows by (their number)")
     audit.add_argument(
         "--drop",
@@ -73,6 +77,7 @@ def _audit(options: argparse.Namespace) -> int:
         context=tuple(options.context),
         check_columns=not options.no_column_check,
         trusted_random=options.trusted_random,
+        probabilities=options.probabilities,
     )
     folder = Path("audit") if options.out is None else Path(options.out)
     if folder == Path():

@@ -11,6 +11,7 @@ from typing import Any
 from rboost._validation import is_missing
 from rboost.audit.audit import audit_labels
 from rboost.audit.insight.checked import AnswersContradictWarning
+from rboost.audit.labels import spelling
 from rboost.audit.result import LabelAudit
 from rboost.audit.suspicion import SuspiciousColumnWarning
 from rboost.io.reading import check_column, label_column, read_table
@@ -29,6 +30,7 @@ class Request:
 
     ``trusted_random`` says that all of them were drawn at random, whatever the file says itself.
     ``id`` and ``drop`` name columns, as does ``context``: what labels may depend on.
+    ``probabilities`` is a file of what another model says of each row, a column for each class.
     """
 
     data: Path
@@ -41,6 +43,7 @@ class Request:
     context: tuple[str, ...] = ()
     check_columns: bool = True
     trusted_random: bool = False
+    probabilities: Path | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for a file."""
@@ -52,7 +55,8 @@ class Request:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Request:
         """The inverse of ``as_dict``."""
-        paths = {name: Path(values[name]) for name in ("data", "trusted") if values[name]}
+        names = ("data", "trusted", "probabilities")
+        paths = {name: Path(values[name]) for name in names if values.get(name)}
         lists = {name: tuple(values.get(name, ())) for name in ("drop", "context")}
         return cls(**{**values, **paths, **lists})
 
@@ -71,6 +75,7 @@ class Inputs:
     id_name: str
     label_name: str
     context: Any = None
+    probabilities: Any = None
 
 
 def read_inputs(request: Request) -> Inputs:
@@ -88,12 +93,32 @@ def read_inputs(request: Request) -> Inputs:
         ids = _unique_ids(table[request.id], request.id)
     left_out = {request.label, request.id, *request.drop, *request.context}
     X = table[[name for name in names if name not in left_out]]
-    if not X.shape[1]:
+    if not X.shape[1] and request.probabilities is None:
         raise ValueError(f"{request.data} has no column left besides the label; add some.")
     y = label_column(table, request.label).tolist()
     known = _read_trusted(request, X, ids, set(y))
     context = table[list(dict.fromkeys(request.context))] if request.context else None
-    return Inputs(X, y, *known, ids, request.id or ROW, request.label, context)
+    found = None if request.probabilities is None else _read_probabilities(request, ids)
+    return Inputs(X, y, *known, ids, request.id or ROW, request.label, context, found)
+
+
+def _read_probabilities(request: Request, ids: list[Any]) -> Any:
+    """Probabilities in the order of the rows: by their names, where the file has them."""
+    path, id_name = request.probabilities, request.id or ROW
+    assert path is not None  # this is asked only where there is a file
+    table = read_table(path, text=[id_name])
+    if id_name not in table.columns:
+        if len(table) != len(ids):
+            raise ValueError(
+                f"{path} has {len(table)} rows, but {request.data} has {len(ids)}; pass one for "
+                f"each, or name the rows in a column {id_name!r}."
+            )
+        return table
+    place = {str(name): position for position, name in enumerate(table[id_name])}
+    absent = next((name for name in map(str, ids) if name not in place), None)
+    if absent is not None:
+        raise ValueError(f"{path} has no row {absent!r} in its column {id_name!r}; add it.")
+    return table.iloc[[place[name] for name in map(str, ids)]].reset_index(drop=True)
 
 
 def run_audit(
@@ -207,12 +232,14 @@ def _placed(
 
 def _trusted_labels(table: Any, name: str, classes: set[Any], request: Request) -> dict[int, Any]:
     """The labels of the rows that have one, by their number; text as in the table of the audit."""
-    by_text = {str(value): value for value in classes if not is_missing(value)}
+    by_text = {spelling(str(value)): value for value in classes if not is_missing(value)}
     found = {}
     for number, value in enumerate(label_column(table, name).tolist()):
         if is_missing(value):
             continue
-        text = str(value) if str(value) in by_text else unguarded(str(value))
+        text = spelling(str(value))
+        if text not in by_text:
+            text = spelling(unguarded(str(value)))
         if text not in by_text:
             raise ValueError(
                 f"{request.trusted} has the label {value!r}, which {request.label!r} of "
