@@ -189,7 +189,7 @@ def run(options: Options, out: Path, n_jobs: int = 1, progress: bool = False) ->
     keyed = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
         delayed(_run_keyed)(job, options) for job in todo
     )
-    for key, result in track(keyed, len(todo), "Experiments", enabled=progress):
+    for key, result in track(keyed, len(todo), "Running experiments", enabled=progress):
         store.add(key, result)
     return store
 
