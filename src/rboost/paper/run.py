@@ -38,7 +38,7 @@ TRUSTED_DATASETS = ("Banana", "Image", "Twonorm")
 TRUSTED_SIZES = (0, 10, 20, 50, 100)
 TRUSTED_METHOD = "rBoost rLR"
 # Modules that only show results; changing them leaves the results valid.
-RENDERERS = ("claims", "figures", "report", "tables")
+RENDERERS = ("claims", "figures", "judges", "report", "tables")
 PARTS = ("tables", "curves", "boundaries", "trusted")
 
 
