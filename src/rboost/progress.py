@@ -1,4 +1,4 @@
-"""A progress bar in a dozen lines, so that the core needs no package for it."""
+"""A progress bar in a few lines, so that the core needs no package for it."""
 
 from __future__ import annotations
 
@@ -9,33 +9,55 @@ from typing import TypeVar
 
 Item = TypeVar("Item")
 
+# What takes less time (in seconds) needs no bar, and a bar is drawn again after so long: notebooks
+# keep all that was drawn.
+DELAY, IN_TERMINAL, IN_NOTEBOOK = 0.5, 0.1, 0.5
+
 
 def track(items: Iterable[Item], total: int, description: str, enabled: bool) -> Iterator[Item]:
     """Yield the items; when enabled, show on standard error how many are done and the time left.
 
-    Where standard error is no terminal, only the last line is written.
+    ``description`` says what is being done. The bar moves in a terminal and in a notebook; only
+    its last line is written elsewhere. What is done within half a second shows nothing.
     """
     if not enabled:
         yield from items
         return
     start = drawn = time.monotonic()
-    terminal = sys.stderr.isatty()
-    done = 0
+    pause = _pause()
+    done = width = 0
     try:
         for item in items:
             yield item
             done += 1
             now = time.monotonic()
-            if terminal and now - drawn > 0.1:
+            if now - start > DELAY and now - drawn > pause:
                 drawn = now
                 left = (now - start) / done * (total - done)
-                # \x1b[K clears what a longer earlier line left behind.
-                sys.stderr.write(f"\r{_bar(description, done, total)}, {left:.0f} s left\x1b[K")
-                sys.stderr.flush()
+                width = _draw(f"{_bar(description, done, total)}, {left:.0f} s left", width)
     finally:  # also when the loop ends early
-        elapsed = f"{time.monotonic() - start:.1f} s"
-        clear = ("\r", "\x1b[K") if terminal else ("", "")
-        sys.stderr.write(f"{clear[0]}{_bar(description, done, total)}, {elapsed}{clear[1]}\n")
+        elapsed = time.monotonic() - start
+        if elapsed > DELAY:
+            # A loop may end early since it has found what it looked for: no bar is left half full.
+            early = f"{description}: ended after {done} of at most {total}"
+            line = f"{_bar(description, done, total) if done >= total else early}, {elapsed:.1f} s"
+            _draw(line, width, start="" if pause == float("inf") else "\r", end="\n")
+
+
+def _pause() -> float:
+    """Seconds between two drawings; infinite where a line cannot be drawn over."""
+    if sys.stderr.isatty():
+        return IN_TERMINAL
+    # In a notebook, standard error is a class of the kernel's; it knows carriage returns.
+    is_notebook = type(sys.stderr).__module__.partition(".")[0] == "ipykernel"
+    return IN_NOTEBOOK if is_notebook else float("inf")
+
+
+def _draw(line: str, width: int, start: str = "\r", end: str = "") -> int:
+    """Write a line over an earlier one, blanks over what sticks out; return the width to cover."""
+    sys.stderr.write(f"{start}{line:<{width}}{end}")
+    sys.stderr.flush()
+    return len(line)
 
 
 def _bar(description: str, done: int, total: int, width: int = 30) -> str:

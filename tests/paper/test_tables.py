@@ -155,14 +155,42 @@ def test_verdicts_are_bad_on_the_opposite(word):
     assert named(measured, word) != "reproduced"
 
 
-def test_a_few_repeats_judge_nothing():
-    few = {job: result for job, result in invented().items() if job.repeat < 2}
-    assert {v.verdict for v in verdicts(few)} == {"not judged: too few repeats"}
+QUICK_SETS = ("Banana", "Heart", "Twonorm")
+
+
+def test_a_few_repeats_of_a_few_sets_give_hints():
+    """What ``rboost paper run --quick`` measures."""
+    few = {j: r for j, r in invented().items() if j.repeat < 2 and j.dataset in QUICK_SETS}
+    assert named(few, "withstand") == "a hint: reproduced, on 2 repeats of 3 of 7 sets"
+    assert named(few, "converges") == "a hint: reproduced, on 2 repeats of 2 of 4 sets"
+    assert named(few, "20 trusted") == "a hint: reproduced, on 2 repeats of 2 of 3 sets"
+    assert named(few, "smoother") == "a hint: reproduced, on 2 repeats of the only set"
+    found = verdicts(few)
+    assert all(verdict.verdict.startswith("a hint: ") for verdict in found)
+    # Two repeats cannot be tested for significance, and nothing says that they were.
+    pooled = [verdict for verdict in found if "significantly" in verdict.evidence]
+    assert [verdict.claim[:7] for verdict in pooled] == ["Table 5"]  # six errors of each method
     assert not any(c.best for row in error_table(few, "sym10").cells.values() for c in row.values())
-    assert verdicts({}) == []
+
+
+def test_hints_tell_the_opposite_too():
+    few = {job: result for job, result in invented(25.0, 20.0).items() if job.repeat < 2}
+    assert named(few, "true γ beats") == "a hint: not reproduced, on 2 repeats of 7 of 7 sets"
+    assert named(few, "withstand").startswith("a hint: not reproduced")
+
+
+def test_a_few_sets_with_all_repeats_are_named():
+    some = {job: result for job, result in invented().items() if job.dataset in QUICK_SETS}
+    assert named(some, "true γ beats") == "reproduced, on 10 repeats of 3 of 7 sets"
 
 
 @pytest.mark.parametrize("part", ["tables", "curves", "boundaries", "trusted"])
 def test_verdicts_need_only_the_parts_they_are_about(part):
-    measured = {job: result for job, result in invented().items() if job.part == part}
-    assert verdicts(measured)
+    every = {verdict.claim: verdict for verdict in verdicts(invented())}
+    only = {job: result for job, result in invented().items() if job.part == part}
+    judged = [verdict for verdict in verdicts(only) if verdict.verdict != "not judged"]
+    assert judged
+    assert all(verdict == every[verdict.claim] for verdict in judged)
+    for verdict in verdicts(only):
+        assert verdict in judged or "lacks results: " in verdict.evidence
+    assert {verdict.verdict for verdict in verdicts({})} == {"not judged"}

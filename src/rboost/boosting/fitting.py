@@ -138,12 +138,13 @@ def run_rounds(
     loss, progress = parameters.chosen_loss(rows.n_classes), copy.copy(training.progress)
     start = Start(rows, training.votes, training.random, progress.n_rounds, checked, checked_scores)
     engine = engine_for(parameters, loss, pool, start)
+    doing = "Boosting" if rows.known is None else "Boosting again, with the answers"
     found = boost(
         engine,
         progress,
         noise_update("none" if rows.known is not None else noise_update_name(parameters), rows),
         parameters.learning_rate or loss.learning_rate,
-        track(numbers, len(numbers), "Boosting", enabled=bool(parameters.verbose)),
+        track(numbers, len(numbers), doing, enabled=bool(parameters.verbose)),
     )
     return Training(
         training.fitted_on,

@@ -38,7 +38,7 @@ TRUSTED_DATASETS = ("Banana", "Image", "Twonorm")
 TRUSTED_SIZES = (0, 10, 20, 50, 100)
 TRUSTED_METHOD = "rBoost rLR"
 # Modules that only show results; changing them leaves the results valid.
-RENDERERS = ("claims", "figures", "report", "tables")
+RENDERERS = ("claims", "figures", "judges", "report", "tables")
 PARTS = ("tables", "curves", "boundaries", "trusted")
 
 
@@ -189,7 +189,7 @@ def run(options: Options, out: Path, n_jobs: int = 1, progress: bool = False) ->
     keyed = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
         delayed(_run_keyed)(job, options) for job in todo
     )
-    for key, result in track(keyed, len(todo), "Experiments", enabled=progress):
+    for key, result in track(keyed, len(todo), "Running experiments", enabled=progress):
         store.add(key, result)
     return store
 

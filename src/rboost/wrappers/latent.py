@@ -123,7 +123,8 @@ def fit_latent(
     noise_matrix = symmetric(FIRST_RATE, n_classes) if fixed_noise is None else fixed_noise
     probability = probability_after(np.eye(n_classes)[observed])
     history = [mean_log_likelihood(probability, noise_matrix)]
-    for _ in track(range(max_iter), max_iter, "EM", enabled=verbose):
+    description = "Fitting to what labels probably are"
+    for _ in track(range(max_iter), max_iter, description, enabled=verbose):
         probability = probability_after(true_posterior(probability, observed, noise_matrix))
         if fixed_noise is None:
             updated = multiplicative_update(noise_matrix, probability, observed, sample_weight)

@@ -148,7 +148,8 @@ def out_of_fold_outputs(
         delayed(outputs_of)(train, test) for train, test in splits
     )
     tested = np.concatenate([test for _, test in splits])
-    held_out = np.concatenate(list(track(found, len(splits), "Folds", enabled=verbose)))
+    shown = track(found, len(splits), "Fitting without each fold of rows", enabled=verbose)
+    held_out = np.concatenate(list(shown))
     outputs = np.empty_like(held_out)
     outputs[tested] = held_out
     if not np.isfinite(outputs).all():

@@ -8,6 +8,7 @@ probably rightly so, averaged over a few of them. The strength is in nats: e^str
 from __future__ import annotations
 
 from dataclasses import dataclass
+from reprlib import repr as shorten
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,17 @@ class Explanation:
     agreeing_distance: tuple[float, ...] = ()
     opposing: tuple[int, ...] = ()
     opposing_distance: tuple[float, ...] = ()
+
+    def __repr__(self) -> str:
+        reasons = "; ".join(
+            f"{shorten(one.column)} = {shorten(one.value)} (usually {shorten(one.typical)})"
+            for one in self.reasons
+        )
+        return (
+            f"Explanation: row {self.row} is labelled {shorten(self.given)}, "
+            f"{shorten(self.suggested)} is suggested, wrong with probability "
+            f"{self.probability_wrong:.2f}; {reasons or 'no single column stands out'}"
+        )
 
 
 class Explainer:
@@ -163,7 +175,7 @@ class Explainer:
         doubted = np.flatnonzero(given != NO_LABEL)
         per_block = max(1, BLOCK_ROWS // (N_TYPICAL * max(1, len(self._features_of))))
         blocks = list(gen_batches(len(doubted), per_block)) if len(doubted) else []
-        for block in track(blocks, len(blocks), "Explaining", enabled=verbose and len(blocks) > 1):
+        for block in track(blocks, len(blocks), "Looking for reasons", enabled=verbose):
             chosen = doubted[block]
             typical = np.stack([self._borrowed(int(rows[i]), int(given[i])) for i in chosen])
             base = self._log_odds(self.features[rows[chosen]], given[chosen], suggested[chosen])

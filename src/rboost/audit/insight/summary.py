@@ -119,6 +119,12 @@ class AuditSummary:
         wrong = (rate for i, rate in enumerate(self.noise) if i % (len(self.classes) + 1))
         return tuple(sorted(wrong, key=lambda entry: -entry.rate))
 
+    def __repr__(self) -> str:
+        return (
+            f"AuditSummary: {self.n_rows} rows, {len(self.classes)} classes, about "
+            f"{self.expected_wrong:.1f} wrong labels, {self.n_suspects} suspects; as_dict() has all"
+        )
+
     def as_dict(self) -> dict[str, Any]:
         """The same in plain types, for JSON; what is not known is None."""
         return {name: _plain(value) for name, value in asdict(self).items()}

@@ -31,6 +31,13 @@ class Suspects:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def __repr__(self) -> str:
+        first = ", ".join(map(str, self.rows[:5].tolist())) + (", …" if len(self) > 5 else "")
+        return (
+            f"Suspects: {len(self)} rows ({first or 'none'}), of which {self.expected_found:.1f} "
+            f"are expected to be wrong, of {self.expected_wrong_labels:.1f} in all"
+        )
+
     @property
     def expected_precision(self) -> float:
         """The share of the suspects that is expected to be wrong; NaN without suspects."""

@@ -100,7 +100,8 @@ def grow_trees(
     n_threads = min(settings.n_jobs, n_folds(len(rows.observed)))
     with ThreadPoolExecutor(n_threads, initializer=_quieten) as threads:
         boosters = FoldBoosters(X, rows, fold, categorical, settings, threads)
-        shown = track(steps, len(steps), "Trees", enabled=settings.verbose)
+        doing = "Growing trees" if rows.known is None else "Growing trees again, with the answers"
+        shown = track(steps, len(steps), doing, enabled=settings.verbose)
         noise_matrix = known_noise if rows.known is None else np.eye(rows.n_classes)
         if noise_matrix is None:
             labels = labels_of(rows, np.eye(rows.n_classes))
