@@ -28,12 +28,12 @@ GIVEN, ANSWER, SUGGESTED = "given", "answer", "suggested"
 
 @dataclass(frozen=True, eq=False)
 class CleanLabels:
-    """For each row whether it is kept, its class or −1, where that comes from, and its weight."""
+    """For each row whether it is kept, its class or −1, where that comes from, perhaps a weight."""
 
     is_kept: NDArray[np.bool_]
     label: Integers
     source: NDArray[np.str_]
-    weight: Floats
+    weight: Floats | None = None
 
 
 def clean_labels(
@@ -46,9 +46,7 @@ def clean_labels(
     if not between.accepts(threshold):
         raise ValueError(f"threshold must be {between}, not {threshold!r}.")
     answered = np.where(labels.is_checked, ANSWER, GIVEN)
-    as_it_is = CleanLabels(
-        np.ones(len(labels), dtype=bool), labels.current, answered, np.ones(len(labels))
-    )
+    as_it_is = CleanLabels(np.ones(len(labels), dtype=bool), labels.current, answered)
     return WAYS[how](as_it_is, labels, found, threshold)
 
 
@@ -59,13 +57,12 @@ def _relabel(start: CleanLabels, labels: Labels, found: Inference, threshold: fl
         start.is_kept,
         np.where(is_changed, likeliest, start.label),
         np.where(is_changed, SUGGESTED, start.source),
-        start.weight,
     )
 
 
 def _drop(start: CleanLabels, labels: Labels, found: Inference, threshold: float) -> CleanLabels:
     wrong = np.nan_to_num(issue_probability(found.posterior, labels), nan=0.0)
-    return CleanLabels(wrong < threshold, start.label, start.source, start.weight)
+    return CleanLabels(wrong < threshold, start.label, start.source)
 
 
 def _weigh(start: CleanLabels, labels: Labels, found: Inference, threshold: float) -> CleanLabels:
@@ -78,30 +75,30 @@ Way = Callable[[CleanLabels, Labels, Inference, float], CleanLabels]
 WAYS: dict[str, Way] = {"relabel": _relabel, "drop": _drop, "weigh": _weigh}
 
 
-def cleaned_frame(
-    table: Any, label: str, labels: Labels, found: Inference, how: str, threshold: float
-) -> Any:
-    """A table with its labels mended, and columns that say what they were and where they come from.
+def cleaned_frame(table: Any, labels: Labels, found: Inference, mended: CleanLabels) -> Any:
+    """A table with its column of labels mended, and columns that say what was done.
 
-    ``labels`` and ``found`` are of its rows, in order; trusted rows behind them are left out.
+    All but the table may have trusted rows behind its own, which are left out.
     """
-    mended = clean_labels(labels, found, how, threshold)
-    n_rows = len(table)
-    # A label is written as it was unless it has changed, also one too rare to be a class.
-    is_new = (mended.label != labels.given)[:n_rows]
-    names = np.array(labels.names(mended.label[:n_rows]), dtype=object)
-    written = labels.written[:n_rows]
+    rows = slice(len(table))
+    before = table[labels.name].to_numpy(dtype=object)
+    # A class is written as the table writes it; what has not changed stays as it is, typos too.
+    spelled = np.array([*map(str, labels.classes), None], dtype=object)
+    for k, name in enumerate(labels.class_names):
+        alike = np.flatnonzero((labels.given[rows] == k) & (labels.written[rows] == name))
+        spelled[k] = before[alike[0]] if len(alike) else name
+    is_new = mended.label[rows] != labels.given[rows]
     added = {
-        "given_label": written,
-        "label_source": mended.source[:n_rows],
-        "probability_wrong": issue_probability(found.posterior, labels)[:n_rows].round(4),
+        "given_label": labels.written[rows],
+        "label_source": mended.source[rows],
+        "probability_wrong": issue_probability(found.posterior, labels)[rows].round(4),
     }
-    if how == "weigh":
-        added["weight"] = mended.weight[:n_rows].round(4)
-    columns = {label: np.where(is_new, names, written)}
-    for name, values in added.items():
-        while name in table.columns or name in columns:
-            name += "_"
-        columns[name] = values
-    frame = table.assign(**columns)
-    return frame[mended.is_kept[:n_rows]].reset_index(drop=True)
+    if mended.weight is not None:
+        added["weight"] = mended.weight[rows].round(4)
+    names = [*table.columns]
+    for name in added:
+        names.append(name if name not in names else f"{name} by rboost")
+    frame = table.assign(**{labels.name: np.where(is_new, spelled[mended.label[rows]], before)})
+    for name, values in zip(names[len(table.columns) :], added.values(), strict=True):
+        frame[name] = values
+    return frame[mended.is_kept[rows]].reset_index(drop=True)

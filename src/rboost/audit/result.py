@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rboost._typing import Floats, Integers
-from rboost.audit.cleaning import THRESHOLD, cleaned_frame
+from rboost.audit.cleaning import THRESHOLD, clean_labels, cleaned_frame
 from rboost.audit.features import column_of_feature, standardized
 from rboost.audit.inference import Inference, infer
 from rboost.audit.insight.checked import PredictiveCheck, check_predictions, count_random_checks
@@ -239,8 +239,13 @@ class LabelAudit:
             The columns of the table, the label, and ``given_label``, ``label_source`` ("given",
             "answer" or "suggested") and ``probability_wrong``.
         """
-        table = self.table.iloc[: len(self) - self.n_extra]
-        return cleaned_frame(table, self.labels.name, self.labels, self.inference, how, threshold)
+        n_rows = len(self) - self.n_extra
+        classes = np.array([*self.classes.tolist(), None], dtype=object)[self.labels.given]
+        rare = (self.labels.given == NO_LABEL) & (self.labels.written != "")
+        label = np.where(rare, self.labels.written, classes)[:n_rows]
+        table = self.table.iloc[:n_rows].assign(**{self.labels.name: label})
+        mended = clean_labels(self.labels, self.inference, how, threshold)
+        return cleaned_frame(table, self.labels, self.inference, mended)
 
     def missing(self) -> Integers:
         """Positions of rows without a label, for which there is only a suggestion."""
