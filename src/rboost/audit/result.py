@@ -13,16 +13,24 @@ from numpy.typing import NDArray
 from rboost._typing import Floats, Integers
 from rboost.audit.features import column_of_feature, standardized
 from rboost.audit.inference import Inference, infer
-from rboost.audit.insight.checked import PredictiveCheck, check_predictions, count_random_checks
+from rboost.audit.insight.checked import (
+    PredictiveCheck,
+    Promise,
+    check_predictions,
+    compare_promises,
+    count_random_checks,
+)
 from rboost.audit.insight.columns import SuspiciousColumn
 from rboost.audit.insight.doubts import issue_probability, suggested_classes
 from rboost.audit.insight.explanation import Explainer, Explanation
 from rboost.audit.insight.quality import Quality, estimate_quality
+from rboost.audit.insight.reading import ColumnReading, read_columns
 from rboost.audit.insight.segments import Segment, find_segments
 from rboost.audit.insight.summary import AuditSummary, summarize
 from rboost.audit.insight.suspects import Suspects, choose_suspects
 from rboost.audit.labels import NO_LABEL, Labels
 from rboost.audit.render.listing import list_rows
+from rboost.audit.render.origin import Origin
 from rboost.audit.render.pictures import Displays
 from rboost.audit.render.report import MOST_SHOWN, ReportContents, render_report
 from rboost.audit.render.terminal import describe
@@ -108,6 +116,8 @@ class LabelAudit:
     @cached_property
     def unused_columns(self) -> tuple[str, ...]:
         """Columns that say nothing: empty, constant, or names of rows."""
+        if self.model is None:
+            return ()
         used = column_of_feature(self.model.vectorizer, self.table)
         return tuple(np.delete(self.table.columns.to_numpy(dtype=object), np.unique(used)).tolist())
 
@@ -130,9 +140,23 @@ class LabelAudit:
         return check_predictions(noise.before, self.scores, self.labels)
 
     @cached_property
+    def promises(self) -> tuple[Promise, ...]:
+        """What was said of checked labels without the answers, and what people found."""
+        noise = self.inference.noise
+        if not isinstance(noise, LearntFromAnswers) or self.groups is not None:
+            return ()
+        return compare_promises(noise.before, self.scores, self.labels)
+
+    @cached_property
+    def columns(self) -> tuple[ColumnReading, ...]:
+        """How each column was read, and how much it matters to the model."""
+        return read_columns(self.table, self.features, self.model)
+
+    @cached_property
     def segments(self) -> tuple[Segment, ...]:
         """Where wrong labels concentrate, most of them first."""
-        return find_segments(self.table, self.issue_probability)
+        unchecked = np.where(self.labels.is_checked, np.nan, self.issue_probability)
+        return find_segments(self.table, unchecked)
 
     @cached_property
     def standardized(self) -> Floats:
@@ -208,13 +232,21 @@ class LabelAudit:
         return np.flatnonzero(self.labels.current == NO_LABEL)
 
     def to_frame(self, suspects: Suspects | None = None, verbose: bool = False) -> Any:
-        """Suspects, then rows without a label, as a pandas frame; 500 of each with reasons."""
+        """Suspects, then rows without a label, as a pandas frame; 500 of each with reasons.
+
+        The values of the rows come last, after the group of each where there is a context.
+        """
         chosen = self.suspects() if suspects is None else suspects
         listed = []
         for rows in (chosen.rows, self.missing()):
             listed += self.explain_all(rows[:MOST_EXPLAINED], verbose)
             listed += self._explainer.without_reasons(rows[MOST_EXPLAINED:])
-        return list_rows(listed, self.ids, self.id_name)
+        table = self.table
+        if self.groups is not None:
+            names = np.array([*self.groups.names, ""], dtype=object)[self.groups.position]
+            table = table.copy(deep=False)
+            table.insert(0, self.groups.column, names, allow_duplicates=True)
+        return list_rows(listed, self.ids, self.id_name, table)
 
     def to_csv(self, path: str | Path, suspects: Suspects | None = None) -> None:
         """Write the suspects to a file that a spreadsheet may open."""
@@ -226,8 +258,16 @@ class LabelAudit:
         most_suspicious = self.explain_all(chosen.rows[:10])
         return describe(self.summary(chosen), most_suspicious, self.ids, self.id_name)
 
-    def to_html(self, suspects: Suspects | None = None, title: str = "Label audit") -> str:
-        """The report, a page that needs nothing but itself."""
+    def to_html(
+        self,
+        suspects: Suspects | None = None,
+        title: str = "Label audit",
+        origin: Origin | None = None,
+    ) -> str:
+        """The report, a page that needs nothing but itself.
+
+        ``origin`` says what it is of, and with which commands to go on.
+        """
         chosen = self.suspects() if suspects is None else suspects
         missing = self.missing()
         surest = np.argsort(-self.inference.posterior[missing].max(axis=1), kind="stable")
@@ -237,5 +277,6 @@ class LabelAudit:
             suspects=self.explain_all(chosen.rows[: MOST_SHOWN["suspects"]]),
             unlabelled=self.explain_all(missing[surest[: MOST_SHOWN["unlabelled"]]]),
             table=self.table, ids=self.ids, id_name=self.id_name,
+            columns=self.columns, promises=self.promises, origin=origin,
         )  # fmt: skip
         return render_report(contents, title)

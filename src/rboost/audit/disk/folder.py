@@ -20,6 +20,7 @@ import numpy as np
 
 from rboost.audit.audit import with_trusted
 from rboost.audit.disk.model_file import check_format, load_model, save_model
+from rboost.audit.disk.origin import make_origin
 from rboost.audit.disk.request import Request, read_inputs, run_audit
 from rboost.audit.inference import judge_rows
 from rboost.audit.insight.columns import SuspiciousColumn
@@ -108,7 +109,8 @@ def _write(
     listed: Any,
 ) -> None:
     """Write all files together, the record last."""
-    page = audit.to_html(suspects, f"Label audit of {request.data.name}")
+    title = f"Label audit of {request.data.name}"
+    page = audit.to_html(suspects, title, make_origin(folder, request, record))
     labels = audit.labels
     with staged(folder, last=RECORD) as stage:
         save_model(audit.model, stage / MODEL, _about(audit, request))
