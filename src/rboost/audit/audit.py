@@ -125,8 +125,8 @@ def audit_labels(
             table, features, vectorizer, labels, random_state, by_group=groups is None
         )
     audit = LabelAudit(
-        table, labels, asked.ids, id_name, vectorizer, features, scores, inference, fitted,
-        asked.n_extra, groups, suspicious, copy_of,
+        table, labels, asked.ids, id_name, vectorizer, dates, features, scores, inference,
+        fitted, asked.n_extra, groups, suspicious, copy_of,
     )  # fmt: skip
     if contradiction := findings.of_contradiction(audit.predictive_check):
         warnings.warn(contradiction, AnswersContradictWarning, stacklevel=2)

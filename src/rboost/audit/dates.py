@@ -36,6 +36,12 @@ def with_times(table: Any, dates: dict[str, str]) -> Any:
     return table.assign(**changed) if changed else table
 
 
+def times_of(column: Any, how: str) -> Any:
+    """The column as times, missing where it holds none."""
+    is_time = package("pandas").api.types.is_datetime64_any_dtype(column.dtype)
+    return _without_zone(column) if is_time else _parsed(column, how)
+
+
 def _format_of(column: Any) -> str | None:
     """How the dates of a column are written; None if it holds none."""
     types = package("pandas").api.types
@@ -67,17 +73,13 @@ def _guessed_format(few: Any) -> str | None:
 
 def _as_times(column: Any, how: str) -> Any:
     """The column as times; fails where most of its values are written in another way."""
-    types = package("pandas").api.types
-    if types.is_datetime64_any_dtype(column.dtype):
-        return _without_zone(column)
-    if not _is_text(column):
-        if column.isna().all():
-            return _without_zone(package("pandas").to_datetime(column, utc=True))
+    is_time = package("pandas").api.types.is_datetime64_any_dtype(column.dtype)
+    if not (is_time or _is_text(column) or column.isna().all()):
         raise ValueError(
             f"The column {column.name!r} held dates when the model was fitted, but now holds "
             f"{column.dtype} such as {column.dropna().iloc[0]}; pass dates."
         )
-    times = _parsed(column, how)
+    times = times_of(column, how)
     unread = _without_missing(column[times.isna()])
     if len(unread) and how != ISO:
         is_iso = unread.astype(str).str.match(LOOKS_LIKE_ISO)

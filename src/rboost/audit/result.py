@@ -14,11 +14,18 @@ from rboost._typing import Floats, Integers
 from rboost.audit.cleaning import THRESHOLD, clean_labels, cleaned_frame
 from rboost.audit.features import column_of_feature, standardized
 from rboost.audit.inference import Inference, infer
-from rboost.audit.insight.checked import PredictiveCheck, check_predictions, count_random_checks
+from rboost.audit.insight.checked import (
+    PredictiveCheck,
+    Promise,
+    check_predictions,
+    compare_promises,
+    count_random_checks,
+)
 from rboost.audit.insight.columns import SuspiciousColumn
 from rboost.audit.insight.doubts import issue_probability, suggested_classes
 from rboost.audit.insight.explanation import Explainer, Explanation
 from rboost.audit.insight.quality import Quality, estimate_quality
+from rboost.audit.insight.reading import ColumnReading, read_columns
 from rboost.audit.insight.segments import Segment, find_segments
 from rboost.audit.insight.summary import AuditSummary, summarize
 from rboost.audit.insight.suspects import Suspects, choose_suspects
@@ -26,6 +33,7 @@ from rboost.audit.labels import NO_LABEL, Labels
 from rboost.audit.render.group_plot import GroupNoiseDisplay
 from rboost.audit.render.listing import list_rows
 from rboost.audit.render.notebook import MOST_ROWS, InlineReport, as_html, as_lines
+from rboost.audit.render.origin import Origin
 from rboost.audit.render.pictures import Displays
 from rboost.audit.render.plots import (
     IssueDistributionDisplay,
@@ -59,6 +67,8 @@ class LabelAudit:
         What the names of rows are: a column, or "row", which counts from 1.
     vectorizer : TableVectorizer or None
         What turns the table into numbers; None if no column says anything.
+    dates : dict of str to str
+        Columns of dates, and how they are written.
     features : ndarray of shape (n_rows, n_features)
         The table in numbers.
     scores : ndarray of shape (n_rows,), of more than two classes (n_rows, n_classes)
@@ -83,6 +93,7 @@ class LabelAudit:
     ids: NDArray[Any]
     id_name: str
     vectorizer: Any
+    dates: dict[str, str]
     features: Floats
     scores: Floats
     inference: Inference
@@ -145,9 +156,23 @@ class LabelAudit:
         return check_predictions(noise.before, self.scores, self.labels)
 
     @cached_property
+    def promises(self) -> tuple[Promise, ...]:
+        """What was said of checked labels without the answers, and what people found."""
+        noise = self.inference.noise
+        if not isinstance(noise, LearntFromAnswers) or self.groups is not None:
+            return ()
+        return compare_promises(noise.before, self.scores, self.labels)
+
+    @cached_property
+    def columns(self) -> tuple[ColumnReading, ...]:
+        """How each column was read, and how much it matters to the model."""
+        return read_columns(self.table, self.features, self.vectorizer, self.model)
+
+    @cached_property
     def segments(self) -> tuple[Segment, ...]:
         """Where wrong labels concentrate, most of them first."""
-        return find_segments(self.table, self.issue_probability)
+        unchecked = np.where(self.labels.is_checked, np.nan, self.issue_probability)
+        return find_segments(self.table, unchecked)
 
     @cached_property
     def standardized(self) -> Floats:
@@ -192,7 +217,8 @@ class LabelAudit:
     def _explainer(self) -> Explainer:
         return Explainer(
             self.table, self.labels, self.inference.posterior, self.inference.probability,
-            self.features, self.standardized, self.model,
+            self.features, self.standardized, self.vectorizer,
+            self.dates, self.model,
         )  # fmt: skip
 
     def explain(self, row: int) -> Explanation:
@@ -252,13 +278,21 @@ class LabelAudit:
         return np.flatnonzero(self.labels.current == NO_LABEL)
 
     def to_frame(self, suspects: Suspects | None = None, verbose: bool = False) -> Any:
-        """Suspects, then rows without a label, as a pandas frame; 500 of each with reasons."""
+        """Suspects, then rows without a label, as a pandas frame; 500 of each with reasons.
+
+        The values of the rows come last, after the group of each where there is a context.
+        """
         chosen = self.suspects() if suspects is None else suspects
         listed = []
         for rows in (chosen.rows, self.missing()):
             listed += self.explain_all(rows[:MOST_EXPLAINED], verbose)
             listed += self._explainer.without_reasons(rows[MOST_EXPLAINED:])
-        return list_rows(listed, self.ids, self.id_name)
+        table = self.table
+        if self.groups is not None:
+            names = np.array([*self.groups.names, ""], dtype=object)[self.groups.position]
+            table = table.copy(deep=False)
+            table.insert(0, self.groups.column, names, allow_duplicates=True)
+        return list_rows(listed, self.ids, self.id_name, table)
 
     def to_csv(self, path: str | Path, suspects: Suspects | None = None) -> None:
         """Write the suspects to a file that a spreadsheet may open."""
@@ -270,8 +304,16 @@ class LabelAudit:
         most_suspicious = self.explain_all(chosen.rows[:10])
         return describe(self.summary(chosen), most_suspicious, self.ids, self.id_name)
 
-    def to_html(self, suspects: Suspects | None = None, title: str = "Label audit") -> str:
-        """The report, a page that needs nothing but itself."""
+    def to_html(
+        self,
+        suspects: Suspects | None = None,
+        title: str = "Label audit",
+        origin: Origin | None = None,
+    ) -> str:
+        """The report, a page that needs nothing but itself.
+
+        ``origin`` says what it is of, and with which commands to go on.
+        """
         chosen = self.suspects() if suspects is None else suspects
         missing = self.missing()
         surest = np.argsort(-self.inference.posterior[missing].max(axis=1), kind="stable")
@@ -281,6 +323,7 @@ class LabelAudit:
             suspects=self.explain_all(chosen.rows[: MOST_SHOWN["suspects"]]),
             unlabelled=self.explain_all(missing[surest[: MOST_SHOWN["unlabelled"]]]),
             table=self.table, ids=self.ids, id_name=self.id_name,
+            columns=self.columns, promises=self.promises, origin=origin,
         )  # fmt: skip
         return render_report(contents, title)
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from rboost.audit.arguments import as_objects, with_trusted
 from rboost.audit.disk.model_file import check_format, load_model, save_model
+from rboost.audit.disk.origin import make_origin
 from rboost.audit.disk.request import Request, read_inputs, run_audit
 from rboost.audit.features import merged_copies, vectorize
 from rboost.audit.inference import infer, judge_rows
@@ -124,7 +125,8 @@ def _write(
             if path is not None:
                 shutil.copyfile(path, stage / name)
         with _or_without(REPORT, folder):
-            page = audit.to_html(suspects, f"Label audit of {request.data.name}")
+            title = f"Label audit of {request.data.name}"
+            page = audit.to_html(suspects, title, make_origin(folder, request, record))
             write_atomically(stage / REPORT, page)
         if audit.model is not None:
             with _or_without(MODEL, folder):
@@ -187,15 +189,15 @@ def read_audit(folder: Path) -> LabelAudit:
         groups = group_rows(inputs.context, len(inputs.X)).followed_by(n_extra)
     if MODEL in record["files"]:
         model, _ = load_model(folder / MODEL)
-        vectorizer, features = model.vectorizer, model.features(table)
+        vectorizer, dates, features = model.vectorizer, model.dates, model.features(table)
         found = judge_rows(model.noise, scores, labels, groups)
     else:
         model = None
-        vectorizer, _, features = vectorize(table, instead=scores)
+        vectorizer, dates, features = vectorize(table, instead=scores)
         found = infer(scores, labels, groups, merged_copies(vectorizer, features, given, n_extra))
     return LabelAudit(
-        table, labels, as_objects(ids), inputs.id_name, vectorizer, features, scores, found,
-        model, n_extra, groups, _column_warnings(record),
+        table, labels, as_objects(ids), inputs.id_name, vectorizer, dates, features, scores,
+        found, model, n_extra, groups, _column_warnings(record),
         merged_copies(vectorizer, features, given, n_extra),
     )  # fmt: skip
 

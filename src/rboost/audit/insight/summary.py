@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import isfinite
 from typing import Any
 
@@ -26,13 +26,17 @@ WIDE, OVERLAP, PROBABLY = 0.2, 0.05, 0.5
 
 @dataclass(frozen=True)
 class FlipRate:
-    """How often rows of a true class carry a label, and the interval that holds it (90 %)."""
+    """How often rows of a true class carry a label, and the interval that holds it (90 %).
+
+    ``expected_rows`` is how many rows that is, where they are counted.
+    """
 
     true: str
     given: str
     rate: float
     low: float
     high: float
+    expected_rows: float | None = None
 
 
 @dataclass(frozen=True)
@@ -154,7 +158,7 @@ def summarize(
         n_corrected=int(corrected.sum()),
         n_unchecked=gain.n_rows,
         classes=_classes(labels, found.posterior, issue),
-        noise=_noise(labels, found.noise_matrix, found.noise_interval),
+        noise=_expected_noise(labels, found),
         expected_wrong=gain.expected_wrong,
         expected_share=gain.expected_wrong / gain.n_rows if gain.n_rows else float("nan"),
         share_low=low,
@@ -223,6 +227,39 @@ def _groups(
             _noise(labels, noise.noise_matrix[g], noise.interval[:, g]),
         )
         for g, name in enumerate(groups.names)
+    )
+
+
+def expected_flips(posterior: Floats, labels: Labels) -> Floats:
+    """``[j, k]``: how many rows of class j are expected to carry the label k, as it was given.
+
+    Off the diagonal these add up to the wrong labels that are expected and those corrected.
+    """
+    n_classes = len(labels.classes)
+    rows = np.flatnonzero(labels.given >= 0)
+    columns = [np.bincount(labels.given[rows], own, n_classes) for own in posterior[rows].T]
+    return np.array(columns)
+
+
+def expected_rates(posterior: Floats, labels: Labels, noise_matrix: Floats) -> Floats:
+    """The same as shares of class j; the noise matrix where no row is expected to be of it.
+
+    Unlike the noise matrix, this agrees with the number of wrong labels that is expected, also
+    where labels may have been guessed rather than flipped by class.
+    """
+    flips = expected_flips(posterior, labels)
+    total = flips.sum(axis=1, keepdims=True)
+    return np.where(total > 1e-9, flips / np.maximum(total, 1e-9), noise_matrix)
+
+
+def _expected_noise(labels: Labels, found: Inference) -> tuple[FlipRate, ...]:
+    rates = expected_rates(found.posterior, labels, found.noise_matrix)
+    low, high = found.noise_interval
+    interval = np.stack([np.minimum(low, rates), np.maximum(high, rates)])
+    numbers = expected_flips(found.posterior, labels).ravel().tolist()
+    flips = _noise(labels, rates, interval)
+    return tuple(
+        replace(flip, expected_rows=number) for flip, number in zip(flips, numbers, strict=True)
     )
 
 

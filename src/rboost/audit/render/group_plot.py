@@ -8,8 +8,9 @@ from typing import Any, Self
 import numpy as np
 
 from rboost._typing import Floats
+from rboost.audit.numbers import percent
 from rboost.audit.render.plots import DOUBT, GREY, INK, TRUST, axes_for
-from rboost.audit.render.wording import one_line, percent
+from rboost.audit.render.wording import one_line
 
 # Ranges of dates have long names.
 LONGEST_NAME = 30

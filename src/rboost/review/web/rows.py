@@ -104,6 +104,7 @@ def describe_opinion(live: LabelAudit, explanation: Explanation) -> Json:
             "column": reason.column,
             "value": cell(reason.value, LONGEST_BESIDE),
             "typical": reason.typical[:LONGEST_BESIDE],
+            "typical_suggested": reason.typical_suggested[:LONGEST_BESIDE],
             "strength": round(reason.strength, 3),
         }
         for reason in explanation.reasons
