@@ -27,13 +27,23 @@ from rboost.audit.insight.suspects import Suspects
 from rboost.audit.labels import Labels
 from rboost.audit.result import LabelAudit
 from rboost.context import group_rows
-from rboost.io.files import atomic_path, check_writable, file_digest, staged, write_atomically
+from rboost.io.files import (
+    atomic_path,
+    check_writable,
+    file_digest,
+    files_digest,
+    staged,
+    write_atomically,
+)
+from rboost.io.inputs import STANDARD_INPUT, with_standard_input
+from rboost.io.reading import described
 from rboost.io.spreadsheets import write_csv
 
 # Goes up with every change after which folders that were made before cannot be read as they are.
 FORMAT = 2
-RECORD, ROWS, MODEL, SUSPECTS, REPORT, TRUSTED = (
-    "audit.json", "rows.npz", "model.skops", "suspects.csv", "report.html", "trusted_rows"
+RECORD, ROWS, MODEL, SUSPECTS, REPORT, TRUSTED, STDIN = (
+    "audit.json", "rows.npz", "model.skops", "suspects.csv", "report.html", "trusted_rows",
+    "stdin_table",
 )  # fmt: skip
 AGAIN = "run rboost audit again"
 
@@ -48,7 +58,7 @@ def audit_into(
     original: dict[str, Any] | None = None,
     known_warnings: tuple[SuspiciousColumn, ...] = (),
 ) -> tuple[LabelAudit, Suspects]:
-    """Audit a file and write what was found; a folder that cannot be written fails beforehand.
+    """Audit files and write what was found; a folder that cannot be written fails beforehand.
 
     ``original`` is the request to remember, if it is not this one; its columns were checked before,
     which led to ``known_warnings``.
@@ -58,19 +68,21 @@ def audit_into(
     is_new = not folder.exists()
     try:
         check_writable(folder)
-        record = {
-            "format": FORMAT,
-            "rboost": version("rboost"),
-            "request": original or request.as_dict(),
-            "budget": budget,
-            "source": file_digest(request.data),
-        }
-        audit = run_audit(request, verbose, checked, at_random)
-        if original is not None:
-            audit = replace(audit, column_warnings=known_warnings)
-        suspects = audit.suspects(n=budget)
-        listed = audit.to_frame(suspects, verbose=bool(verbose))
-        _write(folder, audit, suspects, request, record, listed)
+        with with_standard_input(request.files) as files:
+            record = {
+                "format": FORMAT,
+                "rboost": version("rboost"),
+                "request": original or request.as_dict(),
+                "budget": budget,
+                "source": files_digest(files),
+            }
+            request = replace(request, data=files)
+            audit = run_audit(request, verbose, checked, at_random)
+            if original is not None:
+                audit = replace(audit, column_warnings=known_warnings)
+            suspects = audit.suspects(n=budget)
+            listed = audit.to_frame(suspects, verbose=bool(verbose))
+            _write(folder, audit, suspects, request, record, listed)
         return audit, suspects
     except BaseException:
         if is_new:
@@ -81,8 +93,11 @@ def audit_into(
 
 def _check_folder(folder: Path, request: Request) -> None:
     """Fail before files of others, or those to be audited, are overwritten."""
-    ours = {(folder / name).resolve() for name in (RECORD, ROWS, MODEL, SUSPECTS, REPORT, TRUSTED)}
-    for path in (request.data, request.trusted):
+    ours = {
+        (folder / name).resolve()
+        for name in (RECORD, ROWS, MODEL, SUSPECTS, REPORT, TRUSTED, STDIN)
+    }
+    for path in (*request.files, request.trusted):
         if path is not None and path.resolve() in ours:
             raise ValueError(f"{path} would be overwritten; choose another folder with --out.")
     if (folder / "review.sqlite").exists():
@@ -108,7 +123,8 @@ def _write(
     listed: Any,
 ) -> None:
     """Write all files together, the record last."""
-    page = audit.to_html(suspects, f"Label audit of {request.data.name}")
+    title = described([Path(path.name) for path in request.files])
+    page = audit.to_html(suspects, f"Label audit of {title}")
     labels = audit.labels
     with staged(folder, last=RECORD) as stage:
         save_model(audit.model, stage / MODEL, _about(audit, request))
@@ -119,6 +135,9 @@ def _write(
             )  # fmt: skip
         if request.trusted is not None:  # the file itself may be written again by a review
             shutil.copyfile(request.trusted, stage / TRUSTED)
+        asked = Request.from_dict(record["request"]).files
+        if STANDARD_INPUT in asked:  # which cannot be read again
+            shutil.copyfile(request.files[asked.index(STANDARD_INPUT)], stage / STDIN)
         write_csv(listed, stage / SUSPECTS)
         write_atomically(stage / REPORT, page)
         record = {
@@ -196,10 +215,12 @@ def _column_warnings(record: dict[str, Any]) -> tuple[SuspiciousColumn, ...]:
 
 
 def _request(folder: Path, record: dict[str, Any]) -> Request:
-    """What was asked for, with the copy of the trusted rows; fails if the table has changed."""
+    """What was asked for, with what was copied of it; fails if the table has changed."""
     request = Request.from_dict(record["request"])
-    if file_digest(request.data) != record["source"]:
-        raise ValueError(f"{request.data} changed since it was audited; {AGAIN}.")
+    files = [folder / STDIN if path == STANDARD_INPUT else path for path in request.files]
+    request = replace(request, data=tuple(files))
+    if files_digest(request.files) != record["source"]:
+        raise ValueError(f"{request.source} changed since it was audited; {AGAIN}.")
     return request if request.trusted is None else replace(request, trusted=folder / TRUSTED)
 
 
