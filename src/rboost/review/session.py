@@ -276,6 +276,14 @@ def export_answers(audit: LabelAudit, folder: Path, path: str | None = None) -> 
     return target
 
 
+def with_saved_answers(audit: LabelAudit, folder: Path) -> LabelAudit:
+    """The audit after the answers that its folder keeps, if there are any."""
+    if not (folder / STORE).exists():
+        return audit
+    with closing(AnswerStore(folder / STORE, fingerprint(audit))) as store:
+        return _after(audit, with_answers(audit.labels, store.log()))
+
+
 def fingerprint(audit: LabelAudit) -> str:
     """Tells audits of different rows, given labels or classes apart, and survives a new fit."""
     digest = hashlib.sha256()

@@ -30,14 +30,23 @@ from rboost.audit.insight.suspects import Suspects
 from rboost.audit.labels import Labels, as_written
 from rboost.audit.result import LabelAudit
 from rboost.context import group_rows
-from rboost.io.files import atomic_path, check_writable, file_digest, staged, write_atomically
+from rboost.io.files import (
+    atomic_path,
+    check_writable,
+    file_digest,
+    files_digest,
+    staged,
+    write_atomically,
+)
+from rboost.io.inputs import STANDARD_INPUT, with_standard_input
+from rboost.io.reading import described
 from rboost.io.spreadsheets import write_csv
 
 # Goes up with every change after which folders that were made before cannot be read as they are.
 FORMAT = 2
-RECORD, ROWS, MODEL, SUSPECTS, REPORT, TRUSTED, PROBABILITIES = NAMES = (
+RECORD, ROWS, MODEL, SUSPECTS, REPORT, TRUSTED, PROBABILITIES, STDIN = NAMES = (
     "audit.json", "rows.npz", "model.skops", "suspects.csv", "report.html", "trusted_rows",
-    "probabilities",
+    "probabilities", "stdin_table",
 )  # fmt: skip
 AGAIN = "run rboost audit again"
 
@@ -52,7 +61,7 @@ def audit_into(
     original: dict[str, Any] | None = None,
     known_warnings: tuple[SuspiciousColumn, ...] = (),
 ) -> tuple[LabelAudit, Suspects]:
-    """Audit a file and write what was found; a folder that cannot be written fails beforehand.
+    """Audit files and write what was found; a folder that cannot be written fails beforehand.
 
     ``original`` is the request to remember, if it is not this one; its columns were checked before,
     which led to ``known_warnings``.
@@ -62,19 +71,21 @@ def audit_into(
     is_new = not folder.exists()
     try:
         check_writable(folder)
-        record = {
-            "format": FORMAT,
-            "rboost": version("rboost"),
-            "request": original or request.as_dict(),
-            "budget": budget,
-            "source": file_digest(request.data),
-        }
-        audit = run_audit(request, verbose, checked, at_random)
-        if original is not None:
-            audit = replace(audit, column_warnings=known_warnings)
-        suspects = audit.suspects(n=budget)
-        listed = audit.to_frame(suspects, verbose=bool(verbose))
-        _write(folder, audit, suspects, request, record, listed)
+        with with_standard_input(request.files) as files:
+            record = {
+                "format": FORMAT,
+                "rboost": version("rboost"),
+                "request": original or request.as_dict(),
+                "budget": budget,
+                "source": files_digest(files),
+            }
+            request = replace(request, data=files)
+            audit = run_audit(request, verbose, checked, at_random)
+            if original is not None:
+                audit = replace(audit, column_warnings=known_warnings)
+            suspects = audit.suspects(n=budget)
+            listed = audit.to_frame(suspects, verbose=bool(verbose))
+            _write(folder, audit, suspects, request, record, listed)
         return audit, suspects
     except BaseException:
         if is_new:
@@ -86,7 +97,7 @@ def audit_into(
 def _check_folder(folder: Path, request: Request) -> None:
     """Fail before files of others, or those to be audited, are overwritten."""
     ours = {(folder / name).resolve() for name in NAMES}
-    for path in (request.data, request.trusted, request.probabilities):
+    for path in (*request.files, request.trusted, request.probabilities):
         if path is not None and path.resolve() in ours:
             raise ValueError(f"{path} would be overwritten; choose another folder with --out.")
     if (folder / "review.sqlite").exists():
@@ -124,9 +135,14 @@ def _write(
         for path, name in ((request.trusted, TRUSTED), (request.probabilities, PROBABILITIES)):
             if path is not None:
                 shutil.copyfile(path, stage / name)
+        asked = Request.from_dict(record["request"]).files
+        if STANDARD_INPUT in asked:  # which cannot be read again
+            shutil.copyfile(request.files[asked.index(STANDARD_INPUT)], stage / STDIN)
         with _or_without(REPORT, folder):
-            title = f"Label audit of {request.data.name}"
-            page = audit.to_html(suspects, title, make_origin(folder, request, record))
+            title = described([Path(path.name) for path in request.files])
+            page = audit.to_html(
+                suspects, f"Label audit of {title}", make_origin(folder, request, record)
+            )
             write_atomically(stage / REPORT, page)
         if audit.model is not None:
             with _or_without(MODEL, folder):
@@ -229,11 +245,18 @@ def _column_warnings(record: dict[str, Any]) -> tuple[SuspiciousColumn, ...]:
     )
 
 
+def read_request(folder: Path) -> Request:
+    """What a folder is the audit of; fails if the table has changed."""
+    return _request(folder, read_record(folder))
+
+
 def _request(folder: Path, record: dict[str, Any]) -> Request:
-    """What was asked for, with the copy of the trusted rows; fails if the table has changed."""
+    """What was asked for, with what was copied of it; fails if the table has changed."""
     request = Request.from_dict(record["request"])
-    if file_digest(request.data) != record["source"]:
-        raise ValueError(f"{request.data} changed since it was audited; {AGAIN}.")
+    files = [folder / STDIN if path == STANDARD_INPUT else path for path in request.files]
+    request = replace(request, data=tuple(files))
+    if files_digest(request.files) != record["source"]:
+        raise ValueError(f"{request.source} changed since it was audited; {AGAIN}.")
     if request.trusted is not None:
         request = replace(request, trusted=folder / TRUSTED)
     if request.probabilities is not None:

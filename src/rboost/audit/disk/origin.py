@@ -8,6 +8,7 @@ from typing import Any
 
 from rboost.audit.disk.request import Request
 from rboost.audit.render.origin import Origin
+from rboost.io.reading import described
 
 
 def make_origin(folder: Path, request: Request, record: dict[str, Any]) -> Origin:
@@ -15,9 +16,10 @@ def make_origin(folder: Path, request: Request, record: dict[str, Any]) -> Origi
 
     ``record`` has the version, the budget and the request as the user made it.
     """
-    files = (str(request.data),)
+    asked = zip(record["request"]["data"], request.files, strict=True)
+    files = ["-" if one == "-" else str(path) for one, path in asked]
     return Origin(
-        data=", ".join(Path(file).name for file in files),
+        data=described([Path(file).name for file in files]),
         made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         version=record["rboost"],
         seed=request.seed,
@@ -44,6 +46,8 @@ def _options(request: dict[str, Any]) -> list[str]:
     for name in ("drop", "context"):
         if request[name]:
             words += [f"--{name}", *request[name]]
+    if request.get("probabilities"):
+        words += ["--probabilities", request["probabilities"]]
     if request["model"] != Request.model:
         words += ["--model", request["model"]]
     if request["seed"] != Request.seed:
