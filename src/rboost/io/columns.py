@@ -46,6 +46,9 @@ def numbers_with_exceptions(text: Any) -> tuple[Any, int, str] | None:
     """
     compute = package("pyarrow.compute")
     cells = without_missing(text)
+    n_there = len(cells) - cells.null_count
+    if not n_there:
+        return None
     is_number = compute.and_(
         compute.match_substring_regex(cells, NUMBER),
         compute.invert(compute.match_substring_regex(cells, NAME)),
@@ -54,8 +57,7 @@ def numbers_with_exceptions(text: Any) -> tuple[Any, int, str] | None:
     other = amounts(cells)
     if other is not None and other.null_count < numbers.null_count:
         numbers = other
-    n_there = len(cells) - cells.null_count
-    if not n_there or len(cells) - numbers.null_count < NEARLY_ALL * n_there:
+    if len(cells) - numbers.null_count < NEARLY_ALL * n_there:
         return None
     others = compute.drop_null(compute.if_else(compute.is_null(numbers), cells, None))
     return to_series(numbers), len(others), others[0].as_py() if len(others) else ""
