@@ -39,7 +39,7 @@ def cleaned(folder, out, *options):
 @pytest.mark.parametrize("ending", ["csv", "parquet", "xlsx"])
 def test_every_column_stays_and_labels_are_better(data, audited, tmp_path, ending, capsys):
     before = data.read_bytes()
-    frame = cleaned(audited, tmp_path / f"clean.{ending}", "--threshold", "0.7")
+    frame = cleaned(audited, tmp_path / f"clean.{ending}", "--threshold", "0.5")
     said = capsys.readouterr()
     assert data.read_bytes() == before
     raw = pd.read_csv(data, dtype=str, keep_default_na=False)
