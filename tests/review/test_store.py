@@ -12,7 +12,8 @@ from contextlib import closing
 
 import pytest
 
-from rboost.review.store import AnswerStore, ConflictError
+from rboost.review.answers import ConflictError
+from rboost.review.store import AnswerStore
 
 
 def key():
@@ -45,9 +46,9 @@ def test_current_answers_are_the_last_that_hold(store):
 def test_undo_takes_back_the_last_and_restores_what_was_before(store):
     first = store.add(key(), 4, "unsure", None)
     second = store.add(key(), 4, "keep", 1, expects=first.number)
-    assert store.undo(key()) == second
+    assert store.undo(key()) == [second]
     assert store.log().current == {4: first}
-    assert store.undo(key()) == first
+    assert store.undo(key()) == [first]
     assert store.log().current == {}
     assert store.log().touched == {4}
     with pytest.raises(ConflictError, match="no answer to take back"):
@@ -56,7 +57,7 @@ def test_undo_takes_back_the_last_and_restores_what_was_before(store):
 
 def test_a_certain_answer_is_taken_back_once(store):
     first, _ = store.add(key(), 1, "keep", 1), store.add(key(), 2, "keep", 1)
-    assert store.undo(key(), first.number) == first
+    assert store.undo(key(), first.number) == [first]
     assert list(store.log().current) == [2]
     with pytest.raises(ConflictError, match="already"):
         store.undo(key(), first.number)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Callable, Container
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +20,23 @@ import numpy as np
 from rboost._typing import Integers
 from rboost.audit import Explanation, LabelAudit, Labels
 from rboost.audit.labels import NO_LABEL
-from rboost.io.spreadsheets import write_csv
+from rboost.review.answers import CHANGE, KEEP, UNSURE, Answer, ConflictError, Log
 from rboost.review.background import Job, Refresher
 from rboost.review.estimate import Changes, Estimate, compare, estimate
-from rboost.review.export import checked_frame
-from rboost.review.queue import ORDERS, first_open, random_draws, rank
-from rboost.review.store import CHANGE, KEEP, UNSURE, Answer, AnswerStore, ConflictError, Log
+from rboost.review.export import write_checked
+from rboost.review.labels import with_answers
+from rboost.review.queue import ORDERS, rank, still_open
+from rboost.review.store import AnswerStore
 
 # Audits the same rows again. It is given the class of every row that a person has checked, by its
 # position, where others count as unchecked, and which of them were drawn at random.
 Rerun = Callable[[dict[int, int], frozenset[int]], LabelAudit]
+# The order of rows that others have answered, for a second opinion.
+SECOND = "second"
+# The files of a review in the folder of its audit.
+STORE, CHECKED = "review.sqlite", "checked.csv"
+# Rows that are explained before anybody asks for them.
+N_AHEAD = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,23 +50,45 @@ class Snapshot:
     rankings: dict[str, Integers]
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """Which rows a person goes through: in which order, of which given and suggested class."""
+
+    order: str = next(iter(ORDERS))
+    given: int | None = None
+    suggested: int | None = None
+    reviewer: str = ""
+
+
 class Review:
-    """A person's review of an audit; any number of threads may use it."""
+    """People's review of an audit; any number of threads may use it."""
 
     def __init__(
-        self, audit: LabelAudit, store: AnswerStore, *, rerun: Rerun, checked_csv: Path
+        self,
+        audit: LabelAudit,
+        store: AnswerStore,
+        *,
+        rerun: Rerun,
+        checked_csv: Path,
+        images_root: Path | None = None,
     ) -> None:
         self.store, self.checked_csv, self._rerun = store, checked_csv, rerun
+        self.images_root = images_root
         self._explaining = threading.Lock()
         self._swapping = threading.Lock()
+        self._wanted = Wanted()
         log = store.log()
         self.fingerprint = fingerprint(audit)
         self.snapshot = _snapshot(audit, log)
-        untouched = _with_answers(audit, _labels(audit, Log(0, {}, log.touched)))
+        untouched = _after(audit, with_answers(audit.labels, Log(0, {}, log.touched)))
         start = json.dumps(asdict(estimate(untouched)))
         self.start: dict[str, Any] = json.loads(store.remember("start", start))
         self.refit_job = Job()
-        self.updating = Refresher(self._update)
+        self.updating = Refresher(self._update, quiet=0.5, longest=5.0)
+        self.exporting = Refresher(self.export, quiet=0.2, longest=2.0)
+        self.explaining = Refresher(self._explain_ahead)
+        self.exporting.ask()
+        self.explaining.ask()
 
     def _update(self) -> None:
         """Infer again from the answers; leave it if a fit has replaced the audit meanwhile."""
@@ -70,27 +100,83 @@ class Review:
             with self._swapping:
                 if self.snapshot.fitted is fitted:
                     self.snapshot = snapshot
-                    return
+                    break
+        self.explaining.ask()
 
-    def next_row(self, order: str, skipped: Container[int] = ()) -> int | None:
-        """The row to look at next; None when all were answered."""
-        if order not in ORDERS:
-            raise ValueError(f"There is no order {order!r}; choose one of {', '.join(ORDERS)}.")
-        return first_open(self.snapshot.rankings[order], self.store.log().current, skipped)
+    def next_rows(
+        self, wanted: Wanted, count: int = 1, skipped: Iterable[int] = ()
+    ) -> tuple[list[int], int]:
+        """The rows to look at next, and how many are open, those that are skipped included."""
+        if wanted.order not in (*ORDERS, SECOND):
+            orders = ", ".join((*ORDERS, SECOND))
+            raise ValueError(f"There is no order {wanted.order!r}; choose one of {orders}.")
+        for name, label in (("given", wanted.given), ("suggested", wanted.suggested)):
+            if label is not None:
+                self._check_label(name, label)
+        self._wanted = wanted
+        found = self._open_rows(wanted)
+        rows = still_open(found, len(self.snapshot.fitted), skipped)[:count]
+        return rows.tolist(), len(found)
+
+    def _open_rows(self, wanted: Wanted) -> Integers:
+        """All rows that are wanted and not answered, in their order."""
+        snapshot, log = self.snapshot, self.store.log()
+        if wanted.order == SECOND:
+            closed = log.own(wanted.reviewer)
+            ranking = np.array(list(log.current), dtype=np.intp)
+        else:
+            closed, ranking = log.current, snapshot.rankings[wanted.order]
+        found = still_open(ranking, len(snapshot.fitted), closed)
+        if wanted.given is not None:
+            found = found[snapshot.live.labels.given[found] == wanted.given]
+        if wanted.suggested is not None:
+            found = found[snapshot.live.suggested[found] == wanted.suggested]
+        return found
 
     def explain(self, row: int) -> Explanation:
         """Why the model doubts a row."""
         with self._explaining:
             return self.snapshot.fitted.explain(row)
 
+    def _explain_ahead(self) -> None:
+        """Explain the rows that come next, one by one, so that others need not wait long."""
+        for row in self._open_rows(self._wanted)[:N_AHEAD].tolist():
+            self.explain(row)
+
     def answer(
-        self, key: str, row: int, answer: str, label: int | None, expects: int | None = None
+        self,
+        key: str,
+        row: int,
+        answer: str,
+        label: int | None,
+        expects: int | None = None,
+        reviewer: str = "",
+        comment: str = "",
     ) -> Answer:
         """Write down what a person said of a row; it is safe when this returns."""
         label = self._check_answer(row, answer, label)
-        saved = self.store.add(key, row, answer, label, expects)
-        self.updating.ask()
+        saved = self.store.add(key, row, answer, label, expects, reviewer, comment)
+        self._after_change()
         return saved
+
+    def answer_all(
+        self,
+        key: str,
+        rows: list[int],
+        answer: str,
+        label: int | None,
+        reviewer: str = "",
+        comment: str = "",
+    ) -> list[Answer]:
+        """Write down the same answer to several rows, all or none."""
+        said = [(row, answer, self._check_answer(row, answer, label)) for row in rows]
+        saved = self.store.add_all(key, said, reviewer, comment)
+        self._after_change()
+        return saved
+
+    def _after_change(self) -> None:
+        for work in (self.exporting, self.updating, self.explaining):
+            work.ask()
 
     def _check_answer(self, row: int, answer: str, label: int | None) -> int | None:
         """The label that an answer stands for."""
@@ -107,11 +193,15 @@ class Review:
             return given
         if answer != CHANGE:
             raise ValueError("answer must be keep, change or unsure.")
-        if label is None or not 0 <= label < len(audit.classes):
-            raise ValueError(f"label must be the number of a class, 0 to {len(audit.classes) - 1}.")
+        self._check_label("label", label)
         if label == given:
             raise ValueError("This is the given label; keep it instead.")
         return label
+
+    def _check_label(self, name: str, label: int | None) -> None:
+        n_classes = len(self.snapshot.fitted.classes)
+        if label is None or not 0 <= label < n_classes:
+            raise ValueError(f"{name} must be the number of a class, 0 to {n_classes - 1}.")
 
     def check_row(self, row: int) -> None:
         """Fail with one sentence if there is no such row."""
@@ -120,31 +210,27 @@ class Review:
                 f"There is no row {row}; rows are 0 to {len(self.snapshot.fitted) - 1}."
             )
 
-    def undo(self, key: str, number: int | None = None) -> Answer:
-        """Take back an answer, by default the last one."""
-        undone = self.store.undo(key, number)
-        self.updating.ask()
+    def undo(self, key: str, number: int | None = None, reviewer: str = "") -> list[Answer]:
+        """Take back an answer, by default all of the person's last action."""
+        undone = self.store.undo(key, number, reviewer)
+        self._after_change()
         return undone
 
-    def export(self) -> Path:
+    def export(self) -> None:
         """Write all answers, and what was checked before, to checked.csv."""
-        fitted, log = self.snapshot.fitted, self.store.log()
-        labels = _labels(fitted, log)
-        frame = checked_frame(replace(fitted, labels=labels), list(log.current.values()))
-        write_csv(frame, self.checked_csv)
-        return self.checked_csv
+        write_checked(self.snapshot.fitted, self.store.log(), self.checked_csv)
 
     def refit(self) -> None:
         """Begin to fit the model again, in the background, with all answers so far."""
-        fitted = self.snapshot.fitted
-        if np.array_equal(_labels(fitted, self.store.log()).checked, fitted.labels.checked):
+        labels = self.snapshot.fitted.labels
+        if np.array_equal(with_answers(labels, self.store.log()).checked, labels.checked):
             raise ValueError("There is nothing to learn from yet; keep or change a label first.")
         if not self.refit_job.start(self._refit):
             raise ConflictError("The model is being fitted already.")
 
     def _refit(self) -> Changes:
         fitted, log = self.snapshot.fitted, self.store.log()
-        labels = _labels(fitted, log)
+        labels = with_answers(fitted.labels, log)
         rows = np.flatnonzero(labels.is_checked)
         found = self._rerun(
             dict(zip(rows.tolist(), labels.checked[rows].tolist(), strict=True)),
@@ -152,11 +238,11 @@ class Review:
         )
         if fingerprint(found) != self.fingerprint:
             raise ValueError("The new audit is of other rows, labels or classes; nothing changed.")
-        changes = compare(_with_answers(fitted, labels), found)
+        changes = compare(_after(fitted, labels), found)
         snapshot = _snapshot(found, log)
         with self._swapping:
             self.snapshot = snapshot
-        self.updating.ask()  # for the answers that were given meanwhile
+        self._after_change()  # for the answers that were given meanwhile
         return changes
 
     def finish(self) -> None:
@@ -165,13 +251,29 @@ class Review:
         A process that ends while compiled code runs in a thread ends badly.
         """
         self.refit_job.wait(None)
-        self.updating.wait(None)
+        for work in (self.updating, self.exporting, self.explaining):
+            work.wait(None)
 
 
-def open_review(audit: LabelAudit, folder: Path, rerun: Rerun) -> Review:
-    """The review of an audit whose folder keeps the answers."""
-    store = AnswerStore(folder / "review.sqlite", fingerprint(audit))
-    return Review(audit, store, rerun=rerun, checked_csv=folder / "checked.csv")
+def open_review(
+    audit: LabelAudit, folder: Path, rerun: Rerun, images_root: Path | None = None
+) -> Review:
+    """The review of an audit whose folder keeps the answers.
+
+    Cells that name images mean files below ``images_root``.
+    """
+    store = AnswerStore(folder / STORE, fingerprint(audit))
+    return Review(audit, store, rerun=rerun, checked_csv=folder / CHECKED, images_root=images_root)
+
+
+def export_answers(audit: LabelAudit, folder: Path, path: str | None = None) -> Path:
+    """Write checked.csv without a review of the audit being open; return where it is."""
+    if not (folder / STORE).exists():
+        raise ValueError(f"{folder} has no answers yet; give some with: rboost review {folder}")
+    target = Path(path) if path else folder / CHECKED
+    with closing(AnswerStore(folder / STORE, fingerprint(audit))) as store:
+        write_checked(audit, store.log(), target)
+    return target
 
 
 def fingerprint(audit: LabelAudit) -> str:
@@ -185,29 +287,12 @@ def fingerprint(audit: LabelAudit) -> str:
     return digest.hexdigest()
 
 
-def _labels(audit: LabelAudit, log: Log) -> Labels:
-    """What is checked, and what by chance: what the audit came with, and the answers of the log.
-
-    An audit that was fitted to answers holds them as checked. Some may have been taken back since,
-    so only rows that never had an answer count as checked beforehand.
-    """
-    checked = audit.labels.checked.copy()
-    checked[list(log.touched)] = NO_LABEL
-    for row, answer in log.current.items():
-        checked[row] = NO_LABEL if answer.label is None else answer.label
-    at_random = audit.labels.at_random.copy()
-    is_closed = checked != NO_LABEL
-    is_closed[list(log.current)] = True
-    at_random[random_draws(audit.labels, len(log.current), is_closed)] = True
-    return audit.labels.with_checked(checked, at_random)
-
-
-def _with_answers(audit: LabelAudit, labels: Labels) -> LabelAudit:
+def _after(audit: LabelAudit, labels: Labels) -> LabelAudit:
     return audit.with_checked(labels.checked, labels.at_random)
 
 
 def _snapshot(fitted: LabelAudit, log: Log) -> Snapshot:
-    live = _with_answers(fitted, _labels(fitted, log))
+    live = _after(fitted, with_answers(fitted.labels, log))
     unsure = [row for row, answer in log.current.items() if answer.label is None]
     rankings = {order: rank(live, order, unsure) for order in ORDERS}
     return Snapshot(fitted, live, log.version, estimate(live), rankings)

@@ -45,11 +45,12 @@ def _run(review: Review, listening: socket.socket, open_browser: bool) -> None:
         make_app(review, access), log_level="warning", access_log=False, lifespan="off",
         ws="none", http="h11", server_header=False, timeout_graceful_shutdown=3,
     )  # fmt: skip
-    print(f"Check labels at {access.url}", flush=True)
+    url = access.url(access.token)
+    print(f"Check labels at {url}", flush=True)
     print("The address opens the page once. Ctrl-C ends; every answer is saved.", flush=True)
     if open_browser:
         # Some browsers do not return before they are closed.
-        threading.Thread(target=webbrowser.open, args=(access.url,), daemon=True).start()
+        threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
     with contextlib.suppress(KeyboardInterrupt):  # uvicorn passes it on when it has ended
         uvicorn.Server(config).run(sockets=[listening])
 
