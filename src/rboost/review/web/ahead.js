@@ -35,6 +35,11 @@ export class Ahead {
     this.#rows = this.#rows.filter((each) => !rows.includes(each.row));
   }
 
+  // Leaves out rows that have an answer by now, but for those that come back because of it.
+  dropAnswered(rows) {
+    this.drop(rows.filter((row) => !this.#rows.some((each) => each.row === row && each.sentence)));
+  }
+
   answered(rows) {
     for (const row of rows) this.#answeredSince.add(row);
     this.drop(rows);

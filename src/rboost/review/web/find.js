@@ -18,7 +18,7 @@ function found(about, each, open) {
     at("find").close();
     open(each.row);
   }, own(each.id), " (", own(labelName(about, each.given)), ")");
-  if (each.column) {
+  if (each.column && each.snippet !== each.id) {
     const words = make("span", null, "quiet");
     words.append(own(each.column), ": ", own(each.snippet));
     button.append(make("br"), words);

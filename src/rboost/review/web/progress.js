@@ -57,8 +57,10 @@ async function listAnswers(newest) {
   const found = await ask("/api/answers");
   version = newest;
   showAnswers(about, found, page.open, page.undo);
-  page.answeredElsewhere(
-    found.answers.filter((answer) => answer.reviewer === reviewer()).map((answer) => answer.row));
+  // Who gives second opinions wants rows that others have answered.
+  const closing = found.answers.filter(
+    (answer) => at("order").value !== "second" || answer.reviewer === reviewer());
+  page.answeredElsewhere(closing.map((answer) => answer.row));
 }
 
 async function refit() {

@@ -287,7 +287,7 @@ async function start() {
   startSettings(about, restart, refresh);
   startFind(about, open);
   advance();
-  startFollowing(about, { open, undo, refresh, answeredElsewhere: (rows) => ahead.drop(rows) });
+  startFollowing(about, { open, undo, refresh, answeredElsewhere: (rows) => ahead.dropAnswered(rows) });
 }
 
 start();

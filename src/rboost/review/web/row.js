@@ -5,6 +5,8 @@ import { at, decision, labelName, make, makeButton, own, percent } from "/words.
 // Texts that are longer, in characters or lines, are folded.
 const LONG = 280;
 const LINES = 6;
+// Reasons name values that stand in the table anyway; so much of them is enough.
+const SHORT = 60;
 
 function fill(element, cell) {
   element.dir = "auto";
@@ -115,6 +117,8 @@ export function showQuestion(about, row) {
   }
 }
 
+const shortened = (text) => (text.length > SHORT ? `${text.slice(0, SHORT)}…` : text);
+
 export function showOpinion(about, row, isShown) {
   at("opinion-button").replaceChildren(
     `${isShown ? "Hide" : "Show"} the model’s opinion `, make("kbd", "M"));
@@ -137,8 +141,8 @@ export function showOpinion(about, row, isShown) {
   const reasons = make("ul");
   for (const reason of opinion.reasons) {
     const item = make("li");
-    item.append(own(reason.column), " = ", fill(make("bdi"), reason.value));
-    item.append(" (usually ", own(reason.typical), ")");
+    item.append(own(reason.column), " = ", reason.value === null ? "missing" : own(shortened(reason.value.text)));
+    item.append(" (usually ", own(shortened(reason.typical)), ")");
     reasons.append(item);
   }
   at("opinion-text").append(make("p", "What speaks against the label, and what rows with this label usually have:"), reasons);

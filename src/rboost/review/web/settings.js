@@ -53,7 +53,9 @@ export function startSettings(about, changedOrder, changedView) {
     for (const id of ["given-filter", "suggested-filter"]) at(id).append(new Option(labelName(about, k), k));
   });
   restore();
-  at("settings").open = window.matchMedia("(min-width: 60rem)").matches;
+  const wide = window.matchMedia("(min-width: 60rem)");
+  at("settings").open = wide.matches;
+  wide.onchange = () => { at("settings").open = wide.matches; };
   at("order").onchange = () => {
     localStorage.setItem("order", at("order").value);
     changedOrder();

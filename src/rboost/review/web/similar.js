@@ -30,9 +30,8 @@ function line(about, each, isFirst, isOpinionShown) {
   const name = make("th");
   name.scope = "row";
   name.append(label);
-  if (isOpinionShown && each.probability_wrong !== null && each.probability_wrong !== undefined) {
-    name.append(make("div", `wrong: ${percent(each.probability_wrong)}`, "quiet"));
-  }
+  const wrong = isFirst ? each.opinion?.probability_wrong : each.probability_wrong;
+  if (isOpinionShown && wrong !== null) name.append(make("div", `wrong: ${percent(wrong)}`, "quiet"));
   tr.append(name);
   each.values.forEach((cell, k) => tr.append(showCell(about, make("td"), each.row, k, cell)));
   return tr;
@@ -45,7 +44,7 @@ function head(about) {
   return tr;
 }
 
-// Shows the row and those like it; `answer` is told the rows that were chosen, by `decide`.
+// Shows the row and those like it; the next answer is for those that are chosen.
 export async function openSimilar(about, row, isOpinionShown) {
   at("similar-title").replaceChildren("Rows like ", own(row.id), ", labelled ", own(labelName(about, row.given)));
   const table = at("similar-rows");

@@ -22,10 +22,10 @@ export const own = (text) => make("bdi", text);
 
 // A share as the report writes it, with a decimal where it is close to 0 or 1.
 export function percent(share) {
-  if (share > 0 && share < 0.0005) return "<0.1 %";
-  if (share > 0.9995 && share < 1) return ">99.9 %";
+  if (share > 0 && share < 0.0005) return "<0.1\u00a0%";
+  if (share > 0.9995 && share < 1) return ">99.9\u00a0%";
   const isRound = share === 0 || share === 1 || (share >= 0.0995 && share <= 0.99);
-  return `${(100 * share).toFixed(isRound ? 0 : 1)} %`;
+  return `${(100 * share).toFixed(isRound ? 0 : 1)}\u00a0%`;
 }
 
 export const count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
