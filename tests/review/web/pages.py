@@ -105,6 +105,7 @@ class Page:
 
     def choose(self, name, words):
         """Choose what a list offers under these words."""
+        self.at(name).click()
         options = self.at(name).find_elements("tag name", "option")
         [option] = [option for option in options if option.text.startswith(words)]
         option.click()

@@ -140,6 +140,7 @@ def test_several_classes_are_chosen_by_number(visit, browser):
     for key in "123":
         page.answer(key)
     page.until(lambda: page.text("counts").endswith("147 rows not looked at."))
+    page.click("#settings summary")
     page.click("#hide-opinion")
     page.until(lambda: page.at("no-neighbours").is_displayed())
     assert complaints(browser) == []
@@ -167,5 +168,5 @@ def test_the_export_is_downloaded_by_the_page_alone(visit, browser):
     name = page.server.access.cookie_name
     cookies = {name: browser.get_cookie(name)["value"]}
     reply = httpx.get(f"{page.server.origin}/checked.csv", cookies=cookies)
-    assert reply.text.startswith("name,given_label,checked_label,answer,time,drawn_at_random\n")
+    assert reply.text.startswith("name,given_label,checked_label,answer,time,drawn_at_random")
     assert (page.server.folder / "checked.csv").read_text() == reply.text

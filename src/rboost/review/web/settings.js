@@ -46,6 +46,20 @@ function restore() {
   at("suggested-filter").disabled = isOpinionHidden();
 }
 
+// Keys are answers again once something is chosen. Who goes through a list by arrows is not yet done.
+function returnToRow() {
+  const back = () => at("row-title").focus({ preventScroll: true });
+  for (const control of at("settings").querySelectorAll("select, input")) {
+    let isByMouse = false;
+    control.addEventListener("mousedown", () => { isByMouse = true; });
+    control.addEventListener("keydown", (event) => {
+      isByMouse = false;
+      if (event.key === "Enter" || event.key === "Escape") back();
+    });
+    control.addEventListener("change", () => isByMouse && back());
+  }
+}
+
 // `changedOrder` is called when other rows are wanted, `changedView` when the same row is to be
 // shown in another way.
 export function startSettings(about, changedOrder, changedView) {
@@ -75,6 +89,6 @@ export function startSettings(about, changedOrder, changedView) {
     localStorage.setItem("reviewer", reviewer());
     changedView();
   };
-  at("reviewer").onkeydown = (event) => event.key === "Enter" && at("reviewer").blur();
+  returnToRow();
   at("link-button").onclick = showLink;
 }
