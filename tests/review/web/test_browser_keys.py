@@ -76,9 +76,14 @@ def test_the_suggestion_is_accepted_by_a_key_once_it_is_shown(visit, browser):
     page.until(lambda: "look at the model’s opinion first" in page.text("status"))
     page.press("m")
     page.until(lambda: page.all(".suggested"))
-    row, suggested = page.row(), page.run("return document.querySelector('.suggested bdi').textContent")
+    row, suggested = (
+        page.row(),
+        page.run("return document.querySelector('.suggested bdi').textContent"),
+    )
     assert suggested in page.text("opinion-text")
-    assert page.run("return document.querySelector('.suggested kbd:last-of-type').textContent") == "A"
+    assert (
+        page.run("return document.querySelector('.suggested kbd:last-of-type').textContent") == "A"
+    )
     assert len(page.all("#choices button")) - n_choices == (suggested in WORDS[10:])
     page.answer("a")
     [answer] = page.server.answers()
@@ -116,9 +121,7 @@ def expect_as_pressed(answers, pressed):
     assert len({answer.row for answer in answers}) == len(pressed)
 
 
-@pytest.mark.parametrize(
-    "n_rows", [100, pytest.param(1000, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("n_rows", [100, pytest.param(1000, marks=pytest.mark.slow)])
 def test_ten_rows_a_second_lose_no_answer_and_no_key(visit, n_rows):
     page = visit(labelled(("no", "yes"), n_rows + 20))
     pressed = type_fast(page, "kcukkcukuk" * (n_rows // 10))
@@ -170,13 +173,20 @@ def test_keys_are_left_alone_where_they_mean_something_else(visit, browser):
     assert complaints(browser) == []
 
 
+LISTED = """
+  return [...document.querySelectorAll("#answers bdi:first-child")].map((e) => e.innerText);
+"""
+INVITE = """
+  const headers = { "X-Rboost": "1", "Content-Type": "application/json" };
+  return fetch("/api/link", { method: "POST", body: "{}", headers })
+    .then((reply) => reply.json()).then((reply) => reply.url);
+"""
+
+
 def test_two_browsers_at_once_end_in_one_store(visit, browser):
     page = visit(labelled(("no", "yes"), 120), remembered={"reviewer": "Ann"})
     with open_browser() as second:
-        other = Page(second, page.run(
-            "return fetch('/api/link', {method: 'POST', body: '{}', headers: {'X-Rboost': '1',"
-            "'Content-Type': 'application/json'}}).then((r) => r.json()).then((r) => r.url)"
-        ))
+        other = Page(second, page.run(INVITE))
         other.run("localStorage.setItem('reviewer', 'Bob')")
         second.refresh()
         other.ready()
@@ -191,3 +201,15 @@ def test_two_browsers_at_once_end_in_one_store(visit, browser):
             answers = sorted(own.values(), key=lambda answer: answer.number)
             expect_as_pressed(answers, each.run("return window.pressed"))
         page.until(lambda: "Bob: 20 answers" in page.text("people"))
+        # Two who are the same person: one of two answers stands, and both see which.
+        other.at("reviewer").send_keys(Keys.CONTROL, "a", Keys.NULL, "Ann", Keys.ENTER)
+        other.ready()
+        for key in "kcuc":
+            page.press(key)
+            other.press(key)
+        for each in (page, other):
+            each.saved()
+        newest = list(page.server.log().current.values())[::-1][:8]
+        ids = [str(page.server.audit.ids[answer.row]) for answer in newest]
+        for each in (page, other):
+            each.until(lambda each=each: each.run(LISTED) == ids)

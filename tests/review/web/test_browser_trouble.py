@@ -46,7 +46,10 @@ def test_a_killed_server_loses_nothing_and_nothing_is_shown_as_saved(browser, st
     assert "start rboost review again" in page.text("banner-text")
     assert page.text("saving") == "2 being saved"
     assert page.text("status") == ""
-    assert page.run("return window.dispatchEvent(new Event('beforeunload', {cancelable: true}))") is False
+    assert (
+        page.run("return window.dispatchEvent(new Event('beforeunload', {cancelable: true}))")
+        is False
+    )
     assert len(server.answers()) == 2
     again = start(port=server.port)
     # The old tab has no right to the new server until the new address is opened.
