@@ -12,7 +12,7 @@ from rboost.review import fingerprint, open_review
 from rboost.review.answers import ConflictError
 from rboost.review.background import Job, Refresher, in_one_line
 from rboost.review.queue import random_order
-from rboost.review.session import Wanted
+from rboost.review.snapshot import Wanted
 from rboost.review.web.rows import cell
 from tests.review.audits import make_audit, rerun, three_classes, two_classes
 

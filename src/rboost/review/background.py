@@ -12,8 +12,9 @@ class Refresher:
     """Repeats the same work in the background whenever it is asked to.
 
     However often it is asked while the work runs, the work is done once more after that. The work
-    waits until nobody has asked for ``quiet`` seconds, though never longer than ``longest``, so
-    that it does not take the time of those who keep asking.
+    waits until nobody has asked for ``quiet`` seconds, so that it does not take the time of those
+    who keep asking. It does not wait longer than ``longest``, unless that made it more than a fifth
+    of the time.
     """
 
     def __init__(self, work: Callable[[], None], quiet: float = 0.0, longest: float = 0.0) -> None:
@@ -21,6 +22,7 @@ class Refresher:
         self._turn = threading.Condition()
         self._n_asked = self._n_done = self._n_waiting = 0
         self._is_running = False
+        self._took = 0.0
         self.error: str | None = None
 
     def ask(self) -> None:
@@ -40,16 +42,17 @@ class Refresher:
                     return
                 self._wait_for_quiet()
                 asked = self._n_asked
+            begin = time.monotonic()
             try:
                 self._work()
                 self.error = None
             except Exception as error:  # the page says so; the next run may do better
                 self.error = in_one_line(error)
-            self._n_done = asked
+            self._n_done, self._took = asked, time.monotonic() - begin
 
     def _wait_for_quiet(self) -> None:
         """Return when nobody has asked for a while, or somebody waits for the work."""
-        end = time.monotonic() + self._longest
+        end = time.monotonic() + max(self._longest, 4 * self._took)
         asked = -1
         while asked != self._n_asked and not self._n_waiting:
             asked = self._n_asked

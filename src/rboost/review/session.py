@@ -1,7 +1,7 @@
 """Review: an audit, the answers to it, and what follows from both.
 
-Three audits of the same rows matter: ``fitted`` is what was fitted last, ``live`` the same with all
-answers so far, and the result of the next fit replaces both. No lock is held while any is computed.
+A snapshot holds what was fitted last and the same with all answers so far; the result of the next
+fit replaces both. No lock is held while any is computed.
 """
 
 from __future__ import annotations
@@ -11,53 +11,31 @@ import json
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rboost._typing import Integers
-from rboost.audit import Explanation, LabelAudit, Labels
+from rboost.audit import Explanation, LabelAudit
 from rboost.audit.labels import NO_LABEL
 from rboost.review.answers import CHANGE, KEEP, UNSURE, Answer, ConflictError, Log
 from rboost.review.background import Job, Refresher
-from rboost.review.estimate import Changes, Estimate, compare, estimate
+from rboost.review.estimate import Changes, compare, estimate
+from rboost.review.explanations import Explanations
 from rboost.review.export import write_checked
 from rboost.review.labels import with_answers
-from rboost.review.queue import ORDERS, rank, still_open
+from rboost.review.queue import ORDERS, still_open
+from rboost.review.snapshot import SECOND, Snapshot, Wanted, after_answers, take_snapshot
 from rboost.review.store import AnswerStore
 
 # Audits the same rows again. It is given the class of every row that a person has checked, by its
 # position, where others count as unchecked, and which of them were drawn at random.
 Rerun = Callable[[dict[int, int], frozenset[int]], LabelAudit]
-# The order of rows that others have answered, for a second opinion.
-SECOND = "second"
 # The files of a review in the folder of its audit.
 STORE, CHECKED = "review.sqlite", "checked.csv"
-# Rows that are explained before anybody asks for them.
-N_AHEAD = 12
-
-
-@dataclass(frozen=True, eq=False)
-class Snapshot:
-    """What is known at a moment; replaced as a whole."""
-
-    fitted: LabelAudit
-    live: LabelAudit
-    version: int
-    estimate: Estimate
-    rankings: dict[str, Integers]
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """Which rows a person goes through: in which order, of which given and suggested class."""
-
-    order: str = next(iter(ORDERS))
-    given: int | None = None
-    suggested: int | None = None
-    reviewer: str = ""
+# Rows that are explained before anybody asks for them, and before a new order holds.
+N_AHEAD, N_AT_ONCE = 30, 10
 
 
 class Review:
@@ -74,21 +52,27 @@ class Review:
     ) -> None:
         self.store, self.checked_csv, self._rerun = store, checked_csv, rerun
         self.images_root = images_root
-        self._explaining = threading.Lock()
+        self._explanations = Explanations()
         self._swapping = threading.Lock()
         self._wanted = Wanted()
         log = store.log()
         self.fingerprint = fingerprint(audit)
-        self.snapshot = _snapshot(audit, log)
-        untouched = _after(audit, with_answers(audit.labels, Log(0, {}, log.touched)))
-        start = json.dumps(asdict(estimate(untouched)))
-        self.start: dict[str, Any] = json.loads(store.remember("start", start))
+        self.snapshot = take_snapshot(audit, log)
+        self.start = self._estimate_at_start(log)
         self.refit_job = Job()
-        self.updating = Refresher(self._update, quiet=0.5, longest=5.0)
+        self.updating = Refresher(self._update, quiet=0.5, longest=10.0)
         self.exporting = Refresher(self.export, quiet=0.2, longest=2.0)
         self.explaining = Refresher(self._explain_ahead)
         self.exporting.ask()
         self.explaining.ask()
+
+    def _estimate_at_start(self, log: Log) -> dict[str, Any]:
+        """What was known before the first answer."""
+        known = self.store.recall("start")
+        if known is None:
+            untouched = after_answers(self.snapshot.fitted, Log(0, {}, log.touched))
+            known = self.store.remember("start", json.dumps(asdict(estimate(untouched))))
+        return dict(json.loads(known))
 
     def _update(self) -> None:
         """Infer again from the answers; leave it if a fit has replaced the audit meanwhile."""
@@ -96,7 +80,8 @@ class Review:
             fitted, log = self.snapshot.fitted, self.store.log()
             if log.version == self.snapshot.version:
                 return
-            snapshot = _snapshot(fitted, log)
+            snapshot = take_snapshot(fitted, log)
+            self._explain_ahead(snapshot, N_AT_ONCE)
             with self._swapping:
                 if self.snapshot.fitted is fitted:
                     self.snapshot = snapshot
@@ -114,34 +99,19 @@ class Review:
             if label is not None:
                 self._check_label(name, label)
         self._wanted = wanted
-        found = self._open_rows(wanted)
+        found = self.snapshot.open_rows(wanted, self.store.log())
         rows = still_open(found, len(self.snapshot.fitted), skipped)[:count]
         return rows.tolist(), len(found)
 
-    def _open_rows(self, wanted: Wanted) -> Integers:
-        """All rows that are wanted and not answered, in their order."""
-        snapshot, log = self.snapshot, self.store.log()
-        if wanted.order == SECOND:
-            closed = log.own(wanted.reviewer)
-            ranking = np.array(list(log.current), dtype=np.intp)
-        else:
-            closed, ranking = log.current, snapshot.rankings[wanted.order]
-        found = still_open(ranking, len(snapshot.fitted), closed)
-        if wanted.given is not None:
-            found = found[snapshot.live.labels.given[found] == wanted.given]
-        if wanted.suggested is not None:
-            found = found[snapshot.live.suggested[found] == wanted.suggested]
-        return found
+    def explain(self, row: int, seconds: float | None = None) -> Explanation | None:
+        """Why the model doubts a row; None if that takes longer than somebody wants to wait."""
+        return self._explanations.of(self.snapshot.fitted, row, seconds)
 
-    def explain(self, row: int) -> Explanation:
-        """Why the model doubts a row."""
-        with self._explaining:
-            return self.snapshot.fitted.explain(row)
-
-    def _explain_ahead(self) -> None:
-        """Explain the rows that come next, one by one, so that others need not wait long."""
-        for row in self._open_rows(self._wanted)[:N_AHEAD].tolist():
-            self.explain(row)
+    def _explain_ahead(self, snapshot: Snapshot | None = None, n_rows: int = N_AHEAD) -> None:
+        """Explain the rows that will be asked for next."""
+        snapshot = snapshot or self.snapshot
+        rows = snapshot.open_rows(self._wanted, self.store.log())[:n_rows]
+        self._explanations.make_ahead(snapshot.fitted, rows.tolist())
 
     def answer(
         self,
@@ -217,8 +187,16 @@ class Review:
         return undone
 
     def export(self) -> None:
-        """Write all answers, and what was checked before, to checked.csv."""
-        write_checked(self.snapshot.fitted, self.store.log(), self.checked_csv)
+        """Write all answers, and what was checked before, to checked.csv.
+
+        Somebody else may write the file at the same time, so what ends up there must be looked at
+        last: until nothing was added since.
+        """
+        while True:
+            log = self.store.log()
+            write_checked(self.snapshot.fitted, log, self.checked_csv)
+            if self.store.log().version == log.version:
+                return
 
     def refit(self) -> None:
         """Begin to fit the model again, in the background, with all answers so far."""
@@ -238,8 +216,8 @@ class Review:
         )
         if fingerprint(found) != self.fingerprint:
             raise ValueError("The new audit is of other rows, labels or classes; nothing changed.")
-        changes = compare(_after(fitted, labels), found)
-        snapshot = _snapshot(found, log)
+        changes = compare(after_answers(fitted, log), found)
+        snapshot = take_snapshot(found, log)
         with self._swapping:
             self.snapshot = snapshot
         self._after_change()  # for the answers that were given meanwhile
@@ -293,14 +271,3 @@ def fingerprint(audit: LabelAudit) -> str:
         digest.update(f"{len(text)}:{text}".encode())
     digest.update(audit.labels.given.astype("<i8").tobytes())
     return digest.hexdigest()
-
-
-def _after(audit: LabelAudit, labels: Labels) -> LabelAudit:
-    return audit.with_checked(labels.checked, labels.at_random)
-
-
-def _snapshot(fitted: LabelAudit, log: Log) -> Snapshot:
-    live = _after(fitted, with_answers(fitted.labels, log))
-    unsure = [row for row, answer in log.current.items() if answer.label is None]
-    rankings = {order: rank(live, order, unsure) for order in ORDERS}
-    return Snapshot(fitted, live, log.version, estimate(live), rankings)

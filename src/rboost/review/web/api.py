@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import asdict
 from functools import cached_property
 
 from rboost.review.agreement import agreement
 from rboost.review.answers import CHANGE, KEEP, UNSURE, Answer, Log
 from rboost.review.queue import ORDERS
-from rboost.review.session import SECOND, Review, Wanted
+from rboost.review.session import Review
+from rboost.review.snapshot import SECOND, Wanted
 from rboost.review.web import content as read
 from rboost.review.web.images import read_image
 from rboost.review.web.kinds import kind_of
 from rboost.review.web.rows import (
     Json,
     cell,
+    columns_of,
     describe_neighbours,
     describe_opinion,
     describe_row,
+    describe_similar,
     describe_suggestion,
     name_of,
     position,
@@ -27,6 +32,8 @@ from rboost.review.web.search import find, similar
 
 # Answers that are listed, and disagreements.
 MOST_LISTED, MOST_DISPUTED = 200, 50
+# Seconds after which rows that are fetched ahead are sent without explanations.
+PATIENCE = 0.25
 
 
 class ReviewApi:
@@ -37,6 +44,7 @@ class ReviewApi:
 
     def __init__(self, review: Review) -> None:
         self.review = review
+        self._columns = columns_of(review.snapshot.fitted.table)  # a new fit is of the same table
 
     def about(self, query: Json) -> Json:
         """What never changes while the page is open, and who has answered so far."""
@@ -68,7 +76,9 @@ class ReviewApi:
         )
         count = read.count(query, 1, read.MOST_DESCRIBED)
         rows, n_left = self.review.next_rows(wanted, count, read.skipped(query))
-        return {"rows": [self._row(row, query) for row in rows], "left": n_left}
+        # Of several rows that are fetched ahead, some may be shown before they are explained.
+        end = time.monotonic() + PATIENCE if count > 1 else math.inf
+        return {"rows": [self._row(row, query, end) for row in rows], "left": n_left}
 
     def row(self, query: Json) -> Json:
         """A row, answered or not."""
@@ -81,21 +91,26 @@ class ReviewApi:
         self.review.check_row(row)
         return row
 
-    def _row(self, row: int, query: Json) -> Json:
-        """The row without the model's opinion, unless that is asked for by ``opinion=1``."""
+    def _row(self, row: int, query: Json, end: float = math.inf) -> Json:
+        """The row without the model's opinion, unless that is asked for by ``opinion=1``.
+
+        What is not explained by the time ``end`` is left out, and ``is_explained`` says so.
+        """
         live, log = self.review.snapshot.live, self.review.store.log()
         reviewer = read.reviewer(query)
         present = log.own(reviewer).get(row)
         others = [each for each in log.of_row(row) if each.reviewer != reviewer]
-        details = describe_row(live, row)
+        details = describe_row(live, self._columns, row)
         details["present"] = self.describe(present) if present else None
         details["others"] = [self.describe(each) for each in others] if present else []
         is_asked = query.get("opinion") == "1"
         if is_asked or reveals_nothing(live, row):
-            explanation = self.review.explain(row)
-            details["neighbours"] = describe_neighbours(live, explanation)
+            seconds = None if end == math.inf else end - time.monotonic()
+            explanation = self.review.explain(row, seconds)
+            details["is_explained"] = explanation is not None
+            details["neighbours"] = describe_neighbours(live, self._columns, explanation)
             if is_asked:
-                details["opinion"] = describe_opinion(live, explanation)
+                details["opinion"] = describe_opinion(live, row, explanation)
         return details
 
     def describe(self, answer: Answer) -> Json:
@@ -115,7 +130,8 @@ class ReviewApi:
         row, snapshot = self._asked_row(query), self.review.snapshot
         answered = self.review.store.log().current
         count = read.count(query, 12, read.MOST_SIMILAR)
-        return similar(snapshot.live, snapshot.fitted.standardized, row, answered, count)
+        rows = similar(snapshot.live, snapshot.fitted.standardized, row, answered, count)
+        return {"rows": [describe_similar(snapshot.live, self._columns, row) for row in rows]}
 
     def image(self, query: Json) -> tuple[bytes, str]:
         """The image that a cell names, and its kind."""

@@ -24,11 +24,13 @@ from rboost.review.web.guard import Guard, as_json
 from rboost.review.web.rows import Json
 
 # The files of the page; nothing else is served.
+SCRIPTS = (
+    "ahead", "choices", "find", "keys", "panel", "progress", "review", "row", "settings",
+    "similar", "talk", "words",
+)  # fmt: skip
 FILES = {
     "/": ("page.html", "text/html"),
-    "/review.js": ("review.js", "text/javascript"),
-    "/view.js": ("view.js", "text/javascript"),
-    "/talk.js": ("talk.js", "text/javascript"),
+    **{f"/{name}.js": (f"{name}.js", "text/javascript") for name in SCRIPTS},
     "/review.css": ("review.css", "text/css"),
     "/icon.svg": ("icon.svg", "image/svg+xml"),
 }

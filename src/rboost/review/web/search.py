@@ -7,17 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from rboost._typing import Floats, Integers
+from rboost._typing import Floats
 from rboost.audit import LabelAudit
-from rboost.review.web.rows import (
-    LONGEST_BESIDE,
-    Json,
-    cell,
-    describe_suggestion,
-    name_of,
-    position,
-    values_of,
-)
+from rboost.review.web.rows import LONGEST_BESIDE, Json, cell, name_of, position
 
 MOST_FOUND = 20
 # Characters shown on either side of what was found.
@@ -66,31 +58,15 @@ def _snippet(text: str, wanted: str) -> str:
 
 def similar(
     live: LabelAudit, points: Floats, row: int, answered: Iterable[int], count: int
-) -> Json:
+) -> list[int]:
     """The nearest rows with the same given label and suggestion that nobody has looked at.
 
     Distances are those of ``points``, one a row.
     """
-    rows = _alike(live, row, answered)
-    distance = np.square(points[rows] - points[row]).sum(axis=1)
-    nearest = rows[np.argsort(distance, kind="stable")[:count]].tolist()
-    return {
-        "rows": [
-            {
-                "row": other,
-                "id": name_of(live, other),
-                "given": position(live.labels.given[other]),
-                "values": values_of(live, other, LONGEST_BESIDE),
-                **describe_suggestion(live, other),
-            }
-            for other in nearest
-        ]
-    }
-
-
-def _alike(live: LabelAudit, row: int, answered: Iterable[int]) -> Integers:
     labels = live.labels
     is_alike = (labels.given == labels.given[row]) & (live.suggested == live.suggested[row])
     is_alike &= ~labels.is_checked
     is_alike[[row, *answered]] = False
-    return np.flatnonzero(is_alike)
+    rows = np.flatnonzero(is_alike)
+    distance = np.square(points[rows] - points[row]).sum(axis=1)
+    return list(rows[np.argsort(distance, kind="stable")[:count]].tolist())
