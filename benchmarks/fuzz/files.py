@@ -19,6 +19,8 @@ import pandas as pd
 from benchmarks.fuzz import world
 from benchmarks.fuzz.mutations import NAMES, ODD, damaged, mutate, written
 from benchmarks.fuzz.outcome import (
+    Ending,
+    Failed,
     check_audit,
     check_untouched,
     command,
@@ -33,10 +35,12 @@ FAST = ("--model", "linear", "--quiet")
 
 
 def whole_table(random: Random, folder: Path, name: str = "") -> None:
-    """A table as it is, audited."""
+    """A table as it is, which can be audited."""
     path = folder / "table.csv"
     base_table(name or random.choice(list(TABLES))).to_csv(path, index=False)
-    _audit(folder, str(path), "--label", LABEL, *FAST)
+    ending = _audit(folder, str(path), "--label", LABEL, *FAST)
+    if ending.code:
+        raise Failed(f"the table cannot be audited: {ending.errors}")
 
 
 def audited(random: Random, folder: Path) -> None:
@@ -204,7 +208,7 @@ def _mutated_file(random: Random, folder: Path) -> Path:
     return path
 
 
-def _audit(folder: Path, *arguments: str) -> None:
+def _audit(folder: Path, *arguments: str) -> Ending:
     """Run an audit inside a folder; look at what it leaves there."""
     before = contents(folder)
     with contextlib.chdir(folder):
@@ -212,9 +216,9 @@ def _audit(folder: Path, *arguments: str) -> None:
     if ending.code:
         check_untouched(before, folder)
     else:
-        made = [path.parent for path in folder.rglob("audit.json")]
-        for one in made:
-            check_audit(one)
+        for record in folder.rglob("audit.json"):
+            check_audit(record.parent)
+    return ending
 
 
 OUTS = (

@@ -21,7 +21,7 @@ from rboost.cli import main
 SAID = (ValueError, OSError, ImportError, MemoryError)
 # What no message for a person holds.
 RAW = re.compile(
-    r"Traceback|\bobject at 0x|encountered in|ndarray|\bdtype\b|NoneType|unhashable|"
+    r"Traceback|\bobject at 0x|encountered in|\bdtype\b|NoneType|unhashable|"
     r"out of bounds|not supported between|truth value|codec can't"
 )
 PACKAGE = str(Path(rboost.__file__).parent)
@@ -82,15 +82,18 @@ def said(call: Callable[[], Any]) -> Any:
 
 
 def check_sentence(error: BaseException, others: tuple[str, ...] = ()) -> None:
-    """Fail unless an error is one sentence that this package wrote, or one of the ``others``."""
+    """Fail unless an error is one sentence of this package, or comes from one of the ``others``."""
     text = str(error)
     if isinstance(error, OSError) and error.strerror and error.filename:
         return  # the command line makes a sentence of it
-    raised_in = traceback.extract_tb(error.__traceback__)[-1].filename
-    is_own = raised_in.startswith(PACKAGE)
-    if any(other in raised_in for other in others):
+    frames = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+    if any(other in name for other in others for name in frames):
         return
-    if not is_own or not text.rstrip().endswith((".", "?")) or RAW.search(text):
+    if (
+        not frames[-1].startswith(PACKAGE)
+        or not text.rstrip().endswith((".", "?"))
+        or RAW.search(text)
+    ):
         raise Failed(
             f"no sentence of this package: {type(error).__name__}: {text[:300]}"
         ) from error

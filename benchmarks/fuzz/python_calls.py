@@ -25,8 +25,8 @@ from rboost import (
 from rboost.audit import audit_labels
 
 Change = Callable[[Any, Any], tuple[Any, Any]]
-# Checks that scikit-learn does for every estimator; their words are known to all.
-KNOWN = ("sklearn/utils",)
+# What scikit-learn says of an estimator's input, or a wrapped classifier of its own, is known.
+KNOWN = ("/sklearn/",)
 
 
 def python_call(random: Random, folder: Path) -> None:

@@ -227,7 +227,7 @@ def warn_of_copies(X: Any, labels: Any) -> None:
             n_copies = np.count_nonzero(in_order[1:] == in_order[:-1])
             if n_copies < max(MANY_COPIES, LARGE_SHARE * len(keys)):
                 return
-    except (IndexError, TypeError, ValueError):
+    except (IndexError, TypeError, ValueError, OverflowError):
         return  # text, categories and other shapes are the estimator's business
     labels = np.asarray(labels)
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
