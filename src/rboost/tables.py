@@ -242,7 +242,7 @@ def find_copies(X: Any, labels: Any) -> Integers | None:
             n_copies = np.count_nonzero(in_order[1:] == in_order[:-1])
             if n_copies < max(MANY_COPIES, LARGE_SHARE * len(keys)):
                 return None
-    except (IndexError, TypeError, ValueError):
+    except (IndexError, TypeError, ValueError, OverflowError):
         return None  # text, categories and other shapes are the estimator's business
     labels = np.asarray(labels)
     _, place, group = np.unique(keys, return_index=True, return_inverse=True)

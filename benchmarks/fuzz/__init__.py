@@ -1,0 +1,1 @@
+"""Mutated inputs: each ends in a result or in one sentence, never in a traceback."""

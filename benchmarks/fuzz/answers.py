@@ -1,0 +1,96 @@
+"""Cases about the page of a review: requests that make little sense."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import anyio
+import httpx
+
+from benchmarks.fuzz import world
+from benchmarks.fuzz.mutations import ODD, damaged
+from benchmarks.fuzz.outcome import Failed
+from rboost.review import open_review
+from rboost.review.web.access import Access
+from rboost.review.web.app import make_app
+
+PORT, N_REQUESTS = 21234, 12
+PATHS = (
+    "/api/about", "/api/next", "/api/rows/1", "/api/rows/-1", "/api/rows/999999", "/api/rows/x",
+    "/api/progress", "/api/answers", "/checked.csv", "/", "/review.js", "/../page.html", "/api",
+    "/api/rows/１", "/api/rows/" + "9" * 30, "/api/answer", "/api/nothing", "//", "/api/rows/",
+)  # fmt: skip
+ODD_VALUES: tuple[Any, ...] = (
+    None, 0, 1, 2, 5, 99, -1, 1.5, 1e400, True, "", "1", "keep", "x" * 500, [], {}, [1], {"a": 1},
+    2**63, 10**30, "\ud800", "\x00", "😀",
+)  # fmt: skip
+
+
+def answers(random: Random, folder: Path) -> None:
+    """A review, opened anew, and a few requests; none may end in an error of the server."""
+    audit = world.audit()
+    review = open_review(audit, folder, lambda *_: audit)
+    access = Access(PORT)
+    app = make_app(review, access)
+    (folder / "requests.txt").write_text("")
+    requests = [_request(random) for _ in range(N_REQUESTS)]
+
+    async def ask() -> None:
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(
+            transport=transport, base_url=f"http://127.0.0.1:{PORT}"
+        ) as client:
+            await client.get("/", params={"token": access.token})
+            for method, path, options in requests:
+                with (folder / "requests.txt").open("a") as log:
+                    log.write(f"{method} {path} {options!r}\n")
+                reply = await client.request(method, path, **options)
+                _check(method, path, reply)
+
+    anyio.run(ask)
+
+
+def _request(random: Random) -> tuple[str, str, dict[str, Any]]:
+    if random.random() < 0.35:
+        query = {
+            name: random.choice(
+                ("1", "0", "suspicion", "random", "", "x", "1,2", "1,,2", *ODD[:45])
+            )
+            for name in random.sample(("order", "skip", "opinion", "class", "q"), 2)
+        }
+        return "GET", random.choice(PATHS), {"params": query}
+    path = random.choice(("/api/answer",) * 6 + ("/api/undo", "/api/undo", "/api/refit", "/api/x"))
+    content: dict[str, Any] = {
+        "key": str(uuid.UUID(int=random.getrandbits(128))),
+        "row": random.randrange(110),
+        "answer": random.choice(("keep", "keep", "change", "unsure")),
+    }
+    if content["answer"] == "change":
+        content["label"] = random.choice((0, 1, 1, 2))
+    for _ in range(random.choice((0, 1, 1, 2))):
+        name = random.choice(
+            ("key", "row", "answer", "label", "expects", "number", "comment", "who")
+        )
+        content[name] = random.choice(ODD_VALUES)
+    body = json.dumps(content).encode()
+    if random.random() < 0.15:
+        body = damaged(body, random)
+    headers = {
+        "X-Rboost": "1", "Origin": f"http://127.0.0.1:{PORT}", "Content-Type": "application/json",
+    }  # fmt: skip
+    if random.random() < 0.1:
+        headers[random.choice(list(headers))] = random.choice(("", "x", "null", "text/plain"))
+    return "POST", path, {"content": body, "headers": headers}
+
+
+def _check(method: str, path: str, reply: httpx.Response) -> None:
+    if reply.status_code >= 500:
+        raise Failed(f"{method} {path} ended in {reply.status_code}: {reply.text[:200]}")
+    if reply.status_code >= 400 and path.startswith("/api/"):
+        sentence = reply.json()["error"]
+        if not sentence.endswith(".") or "\n" in sentence:
+            raise Failed(f"{method} {path} says no sentence: {sentence[:200]!r}")
