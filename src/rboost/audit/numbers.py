@@ -19,7 +19,7 @@ def percent(share: float) -> str:
         return "<0.1 %"
     if share >= 0.9995:
         return ">99.9 %"
-    return f"{100 * share:.0f} %" if 0.0995 <= share <= 0.99 else f"{100 * share:.1f} %"
+    return f"{100 * share:.0f} %" if 0.0995 <= share < 0.985 else f"{100 * share:.1f} %"
 
 
 def format_count(number: float) -> str:

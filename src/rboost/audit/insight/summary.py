@@ -17,6 +17,7 @@ from rboost.audit.insight.gain import Budget, review_gain
 from rboost.audit.insight.suspects import Suspects
 from rboost.audit.labels import Labels
 from rboost.context import Groups
+from rboost.noise import NoisePosterior
 from rboost.noise.groups import GroupedNoise
 
 # An interval wider than this says little; classes overlap where the columns leave the class of so
@@ -241,23 +242,25 @@ def expected_flips(posterior: Floats, labels: Labels) -> Floats:
     return np.array(columns)
 
 
-def expected_rates(posterior: Floats, labels: Labels, noise_matrix: Floats) -> Floats:
-    """The same as shares of class j; the noise matrix where no row is expected to be of it.
+def expected_rates(noise: NoisePosterior) -> tuple[Floats, Floats]:
+    """Rates of labels in each true class, (K, K), and 90 % intervals, (2, K, K).
 
-    Unlike the noise matrix, this agrees with the number of wrong labels that is expected, also
-    where labels may have been guessed rather than flipped by class.
+    ``noise_matrix`` is that of the likelier explanation: no flips at all where labels were rather
+    guessed. These are the means over all explanations, as are the wrong labels that are expected.
     """
-    flips = expected_flips(posterior, labels)
-    total = flips.sum(axis=1, keepdims=True)
-    return np.where(total > 1e-9, flips / np.maximum(total, 1e-9), noise_matrix)
+    n_classes = len(noise.noise_matrix)
+    rates = np.empty((n_classes, n_classes))
+    for j, k in np.ndindex(n_classes, n_classes):
+        low, high, weight = noise.rate_cells(j, k)
+        rates[j, k] = np.average((low + high) / 2, weights=weight)
+    rates /= rates.sum(axis=1, keepdims=True)  # the cells are of finite width
+    low, high = noise.interval()
+    return rates, np.stack([np.minimum(low, rates), np.maximum(high, rates)])
 
 
 def _expected_noise(labels: Labels, found: Inference) -> tuple[FlipRate, ...]:
-    rates = expected_rates(found.posterior, labels, found.noise_matrix)
-    low, high = found.noise_interval
-    interval = np.stack([np.minimum(low, rates), np.maximum(high, rates)])
     numbers = expected_flips(found.posterior, labels).ravel().tolist()
-    flips = _noise(labels, rates, interval)
+    flips = _noise(labels, *expected_rates(found.noise))
     return tuple(
         replace(flip, expected_rows=number) for flip, number in zip(flips, numbers, strict=True)
     )

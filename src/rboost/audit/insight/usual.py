@@ -8,6 +8,7 @@ Rows of a class are those that carry its label, probably rightly; ``label`` hold
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, Protocol
 
 import numpy as np
@@ -144,9 +145,7 @@ class UsualWords:
 
     def __init__(self, sample: Any, label: Integers, n_classes: int) -> None:
         words = _words(sample)
-        codes, names = package("pandas").factorize(words)
-        frequent = np.argsort(-np.bincount(codes, minlength=len(names)), kind="stable")
-        self._names = [str(names[k]) for k in frequent[:MOST_WORDS]]
+        self._names = [word for word, _ in Counter(words).most_common(MOST_WORDS)]
         self._places = {name: place for place, name in enumerate(self._names)}
         # Other words share the last place, and speak for nothing.
         self._logs, self._shares = _frequencies(

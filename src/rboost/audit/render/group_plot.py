@@ -68,8 +68,9 @@ class GroupNoiseDisplay:
         widest = max(0.05, float(high.max(initial=0)))
         for place, share, end in zip(places, self.share, high, strict=True):
             self.ax_.text(
-                end + 0.015 * widest, place, percent(share), va="center", fontsize=9, color=INK
-            )
+                end + 0.015 * widest, place, percent(share), va="center", fontsize=9, color=INK,
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
+            )  # fmt: skip
         names = [one_line(name, LONGEST_NAME) for name in self.names]
         self.ax_.set_yticks(places, names, parse_math=False)
         self.ax_.set(

@@ -47,10 +47,7 @@ class NoiseMatrixDisplay:
     @classmethod
     def from_audit(cls, audit: Any) -> Self:
         """The rates of an audit, as they agree with the wrong labels that it expects."""
-        rates = expected_rates(audit.inference.posterior, audit.labels, audit.noise_matrix)
-        low, high = audit.noise_interval
-        interval = np.stack([np.minimum(low, rates), np.maximum(high, rates)])
-        return cls(rates, interval, audit.classes)
+        return cls(*expected_rates(audit.inference.noise), audit.classes)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw: rows are true classes, columns are given labels; the redder, the more flips."""
