@@ -94,6 +94,7 @@ def test_what_is_no_comment(tmp_path, text):
     [
         ("# x\n\na,b\n1,2\n3,4\n5,6\n7\n", "Line 7 of .* has 1 cell but the header has 2"),
         ("a,b\n1,2,3\n" * 1 + "4,5,6\n" * 30 + "1,2\n", "has 2 cells but others have 3"),
+        ("a,b\n" + "4,5,6\n" * 9 + "1,2,3,4\n", "Line 11 of .* 4 cells but others have 3"),
         ("a,b,c\n1,2\n3,4\n5,6\n", "Line 2 of .* has 2 cells but the header has 3"),
         ("title\n", "one column only"),
         ("# only\n# comments\n", "one column only"),
