@@ -128,7 +128,10 @@ def _precedes(table: Sequence[list[str]], width: int, share: float, has_index: b
         return width > 2 and not any(cell.strip() for cell in cells[1:])
     if has_index and len(cells) == width - 1 and len(others[0]) == width:
         return _is_header(others)  # else it lacks the name of the index
-    return len(cells) < width and share >= (0.8 if len(cells) == 1 else 1)
+    if len(cells) == 1 < width:
+        return share >= 0.8
+    header = next((record for record in others if len(record) == width), [])
+    return len(cells) < width and share == 1 and not any(map(is_number, header))
 
 
 def _is_comment(cells: list[str]) -> bool:
