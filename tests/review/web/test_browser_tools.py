@@ -115,6 +115,7 @@ def test_reviewers_are_named_and_compared(visit, browser):
     assert page.at("reviewer").get_property("value") == "Ann"
     page.at("reviewer").clear()
     page.at("reviewer").send_keys("Bob", Keys.ENTER)
+    page.until(lambda: "(Ann)" in page.text("answers") and "Undo" not in page.text("answers"))
     page.choose("order", "second opinion")
     page.until(lambda: page.row() in rows)
     assert "said" not in page.text("present")  # it would not be an opinion of his own
