@@ -209,15 +209,30 @@ def _followed_by_none(positions: Integers | None, n_rows: int) -> Integers | Non
 
 # Repeated rows are worth a warning from this many, and from this share of the table.
 MANY_COPIES, LARGE_SHARE = 20, 0.05
+# Stands for a missing value where rows are compared.
+UNUSUAL = -7654.321
 
 
 def warn_of_copies(X: Any, labels: Any) -> None:
-    """Warn where rows are repeated with their labels, so that no row is really left out.
+    """Warn where rows are repeated with their labels, so that no row is really left out."""
+    first = find_copies(X, labels)
+    if first is not None:
+        n_copies = int(np.count_nonzero(first != np.arange(len(first))))
+        warnings.warn(
+            f"{n_copies} rows of X repeat others, always with the same label. If they are copies, "
+            "a wrong label confirms itself and the noise is underestimated: pass each row once, "
+            "with sample_weight.",
+            stacklevel=3,
+        )
+
+
+def find_copies(X: Any, labels: Any) -> Integers | None:
+    """For each row the first that it repeats, label and all; None where few do.
 
     Repetitions of a few possible rows have labels of both kinds now and then. Copies never do.
     """
     if sparse.issparse(X):
-        return
+        return None
     try:
         values = np.asarray(for_trees(X))
         # Rows that differ in their first columns are no copies, which is soon found out.
@@ -226,18 +241,13 @@ def warn_of_copies(X: Any, labels: Any) -> None:
             in_order = np.sort(keys)
             n_copies = np.count_nonzero(in_order[1:] == in_order[:-1])
             if n_copies < max(MANY_COPIES, LARGE_SHARE * len(keys)):
-                return
+                return None
     except (IndexError, TypeError, ValueError, OverflowError):
-        return  # text, categories and other shapes are the estimator's business
+        return None  # text, categories and other shapes are the estimator's business
     labels = np.asarray(labels)
-    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
-    if np.array_equal(labels, labels[first[group]]):
-        warnings.warn(
-            f"{n_copies} rows of X repeat others, always with the same label. If they are copies, "
-            "a wrong label confirms itself and the noise is underestimated: pass each row once, "
-            "with sample_weight.",
-            stacklevel=3,
-        )
+    _, place, group = np.unique(keys, return_index=True, return_inverse=True)
+    first: Integers = place[group]
+    return first if np.array_equal(labels, labels[first]) else None
 
 
 def _row_keys(values: NDArray[Any]) -> Floats:
@@ -249,7 +259,7 @@ def _row_keys(values: NDArray[Any]) -> Floats:
             rows = values[block].astype(np.float64)
             keys[block] = np.einsum("ij,j", rows, factors)
             if not np.isfinite(keys[block]).all():
-                rows = np.nan_to_num(rows, posinf=0, neginf=0)
+                rows = np.nan_to_num(rows, nan=UNUSUAL, posinf=0, neginf=0)
                 keys[block] = np.nan_to_num(np.einsum("ij,j", rows, factors))
     return keys
 

@@ -358,7 +358,7 @@ X, Y, _ = table_of()
     ("arguments", "options", "message"),
     [
         ((X, Y[:5]), {}, "X has 240 rows but y has 5"),
-        ((X, Y), {"y_checked": [None]}, "y_checked has 1 entries but y has 240"),
+        ((X, Y), {"y_checked": [None]}, "X has 240 rows but y_checked has 1"),
         ((X, Y), {"ids": [1, 2]}, "X has 240 rows but ids has 2"),
         ((np.ones((240, 2)), Y), {}, "No column says anything"),
         ((X[:16], [0, 1] * 8), {}, "Only 16 rows have a label that nobody checked"),

@@ -181,7 +181,18 @@ def test_names_undo_the_encoding(y):
     assert labels.names(labels.given) == ["" if value is None else value for value in y]
 
 
-def test_spellings_that_differ_by_case_are_named():
-    with pytest.warns(UserWarning, match="'Yes', 'yes' of 'label' differ only by case"):
-        labels = encode_labels(["yes", "Yes", "no"] * 5)
-    assert labels.classes.tolist() == ["Yes", "no", "yes"]
+def test_spellings_that_differ_by_case_or_blanks_are_one_class():
+    written = ["yes", "Yes", "yes", " yes  ", "no"] * 5
+    with pytest.warns(UserWarning, match="' yes  ', 'Yes', 'yes' of 'label' differ only by case"):
+        labels = encode_labels(written, [None] * 24 + ["NO"])
+    assert labels.classes.tolist() == ["no", "yes"]
+    assert labels.given.tolist() == [1, 1, 1, 1, 0] * 5
+    assert labels.checked[-1] == 0
+    assert labels.written.tolist() == written
+
+
+def test_a_label_too_rare_to_be_a_class_is_still_known():
+    with pytest.warns(UserWarning, match="fewer than 5 rows"):
+        labels = encode_labels(["a", "b"] * 10 + ["tpyo", None])
+    assert labels.given[-2:].tolist() == [-1, -1]
+    assert labels.written[-2:].tolist() == ["tpyo", ""]

@@ -44,7 +44,7 @@ def served(folder):
 
 
 def next_row(client):
-    return client.get("/api/next", params={"order": "suspicious", "opinion": "1"}).json()["row"]
+    return client.get("/api/next", params={"order": "suspicious", "opinion": "1"}).json()["rows"][0]
 
 
 def answer(client, row, kind, label=None):

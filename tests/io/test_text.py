@@ -1,7 +1,7 @@
 import pytest
 
+from rboost.io.layout import find_layout
 from rboost.io.reading import read_table
-from rboost.io.text import find_delimiter
 
 
 def table_of(tmp_path, text):
@@ -24,7 +24,7 @@ def table_of(tmp_path, text):
     ],
 )
 def test_the_delimiter_is_found(text, delimiter):
-    assert find_delimiter(text.encode())[0] == delimiter
+    assert find_layout(text.encode()).delimiter == delimiter
 
 
 def test_a_header_longer_than_the_sample(tmp_path):

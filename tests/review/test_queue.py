@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from rboost.review.queue import (
     ORDERS,
     entropy,
-    first_open,
     random_draws,
     random_order,
     rank,
+    still_open,
 )
 from tests.review.audits import three_classes, two_classes
 
@@ -75,6 +75,6 @@ def test_suspicious_starts_with_suspects_and_ends_with_rows_without_a_label():
     assert set(ranking[-2:]) == {7, 8}
 
 
-def test_the_first_open_row_is_in_no_set():
-    assert first_open(np.array([4, 2, 9]), {4: "answered"}, {2}) == 9
-    assert first_open(np.array([4]), {4}) is None
+def test_open_rows_are_in_no_set():
+    assert still_open(np.array([4, 2, 9]), 10, {4: "answered"}, {2, 99}).tolist() == [9]
+    assert still_open(np.array([4]), 5, {4}).tolist() == []

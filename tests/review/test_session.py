@@ -9,9 +9,10 @@ import pytest
 
 from rboost.audit.labels import NO_LABEL
 from rboost.review import fingerprint, open_review
+from rboost.review.answers import ConflictError
 from rboost.review.background import Job, Refresher, in_one_line
 from rboost.review.queue import random_order
-from rboost.review.store import ConflictError
+from rboost.review.snapshot import Wanted
 from rboost.review.web.rows import cell
 from tests.review.audits import make_audit, rerun, three_classes, two_classes
 
@@ -25,6 +26,17 @@ def review(tmp_path):
     return open_review(two_classes(), tmp_path, rerun)
 
 
+def first(review, order, skipped=()):
+    rows, _ = review.next_rows(Wanted(order), skipped=skipped)
+    return rows[0] if rows else None
+
+
+def exported(review):
+    review.exporting.wait()
+    assert review.exporting.error is None
+    return review.checked_csv
+
+
 def settle(review):
     review.updating.wait()
     assert review.updating.error is None
@@ -35,7 +47,7 @@ def test_the_estimate_follows_the_answers_and_undo_restores_it(make, tmp_path):
     review = open_review(make(), tmp_path, rerun)
     start = review.snapshot.estimate
     for _ in range(5):
-        row = review.next_row("suspicious")
+        row = first(review, "suspicious")
         review.answer(key(), row, "change", int(review.snapshot.live.suggested[row]))
     settle(review)
     now = review.snapshot.estimate
@@ -51,17 +63,17 @@ def test_the_estimate_follows_the_answers_and_undo_restores_it(make, tmp_path):
 def test_an_answered_row_is_not_offered_again(review):
     seen = []
     for answer in ("keep", "unsure", "change") * 3:
-        row = review.next_row("informative")
+        row = first(review, "informative")
         review.answer(key(), row, answer, 1 - int(review.snapshot.fitted.labels.given[row]))
         seen.append(row)
         settle(review)
     assert len(set(seen)) == len(seen)
-    assert review.next_row("informative", range(len(review.snapshot.fitted))) is None
+    assert first(review, "informative", range(len(review.snapshot.fitted))) is None
 
 
 def test_skipped_rows_are_left_out(review):
-    first = review.next_row("informative")
-    assert review.next_row("informative", {first}) not in (first, None)
+    seen = first(review, "informative")
+    assert first(review, "informative", {seen}) not in (seen, None)
 
 
 def test_a_row_without_a_label_takes_a_label_but_cannot_keep_one(review):
@@ -200,7 +212,7 @@ def test_its_own_draws_are_counted_kept_by_a_fit_and_exported(review):
     order = random_order(review.snapshot.fitted.labels)
     asked = []
     for number in range(40):
-        asked.append(review.next_row("mixed"))
+        asked.append(first(review, "mixed"))
         kind = "unsure" if asked[-1] == order[1] else "keep"
         if review.snapshot.fitted.labels.given[asked[-1]] == NO_LABEL:
             kind = "unsure"
@@ -214,7 +226,7 @@ def test_its_own_draws_are_counted_kept_by_a_fit_and_exported(review):
     assert set(np.flatnonzero(drawn).tolist()) == expected
     assert review.snapshot.estimate.random_checks.n_checked == 7
     assert review.snapshot.estimate.random_checks.n_wrong == 0
-    found = pd.read_csv(review.export(), keep_default_na=False)
+    found = pd.read_csv(exported(review), keep_default_na=False)
     assert np.count_nonzero(found["drawn_at_random"] == "yes") == 7
     review.refit()
     review.refit_job.wait()
@@ -224,7 +236,7 @@ def test_its_own_draws_are_counted_kept_by_a_fit_and_exported(review):
 
 def test_other_orders_draw_nothing(review):
     for _ in range(30):
-        row = review.next_row("suspicious")
+        row = first(review, "suspicious")
         review.answer(key(), row, "keep", None)
         settle(review)
     assert review.snapshot.estimate.random_checks is None
@@ -235,9 +247,19 @@ def test_the_export_holds_the_answers_and_no_formulas(review):
     review.answer(key(), 4, "change", 1 - given)
     review.answer(key(), 7, "change", 1)
     review.answer(key(), 9, "unsure", None)
-    path = review.export()
+    path = exported(review)
     found = pd.read_csv(path, keep_default_na=False)
-    names = ["name", "given_label", "checked_label", "answer", "time", "drawn_at_random"]
+    names = [
+        "name",
+        "given_label",
+        "checked_label",
+        "answer",
+        "time",
+        "drawn_at_random",
+        "reviewer",
+        "comment",
+        "disagreement",
+    ]
     assert list(found.columns) == names
     assert found["answer"].tolist() == ["change", "change", "unsure"]
     assert found["given_label"].tolist()[1] == ""

@@ -3,33 +3,22 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rboost._typing import Floats
-from rboost._validation import is_missing
-from rboost.audit.features import (
-    as_features,
-    as_frame,
-    column_of_feature,
-    cut_texts,
-    make_vectorizer,
-)
+from rboost._typing import Floats, Integers
+from rboost.audit.arguments import check_arguments
+from rboost.audit.features import column_of_feature, merged_copies, vectorize
 from rboost.audit.inference import infer
 from rboost.audit.insight.checked import AnswersContradictWarning
 from rboost.audit.insight.columns import SuspiciousColumn
-from rboost.audit.labels import Labels, encode_labels
+from rboost.audit.labels import Labels
+from rboost.audit.probabilities import given_scores
 from rboost.audit.render import findings
 from rboost.audit.result import LabelAudit
 from rboost.audit.scorers import TableModel, fit_scorer, make_scorer
 from rboost.audit.suspicion import SuspiciousColumnWarning, find_suspicious_columns
-from rboost.context import Groups, group_rows
-from rboost.io.packages import package
-
-FEWEST_ROWS = 20
 
 
 def audit_labels(
@@ -40,6 +29,7 @@ def audit_labels(
     checked_at_random: Any = None,
     X_trusted: Any = None,
     y_trusted: Any = None,
+    probabilities: Any = None,
     context: Any = None,
     ids: Any = None,
     id_name: str = "row",
@@ -54,11 +44,12 @@ def audit_labels(
 
     Parameters
     ----------
-    X : data frame or array-like of shape (n_rows, n_columns)
-        Numbers, categories, dates, short texts, missing values.
+    X : data frame, array-like or sparse matrix of shape (n_rows, n_columns)
+        Numbers, categories, dates, short texts, missing values. With ``probabilities`` it is only
+        shown, and may be None.
     y : array-like of shape (n_rows,)
-        Labels of two or more classes, of any kind. Rows where it is missing are left out of
-        training and given a suggestion.
+        Labels of two or more classes, of any kind; those that differ only by case or white space
+        are one. Rows where it is missing are left out of training and given a suggestion.
     y_checked : array-like of shape (n_rows,), default=None
         What a person said who looked at the row; missing where nobody did. Such rows are trusted
         and never flagged.
@@ -67,6 +58,10 @@ def audit_labels(
         They say how many labels are wrong without any model; see ``summary().random_checks``.
     X_trusted, y_trusted : like X and y, default=None
         More rows, whose labels are known to be right. They come last in the result.
+    probabilities : array-like or data frame of shape (n_rows, n_classes), default=None
+        What any model says of rows that it was not fitted to, for instance by
+        ``cross_val_predict``: of texts, images, anything. No model is fitted then. Columns are in
+        the order of the sorted labels, or named after them.
     context : str, list of str, array-like or data frame, default=None
         What labels may depend on but classes do not: who labelled a row, its source, the date.
         Names of columns of X, which are then no features, or values for each row. Every group of
@@ -105,128 +100,48 @@ def audit_labels(
     >>> bool(flipped[suspects.rows].mean() > 0.9)
     True
     """
-    table, groups = _grouped(as_frame(X), context)
-    n_rows = len(table)
-    given = y.tolist() if hasattr(y, "tolist") else list(np.asarray(y, dtype=object))
-    names = list(range(1, n_rows + 1)) if ids is None else list(ids)
-    checked = [None] * n_rows if y_checked is None else list(y_checked)
-    _check_answers(checked, given)
-    _check_length("X", n_rows, "y", given)
-    _check_length("X", n_rows, "ids", names)
-    extra, extra_labels = _trusted_rows(table, X_trusted, y_trusted)
-    table, names = with_trusted(table, names, extra)
-    labels = encode_labels(given + [None] * len(extra_labels), checked + extra_labels, label_name)
-    labels = replace(labels, at_random=_drawn(checked_at_random, n_rows, len(table)))
-    n_observed = np.count_nonzero(labels.is_observed)
-    if n_observed < FEWEST_ROWS:
-        raise ValueError(
-            f"Only {n_observed} rows have a label that nobody checked; at least {FEWEST_ROWS} are "
-            "needed."
-        )
-    if groups is not None:
-        groups = groups.followed_by(len(table) - n_rows)
-    vectorizer, features = _vectorized(table)
-    scorer = make_scorer(model, random_state, n_jobs, verbose)
-    scores = fit_scorer(scorer, features, labels, groups)
-    inference = infer(scores, labels, groups)
-    _warn_of_one_class(inference.probability, labels)
+    if X_trusted is not None and probabilities is not None:
+        raise ValueError("X_trusted has no probabilities; pass checked labels as y_checked.")
+    asked = check_arguments(
+        X, y, y_checked, checked_at_random, X_trusted, y_trusted, context, ids, label_name,
+        needs_columns=probabilities is None,
+    )  # fmt: skip
+    table, labels, groups = asked.table, asked.labels, asked.groups
+    scores = None if probabilities is None else given_scores(probabilities, labels)
+    vectorizer, dates, features = vectorize(table, instead=scores)
+    copy_of = merged_copies(vectorizer, features, labels.given, asked.n_extra)
+    scorer = None
+    if scores is None:
+        scorer = make_scorer(model, random_state, n_jobs, verbose)
+        scores = fit_scorer(scorer, features, labels, groups, copy_of)
+    inference = infer(scores, labels, groups, copy_of)
+    fitted = None
+    if scorer is not None:
+        fitted = TableModel(vectorizer, dates, scorer, labels.classes, inference.noise)
+    _warn(copy_of, inference.probability, labels)
     suspicious: tuple[SuspiciousColumn, ...] = ()
-    if check_columns:
+    if check_columns and fitted is not None:
         suspicious = _checked_columns(
             table, features, vectorizer, labels, random_state, by_group=groups is None
         )
     audit = LabelAudit(
-        table, labels, np.array(names, dtype=object), id_name, features, scores,
-        inference, TableModel(vectorizer, scorer, labels.classes, inference.noise),
-        len(table) - n_rows, groups, suspicious,
+        table, labels, asked.ids, id_name, vectorizer, dates, features, scores, inference,
+        fitted, asked.n_extra, groups, suspicious, copy_of,
     )  # fmt: skip
     if contradiction := findings.of_contradiction(audit.predictive_check):
         warnings.warn(contradiction, AnswersContradictWarning, stacklevel=2)
     return audit
 
 
-def _drawn(at_random: Any, n_rows: int, n_all: int) -> NDArray[np.bool_]:
-    """Whether each row was drawn at random, were it checked; trusted rows at the end were not."""
-    drawn = np.asarray(False if at_random is None else at_random)
-    if drawn.dtype != bool or drawn.shape not in ((), (n_rows,)):
-        raise ValueError(
-            "checked_at_random must be True, False, or one of them for each row of X; pass True "
-            "if all rows that have a checked label were drawn at random."
+def _warn(copy_of: Integers | None, probability: Floats, labels: Labels) -> None:
+    """Say that copies were merged, and where the columns say too little."""
+    if copy_of is not None:
+        n_copies = int(np.count_nonzero(copy_of != np.arange(len(copy_of))))
+        warnings.warn(
+            f"{n_copies} rows repeat others, label and all; they were taken for copies, of which "
+            "each counts once for the model and the noise.",
+            stacklevel=3,
         )
-    found = np.zeros(n_all, dtype=bool)
-    found[:n_rows] = drawn
-    return found
-
-
-def _grouped(table: Any, context: Any) -> tuple[Any, Groups | None]:
-    """The columns that are features, and the groups of rows that the others make."""
-    if context is None:
-        return table, None
-    names = [context] if isinstance(context, str) else context
-    if not isinstance(names, (list, tuple)) or not all(isinstance(one, str) for one in names):
-        return table, group_rows(context, len(table))
-    absent = [one for one in names if one not in table.columns]
-    if len(absent) == len(names) == len(table):  # a word for each row
-        return table, group_rows(context, len(table))
-    if absent:
-        raise ValueError(
-            f"context names the column {absent[0]!r}, which X does not have; pass names of columns "
-            "of X, or one entry a row."
-        )
-    return table.drop(columns=list(names)), group_rows(table[list(names)], len(table))
-
-
-def with_trusted(table: Any, names: list[Any], extra: Any) -> tuple[Any, list[Any]]:
-    """The table and the names of its rows, then trusted rows that are not of the table, if any."""
-    if extra is None:
-        return table, names
-    joined = package("pandas").concat([table, extra], ignore_index=True)
-    return joined, [*names, *(f"trusted {k}" for k in range(1, len(extra) + 1))]
-
-
-def _trusted_rows(table: Any, X_trusted: Any, y_trusted: Any) -> tuple[Any, list[Any]]:
-    """Extra rows with the columns of the table, and their labels; None where there are none."""
-    if X_trusted is None and y_trusted is None:
-        return None, []
-    if X_trusted is None or y_trusted is None:
-        raise ValueError("X_trusted and y_trusted belong together; pass both or neither.")
-    extra, labels = as_frame(X_trusted), list(y_trusted)
-    absent = [column for column in table.columns if column not in extra.columns]
-    if absent:
-        raise ValueError(f"X_trusted lacks the columns {absent}; pass all columns of X.")
-    _check_length("X_trusted", len(extra), "y_trusted", labels)
-    return extra[table.columns], labels
-
-
-def _check_answers(checked: list[Any], given: list[Any]) -> None:
-    """Fail where a checked label is none of the table's."""
-    if any(np.ndim(value) for value in checked):
-        raise ValueError("y_checked must have one label a row, missing where nobody looked.")
-    known = {value for value in given if not is_missing(value)}
-    unknown = [value for value in checked if not is_missing(value) and value not in known]
-    if unknown:
-        raise ValueError(
-            f"y_checked holds {unknown[0]!r}, which y never is; use the same labels in both."
-        )
-
-
-def _check_length(table: str, n_rows: int, name: str, values: list[Any]) -> None:
-    if len(values) != n_rows:
-        raise ValueError(f"{table} has {n_rows} rows but {name} has {len(values)}; pass one a row.")
-
-
-def _vectorized(table: Any) -> tuple[Any, Floats]:
-    vectorizer = make_vectorizer(table)
-    features = as_features(vectorizer.fit_transform(cut_texts(table)))
-    if not features.shape[1]:
-        raise ValueError(
-            "No column says anything: all are empty, constant or different in every row; add "
-            "columns that describe the rows."
-        )
-    return vectorizer, features
-
-
-def _warn_of_one_class(probability: Floats, labels: Labels) -> None:
     predicted = np.unique(probability.argmax(axis=1))
     if len(predicted) == 1:
         warnings.warn(

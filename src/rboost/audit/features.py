@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.impute import SimpleImputer
 
 from rboost._typing import Floats, Integers
+from rboost.audit.dates import find_dates, with_times
 from rboost.io.packages import package
+from rboost.tables import find_copies
 
 # How many numbers stand for a text.
 TEXT_COMPONENTS = 8
@@ -16,11 +19,15 @@ TEXT_COMPONENTS = 8
 MANY_NAMES = 40
 # Characters of a text that are read.
 LONGEST_TEXT = 2000
+# Cells of a sparse matrix that are made dense at most.
+MOST_CELLS = 200_000_000
 
 
 def as_frame(X: Any) -> Any:
-    """A pandas frame of X: a frame of pandas or polars, or an array whose columns are numbered."""
+    """A pandas frame of X: a frame of pandas or polars, or a matrix whose columns are numbered."""
     pandas = package("pandas")
+    if issparse(X):
+        X = _dense(X)
     if isinstance(X, pandas.DataFrame):
         frame = X.reset_index(drop=True)
     elif hasattr(X, "to_pandas"):
@@ -42,6 +49,47 @@ def as_frame(X: Any) -> Any:
     return frame
 
 
+def _dense(X: Any) -> Any:
+    n_cells = int(X.shape[0]) * int(np.prod(X.shape[1:]))
+    if n_cells > MOST_CELLS:
+        raise ValueError(
+            f"X is sparse and would have {n_cells} cells; pass fewer columns, for instance by "
+            "TruncatedSVD, or the probabilities of a model of your own."
+        )
+    return X.toarray()
+
+
+def vectorize(table: Any, instead: Floats | None = None) -> tuple[Any, dict[str, str], Floats]:
+    """What turns the table into numbers, its columns of dates, and the numbers.
+
+    Where no column says anything, the numbers are those of ``instead``, without a vectorizer.
+    """
+    dates: dict[str, str] = {}
+    if table.shape[1]:
+        dates = find_dates(table)
+        table = cut_texts(with_times(table, dates))
+        vectorizer = make_vectorizer(table)
+        features = as_features(vectorizer.fit_transform(table))
+        if features.shape[1]:
+            return vectorizer, dates, features
+    if instead is None:
+        raise ValueError(
+            "No column says anything: all are empty, constant or different in every row; add "
+            "columns that describe the rows."
+        )
+    return None, dates, instead.reshape(len(table), -1)
+
+
+def merged_copies(
+    vectorizer: Any, features: Floats, labels: Integers, n_extra: int
+) -> Integers | None:
+    """For each row the first that it is a copy of; None where there are no columns, or few copies.
+
+    Trusted rows at the end may well repeat rows of the table.
+    """
+    return None if vectorizer is None or n_extra else find_copies(features, labels)
+
+
 def make_vectorizer(table: Any) -> Any:
     """What turns a frame into numbers: categories one-hot, dates in parts, texts in a few numbers.
 
@@ -61,20 +109,9 @@ def names_of_rows(table: Any) -> list[str]:
     found = []
     for column in table.select_dtypes(include=["object", "string", "category"]).columns:
         words = table[column].dropna().astype(str)
-        if (
-            len(words) > MANY_NAMES
-            and words.is_unique
-            and not words.str.contains(" ").any()
-            and not _are_dates(words)
-        ):
+        if len(words) > MANY_NAMES and words.is_unique and not words.str.contains(" ").any():
             found.append(str(column))
     return found
-
-
-def _are_dates(words: Any) -> bool:
-    """Whether the first words of a column are dates, most of them."""
-    dates = package("pandas").to_datetime(words.head(100), errors="coerce", format="mixed")
-    return bool(dates.notna().mean() > 0.5)
 
 
 def cut_texts(table: Any) -> Any:
@@ -99,7 +136,9 @@ def as_features(vectorized: Any) -> Floats:
 
 
 def column_of_feature(vectorizer: Any, table: Any) -> Integers:
-    """The position in the table of the column that each feature comes from."""
+    """The position in the table of the column that each feature comes from; none without any."""
+    if vectorizer is None:
+        return np.empty(0, dtype=np.intp)
     place = {
         output: position
         for position, column in enumerate(table.columns)

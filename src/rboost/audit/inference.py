@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from rboost._typing import Floats
-from rboost.audit.labels import NO_LABEL, Labels
+from rboost._typing import Floats, Integers
+from rboost.audit.labels import NO_LABEL, Labels, first_copies
 from rboost.context import Groups
 from rboost.noise import NoisePosterior, infer_noise
 from rboost.noise.groups import GroupedNoise, infer_group_noise
@@ -36,9 +36,18 @@ class Inference:
     by_group: GroupedNoise | None = None
 
 
-def infer(scores: Floats, labels: Labels, groups: Groups | None = None) -> Inference:
-    """Find the noise, the true class of each row, and how sure that is."""
-    labelled = np.flatnonzero(labels.current != NO_LABEL)
+def infer(
+    scores: Floats,
+    labels: Labels,
+    groups: Groups | None = None,
+    copy_of: Integers | None = None,
+) -> Inference:
+    """Find the noise, the true class of each row, and how sure that is.
+
+    Copies of a row, as ``copy_of`` tells them, were labelled once and count once.
+    """
+    is_first = first_copies(labels, copy_of) == np.arange(len(labels))
+    labelled = np.flatnonzero((labels.current != NO_LABEL) & is_first)
     given, checked = labels.given[labelled], labels.checked[labelled]
     had_none = given == NO_LABEL
     with threadpool_limits(1, "blas"):  # many small products, for which threads only wait

@@ -28,7 +28,8 @@ class Labels:
     """One entry a row: the positions in ``classes`` of given and of checked labels, or −1.
 
     ``given`` is what the table says; ``checked`` is what a person said who looked at the row.
-    ``at_random`` marks checked rows that were drawn for the check at random.
+    ``at_random`` marks checked rows that were drawn for the check at random. ``written`` is the
+    label of each row as it stands in the table, also where it is too rare to be a class.
     """
 
     classes: NDArray[Any]
@@ -36,8 +37,11 @@ class Labels:
     checked: Integers
     name: str = "label"
     at_random: Any = False
+    written: Any = None
 
     def __post_init__(self) -> None:
+        if self.written is None:
+            object.__setattr__(self, "written", np.array(self.names(self.given), dtype=object))
         drawn = np.broadcast_to(np.asarray(self.at_random, dtype=bool), len(self.given))
         object.__setattr__(self, "at_random", drawn & self.is_checked)
 
@@ -74,13 +78,27 @@ class Labels:
         return ["" if k == NO_LABEL else str(self.classes[k]) for k in positions]
 
 
+def first_copies(labels: Labels, copy_of: Integers | None) -> Integers:
+    """For each row the first that repeats it, label and all that people said of it included.
+
+    Rows without a given label are themselves alone.
+    """
+    alone = np.arange(len(labels))
+    if copy_of is None:
+        return alone
+    keys = copy_of * (len(labels.classes) + 1) + labels.checked + 1
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    return np.where(labels.given == NO_LABEL, alone, first[group])
+
+
 def encode_labels(y: Any, y_checked: Any = None, name: str = "label") -> Labels:
     """Find the classes among labels of any kind; None, NaN and NA are missing.
 
     ``y_checked`` holds the label of every row that a person has looked at, missing elsewhere.
     """
-    given = _plain(y)
-    checked = np.full(len(given), None) if y_checked is None else _plain(y_checked)
+    written = _plain(y)
+    checked = [None] * len(written) if y_checked is None else _plain(y_checked)
+    given, checked = _spelled_alike(written, checked, name)
     if len(checked) != len(given):
         raise ValueError(
             f"y_checked has {len(checked)} entries but y has {len(given)}; pass one a row, missing "
@@ -103,7 +121,6 @@ def encode_labels(y: Any, y_checked: Any = None, name: str = "label") -> Labels:
             "it; these rows are treated as if they had no label.",
             stacklevel=3,
         )
-    _warn_of_spellings(frequent, name)
     place = {value: k for k, value in enumerate(frequent)}
     classes = np.array(frequent, dtype=object)
     if len({isinstance(value, str) for value in frequent}) == 1:  # "1" beside 1 stays another class
@@ -113,22 +130,37 @@ def encode_labels(y: Any, y_checked: Any = None, name: str = "label") -> Labels:
     # Where a person replaced the label by one too rare to learn, the replaced one is gone as well.
     refuted = [value is not None and value not in place for value in checked]
     of_given[np.array(refuted, dtype=bool)] = NO_LABEL
-    return Labels(classes, of_given, of_checked, name)
+    return Labels(classes, of_given, of_checked, name, written=as_written(written))
 
 
-def _warn_of_spellings(classes: list[Any], name: str) -> None:
-    """Warn where two classes are perhaps one, written in two ways."""
-    alike: dict[str, list[Any]] = {}
-    for value in classes:
+def as_written(y: Any) -> NDArray[Any]:
+    """The labels as text, empty where there is none."""
+    return np.array(["" if value is None else str(value) for value in _plain(y)], dtype=object)
+
+
+def spelling(value: Any) -> Any:
+    """What is the same for labels that differ only by case or white space."""
+    return " ".join(value.split()).casefold() if isinstance(value, str) else value
+
+
+def _spelled_alike(given: list[Any], checked: list[Any], name: str) -> tuple[list[Any], list[Any]]:
+    """The labels, of which those that differ by case or white space are one: the most frequent."""
+    alike: dict[Any, Counter[str]] = {}
+    for value in given:
         if isinstance(value, str):
-            alike.setdefault(value.casefold().strip(), []).append(value)
-    for spellings in alike.values():
+            alike.setdefault(spelling(value), Counter())[value] += 1
+    usual = {key: min(found, key=lambda one: (-found[one], one)) for key, found in alike.items()}
+    for key, spellings in alike.items():
         if len(spellings) > 1:
             warnings.warn(
-                f"{listed(spellings, 5)} of {name!r} differ only by case or spaces and are taken "
-                "for different classes; write them alike if they are one.",
+                f"{listed(sorted(spellings), 5)} of {name!r} differ only by case or spaces and are "
+                f"taken for one class, {usual[key]!r}.",
                 stacklevel=4,
             )
+    return (
+        [usual.get(spelling(value), value) for value in given],
+        [usual.get(spelling(value), value) for value in checked],
+    )
 
 
 def _check_classes(counted: Counter[Any], n_rows: int, name: str) -> None:

@@ -11,13 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rboost._typing import Floats, Integers
+from rboost.audit.cleaning import THRESHOLD, clean_labels, cleaned_frame
 from rboost.audit.features import column_of_feature, standardized
 from rboost.audit.inference import Inference, infer
-from rboost.audit.insight.checked import PredictiveCheck, check_predictions, count_random_checks
+from rboost.audit.insight.checked import (
+    PredictiveCheck,
+    Promise,
+    check_predictions,
+    compare_promises,
+    count_random_checks,
+)
 from rboost.audit.insight.columns import SuspiciousColumn
 from rboost.audit.insight.doubts import issue_probability, suggested_classes
 from rboost.audit.insight.explanation import Explainer, Explanation
 from rboost.audit.insight.quality import Quality, estimate_quality
+from rboost.audit.insight.reading import ColumnReading, read_columns
 from rboost.audit.insight.segments import Segment, find_segments
 from rboost.audit.insight.summary import AuditSummary, summarize
 from rboost.audit.insight.suspects import Suspects, choose_suspects
@@ -25,6 +33,7 @@ from rboost.audit.labels import NO_LABEL, Labels
 from rboost.audit.render.group_plot import GroupNoiseDisplay
 from rboost.audit.render.listing import list_rows
 from rboost.audit.render.notebook import MOST_ROWS, InlineReport, as_html, as_lines
+from rboost.audit.render.origin import Origin
 from rboost.audit.render.pictures import Displays
 from rboost.audit.render.plots import (
     IssueDistributionDisplay,
@@ -56,27 +65,35 @@ class LabelAudit:
         What each row is called.
     id_name : str
         What the names of rows are: a column, or "row", which counts from 1.
+    vectorizer : TableVectorizer or None
+        What turns the table into numbers; None if no column says anything.
+    dates : dict of str to str
+        Columns of dates, and how they are written.
     features : ndarray of shape (n_rows, n_features)
         The table in numbers.
     scores : ndarray of shape (n_rows,), of more than two classes (n_rows, n_classes)
         What models say of each row that were not fitted to it.
     inference : Inference
         The noise and the true class of each row, as inferred from scores and labels.
-    model : TableModel
-        Fitted to the table; its ``predict_proba`` takes frames with the same columns and gives
-        probabilities of the true classes.
+    model : TableModel or None
+        Fitted to the table, unless probabilities were given; its ``predict_proba`` takes frames
+        with the same columns and gives probabilities of the true classes.
     n_extra : int
         How many rows at the end are trusted rows that are not of the table itself.
     groups : Groups or None
         The group of each row, as the context says that labels came about, with names.
     column_warnings : tuple of SuspiciousColumn
         Columns that hide wrong labels; leave them out, or name them as context, and audit again.
+    copy_of : ndarray of shape (n_rows,) or None
+        For each row the first that it is a copy of; None where copies were not merged.
     """
 
     table: Any
     labels: Labels
     ids: NDArray[Any]
     id_name: str
+    vectorizer: Any
+    dates: dict[str, str]
     features: Floats
     scores: Floats
     inference: Inference
@@ -84,6 +101,7 @@ class LabelAudit:
     n_extra: int = 0
     groups: Groups | None = None
     column_warnings: tuple[SuspiciousColumn, ...] = ()
+    copy_of: Integers | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -116,7 +134,7 @@ class LabelAudit:
     @cached_property
     def unused_columns(self) -> tuple[str, ...]:
         """Columns that say nothing: empty, constant, or names of rows."""
-        used = column_of_feature(self.model.vectorizer, self.table)
+        used = column_of_feature(self.vectorizer, self.table)
         return tuple(np.delete(self.table.columns.to_numpy(dtype=object), np.unique(used)).tolist())
 
     @property
@@ -138,9 +156,23 @@ class LabelAudit:
         return check_predictions(noise.before, self.scores, self.labels)
 
     @cached_property
+    def promises(self) -> tuple[Promise, ...]:
+        """What was said of checked labels without the answers, and what people found."""
+        noise = self.inference.noise
+        if not isinstance(noise, LearntFromAnswers) or self.groups is not None:
+            return ()
+        return compare_promises(noise.before, self.scores, self.labels)
+
+    @cached_property
+    def columns(self) -> tuple[ColumnReading, ...]:
+        """How each column was read, and how much it matters to the model."""
+        return read_columns(self.table, self.features, self.vectorizer, self.model)
+
+    @cached_property
     def segments(self) -> tuple[Segment, ...]:
         """Where wrong labels concentrate, most of them first."""
-        return find_segments(self.table, self.issue_probability)
+        unchecked = np.where(self.labels.is_checked, np.nan, self.issue_probability)
+        return find_segments(self.table, unchecked)
 
     @cached_property
     def standardized(self) -> Floats:
@@ -185,7 +217,8 @@ class LabelAudit:
     def _explainer(self) -> Explainer:
         return Explainer(
             self.table, self.labels, self.inference.posterior, self.inference.probability,
-            self.features, self.standardized, self.model,
+            self.features, self.standardized, self.vectorizer,
+            self.dates, self.model,
         )  # fmt: skip
 
     def explain(self, row: int) -> Explanation:
@@ -207,22 +240,59 @@ class LabelAudit:
         :func:`rboost.audit.audit_labels` also learns from them.
         """
         labels = self.labels.with_checked(checked, at_random)
-        found = infer(self.scores, labels, self.groups)
-        model = self.model.with_noise(found.noise)
+        found = infer(self.scores, labels, self.groups, self.copy_of)
+        model = None if self.model is None else self.model.with_noise(found.noise)
         return replace(self, labels=labels, inference=found, model=model)
+
+    def clean(self, how: str = "relabel", threshold: float = THRESHOLD) -> Any:
+        """The table with its labels mended, as a pandas frame.
+
+        Never measure accuracy on rows that were cleaned without a person's check: where the model
+        decided, it is right by definition.
+
+        Parameters
+        ----------
+        how : {"relabel", "drop", "weigh"}, default="relabel"
+            Whether to write the suggested label where it is probable enough, to leave out rows
+            whose label is so likely wrong, or to keep all rows with the probability that the label
+            is right as ``weight``. What a person said replaces the label in any case.
+        threshold : float, default=0.9
+            The probability from which on a label is changed, or a row left out.
+
+        Returns
+        -------
+        frame : DataFrame
+            The columns of the table, the label, and ``given_label``, ``label_source`` ("given",
+            "answer" or "suggested") and ``probability_wrong``.
+        """
+        n_rows = len(self) - self.n_extra
+        classes = np.array([*self.classes.tolist(), None], dtype=object)[self.labels.given]
+        rare = (self.labels.given == NO_LABEL) & (self.labels.written != "")
+        label = np.where(rare, self.labels.written, classes)[:n_rows]
+        table = self.table.iloc[:n_rows].assign(**{self.labels.name: label})
+        mended = clean_labels(self.labels, self.inference, how, threshold)
+        return cleaned_frame(table, self.labels, self.inference, mended)
 
     def missing(self) -> Integers:
         """Positions of rows without a label, for which there is only a suggestion."""
         return np.flatnonzero(self.labels.current == NO_LABEL)
 
     def to_frame(self, suspects: Suspects | None = None, verbose: bool = False) -> Any:
-        """Suspects, then rows without a label, as a pandas frame; 500 of each with reasons."""
+        """Suspects, then rows without a label, as a pandas frame; 500 of each with reasons.
+
+        The values of the rows come last, after the group of each where there is a context.
+        """
         chosen = self.suspects() if suspects is None else suspects
         listed = []
         for rows in (chosen.rows, self.missing()):
             listed += self.explain_all(rows[:MOST_EXPLAINED], verbose)
             listed += self._explainer.without_reasons(rows[MOST_EXPLAINED:])
-        return list_rows(listed, self.ids, self.id_name)
+        table = self.table
+        if self.groups is not None:
+            names = np.array([*self.groups.names, ""], dtype=object)[self.groups.position]
+            table = table.copy(deep=False)
+            table.insert(0, self.groups.column, names, allow_duplicates=True)
+        return list_rows(listed, self.ids, self.id_name, table)
 
     def to_csv(self, path: str | Path, suspects: Suspects | None = None) -> None:
         """Write the suspects to a file that a spreadsheet may open."""
@@ -234,8 +304,16 @@ class LabelAudit:
         most_suspicious = self.explain_all(chosen.rows[:10])
         return describe(self.summary(chosen), most_suspicious, self.ids, self.id_name)
 
-    def to_html(self, suspects: Suspects | None = None, title: str = "Label audit") -> str:
-        """The report, a page that needs nothing but itself."""
+    def to_html(
+        self,
+        suspects: Suspects | None = None,
+        title: str = "Label audit",
+        origin: Origin | None = None,
+    ) -> str:
+        """The report, a page that needs nothing but itself.
+
+        ``origin`` says what it is of, and with which commands to go on.
+        """
         chosen = self.suspects() if suspects is None else suspects
         missing = self.missing()
         surest = np.argsort(-self.inference.posterior[missing].max(axis=1), kind="stable")
@@ -245,6 +323,7 @@ class LabelAudit:
             suspects=self.explain_all(chosen.rows[: MOST_SHOWN["suspects"]]),
             unlabelled=self.explain_all(missing[surest[: MOST_SHOWN["unlabelled"]]]),
             table=self.table, ids=self.ids, id_name=self.id_name,
+            columns=self.columns, promises=self.promises, origin=origin,
         )  # fmt: skip
         return render_report(contents, title)
 

@@ -22,8 +22,9 @@ from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats, Integers
+from rboost.audit.dates import with_times
 from rboost.audit.features import as_features, cut_texts
-from rboost.audit.labels import NO_LABEL, Labels
+from rboost.audit.labels import NO_LABEL, Labels, first_copies
 from rboost.boosting import RBoostClassifier
 from rboost.context import Groups
 from rboost.noise import NoisePosterior
@@ -57,13 +58,22 @@ def make_scorer(model: Any, seed: int, n_jobs: int | None, verbose: int) -> Any:
 
 
 def fit_scorer(
-    scorer: Any, features: Floats, labels: Labels, groups: Groups | None = None
+    scorer: Any,
+    features: Floats,
+    labels: Labels,
+    groups: Groups | None = None,
+    copy_of: Integers | None = None,
 ) -> Floats:
-    """Fit to given labels and to what people said of them; score all rows."""
+    """Fit to given labels and to what people said of them; score all rows.
+
+    ``copy_of`` has, for each row, the first that it is a copy of. Copies are fitted to once, as a
+    row of which there is another is never held out, and have the same scores.
+    """
     given = labels.given.copy()
     unheard = ~np.isin(labels.checked, given) & labels.is_checked
     given[unheard] = labels.checked[unheard]  # no label of the table names their class
-    observed = np.flatnonzero(given != NO_LABEL)
+    kept = first_copies(labels, copy_of)
+    observed = np.flatnonzero((given != NO_LABEL) & (kept == np.arange(len(kept))))
     trusted = np.flatnonzero((given == NO_LABEL) & labels.is_checked)
     known: dict[str, Any] = {}
     if len(trusted):
@@ -83,6 +93,7 @@ def fit_scorer(
         scorer.fit(rows, given[observed], **known)
     scores = np.empty((len(labels), *scorer.held_out_scores_.shape[1:]))
     scores[np.concatenate([observed, trusted])] = scorer.held_out_scores_
+    scores = scores[kept]
     others = np.flatnonzero(labels.current == NO_LABEL)
     if len(others):
         scores[others] = scorer.score_rows(features[others])
@@ -107,14 +118,20 @@ def _of_all_classes(scores: Floats, present: Integers, n_classes: int) -> Floats
 class TableModel(ClassifierMixin, BaseEstimator):
     """From frames to probabilities of classes: a fitted vectorizer, a fitted scorer, the noise.
 
-    ``noise`` is what the audit inferred, so that a row with the same scores gets the probabilities
-    that the report has.
+    ``dates`` are the columns of dates and how they were written. ``noise`` is what the audit
+    inferred, so that a row with the same scores gets the probabilities that the report has.
     """
 
     def __init__(
-        self, vectorizer: Any, scorer: Any, classes: NDArray[Any], noise: NoisePosterior
+        self,
+        vectorizer: Any,
+        dates: dict[str, str],
+        scorer: Any,
+        classes: NDArray[Any],
+        noise: NoisePosterior,
     ) -> None:
         self.vectorizer = vectorizer
+        self.dates = dates
         self.scorer = scorer
         self.classes = classes
         self.noise = noise
@@ -126,11 +143,11 @@ class TableModel(ClassifierMixin, BaseEstimator):
 
     def with_noise(self, noise: NoisePosterior) -> Self:
         """The same model after more was learnt about the noise."""
-        return type(self)(self.vectorizer, self.scorer, self.classes, noise)
+        return type(self)(self.vectorizer, self.dates, self.scorer, self.classes, noise)
 
     def features(self, table: Any) -> Floats:
         """The frame in numbers."""
-        return as_features(self.vectorizer.transform(cut_texts(table)))
+        return as_features(self.vectorizer.transform(cut_texts(with_times(table, self.dates))))
 
     def probability(self, features: Floats) -> Floats:
         """Probability of each true class, for rows in numbers."""

@@ -16,7 +16,11 @@ def add_audit_command(commands: Any) -> None:
         description="Estimate how noisy the labels of a table are and list those that are probably "
         "wrong, with reasons. Writes suspects.csv, report.html, audit.json, model.skops, rows.npz.",
     )
-    audit.add_argument("data", type=Path, help="CSV, TSV or Parquet, may be compressed")
+    audit.add_argument(
+        "data", type=Path, nargs="+",
+        help="CSV, TSV, .xlsx or Parquet, may be compressed; several files or a pattern such as "
+        "'data/*.csv' are one table, - is standard input",
+    )  # fmt: skip
     audit.add_argument("--label", required=True, metavar="COLUMN", help="the column to audit")
     audit.add_argument("--out", metavar="DIR", help="folder for the results (audit)")
     audit.add_argument(
@@ -25,6 +29,10 @@ def add_audit_command(commands: Any) -> None:
     audit.add_argument(
         "--trusted-random", action="store_true",
         help="the trusted rows were drawn at random, so that they say how many labels are wrong",
+    )  # fmt: skip
+    audit.add_argument(
+        "--probabilities", type=Path, metavar="FILE",
+        help="what a model of your own says of rows it was not fitted to, a column for each class",
     )  # fmt: skip
     audit.add_argument("--id", metavar="COLUMN", help="what to call rows by (their number)")
     audit.add_argument(
@@ -55,6 +63,7 @@ def _audit(options: argparse.Namespace) -> int:
     # Imported here, so that other commands do without the packages an audit needs.
     from rboost.audit.disk.folder import REPORT, SUSPECTS, audit_into
     from rboost.audit.disk.request import Request
+    from rboost.io.inputs import expanded
 
     if options.budget is not None and options.budget < 1:
         raise ValueError(f"--budget must be at least 1, not {options.budget}.")
@@ -63,7 +72,7 @@ def _audit(options: argparse.Namespace) -> int:
     if options.trusted_random and options.trusted is None:
         raise ValueError("--trusted-random is said of trusted rows; pass them with --trusted.")
     request = Request(
-        data=options.data,
+        data=expanded(options.data),
         label=options.label,
         id=options.id,
         drop=tuple(options.drop),
@@ -73,6 +82,7 @@ def _audit(options: argparse.Namespace) -> int:
         context=tuple(options.context),
         check_columns=not options.no_column_check,
         trusted_random=options.trusted_random,
+        probabilities=options.probabilities,
     )
     folder = Path("audit") if options.out is None else Path(options.out)
     if folder == Path():

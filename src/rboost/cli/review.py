@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import Any
 
@@ -18,21 +19,35 @@ def add_review_command(commands: Any) -> None:
     review.add_argument("folder", type=Path, help="folder of an audit")
     review.add_argument("--port", type=int, default=0, help="(any free one)")
     review.add_argument("--open", action="store_true", help="open the page in a browser")
+    review.add_argument(
+        "--export", nargs="?", const="", metavar="FILE",
+        help="write the answers to FILE (checked.csv in the folder) and end, without a browser",
+    )  # fmt: skip
     review.set_defaults(run=_review, stopped="stopped; every answer is saved")
 
 
 def _review(options: argparse.Namespace) -> int:
     from rboost.audit.disk.folder import read_audit, read_record, rerun
-    from rboost.review.session import open_review
+    from rboost.review.session import export_answers, open_review
     from rboost.review.web.server import serve
 
     folder: Path = options.folder
     if not 0 <= options.port < 65536:
         raise ValueError(f"--port must be between 0 and 65535, not {options.port}.")
     opened = read_record(folder)
+    if options.export is not None:
+        print(export_answers(read_audit(folder), folder, options.export or None))
+        return 0
     review = open_review(
         read_audit(folder), folder,
         lambda checked, at_random: rerun(folder, checked, opened, at_random),
+        images_root=_images_root(opened["request"]["data"]),
     )  # fmt: skip
     serve(review, port=options.port, open_browser=options.open)
     return 0
+
+
+def _images_root(data: str | list[str]) -> Path | None:
+    """The folder of the table, which may be of several files; none if they have no folder."""
+    files = [data] if isinstance(data, str) else data
+    return Path(os.path.commonpath([Path(file).parent for file in files])) if files else None

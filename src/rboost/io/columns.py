@@ -1,6 +1,7 @@
 """From columns of text to columns of numbers, truth values and text, with what is missing.
 
-A column is numbers if every cell is, or nearly every one, with a warning. Whole numbers stay whole
+A column is numbers if every cell is, or nearly every one, with a warning; amounts and percentages
+are numbers too (:mod:`rboost.io.amounts`). Whole numbers stay whole
 where some are missing; numbers with leading zeros, or with more digits than 64 bits hold, are names
 rather than quantities and stay text. Dates stay text too.
 """
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rboost.io.amounts import amounts
 from rboost.io.packages import package
 
 # Cells that stand for a missing value, in small letters.
@@ -38,19 +40,27 @@ def typed(text: Any, decimal_comma: bool) -> Any:
 
 
 def numbers_with_exceptions(text: Any) -> tuple[Any, int, str] | None:
-    """The numbers of a column of text in which nearly all cells are, how many are not, and one."""
+    """The numbers of a column of text in which nearly all cells are, how many are not, and one.
+
+    Amounts are numbers, too.
+    """
     compute = package("pyarrow.compute")
     cells = without_missing(text)
+    n_there = len(cells) - cells.null_count
+    if not n_there:
+        return None
     is_number = compute.and_(
         compute.match_substring_regex(cells, NUMBER),
         compute.invert(compute.match_substring_regex(cells, NAME)),
     )
-    share = compute.mean(is_number).as_py()
-    if share is None or share < NEARLY_ALL:
+    numbers = _floats(compute.if_else(is_number, cells, None))
+    other = amounts(cells)
+    if other is not None and other.null_count < numbers.null_count:
+        numbers = other
+    if len(cells) - numbers.null_count < NEARLY_ALL * n_there:
         return None
-    others = compute.filter(cells, compute.invert(is_number))
-    numbers = to_series(_floats(compute.if_else(is_number, cells, None)))
-    return numbers, len(others), others[0].as_py()
+    others = compute.drop_null(compute.if_else(compute.is_null(numbers), cells, None))
+    return to_series(numbers), len(others), others[0].as_py() if len(others) else ""
 
 
 def as_text(text: Any) -> Any:

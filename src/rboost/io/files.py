@@ -9,7 +9,7 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from io import BufferedReader
 from pathlib import Path
 
@@ -176,6 +176,14 @@ def file_digest(path: Path) -> str:
     """The SHA-256 of a file, in hexadecimal digits."""
     with open_to_read(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def files_digest(paths: Sequence[Path]) -> str:
+    """The SHA-256 of a file, or of those of several in their order."""
+    digests = [file_digest(path) for path in paths]
+    return (
+        digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
+    )
 
 
 def _missing(path: Path) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rboost.io.columns import to_series
 from rboost.io.packages import package
 
 
 def read_parquet(content: bytes, path: Path) -> tuple[list[str], list[Any]]:
-    """Names and pandas series of a Parquet file; an index that pandas stored is a column too."""
+    """Names and Arrow columns of a Parquet file; an index that pandas stored is a column too."""
     arrow, parquet = package("pyarrow"), package("pyarrow.parquet")
     try:
         table = parquet.read_table(arrow.BufferReader(content))
@@ -25,7 +24,7 @@ def read_parquet(content: bytes, path: Path) -> tuple[list[str], list[Any]]:
             f"{path} has one column only; a label and at least one more column are needed."
         )
     columns = [
-        to_series(_plain(column, name, path))
+        _plain(column, name, path)
         for name, column in zip(table.column_names, table.columns, strict=True)
     ]
     return table.column_names, columns

@@ -1,10 +1,11 @@
-"""Tables in files: text or Parquet, read so that what is a number or missing is known as such."""
+"""Tables in files: text, Excel or Parquet, with what is a number or missing known as such."""
 
 from __future__ import annotations
 
 import difflib
 import warnings
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,27 +20,46 @@ from rboost.io.columns import (
     typed,
     without_missing,
 )
+from rboost.io.excel import read_excel
 from rboost.io.packages import package
 from rboost.io.parquet import read_parquet
 from rboost.io.sources import PARQUET, read_content
 from rboost.io.text import listed, read_text, usable_names
+from rboost.io.unpacking import ZIP
+
+
+@dataclass
+class _Part:
+    """One file: names, and columns of Arrow that are text still to be typed unless it has types."""
+
+    path: Path
+    names: list[str]
+    columns: list[Any]
+    has_types: bool = False
+    decimal_comma: bool = False
 
 
 def read_table(
-    path: str | Path, label: str | None = None, text: Collection[str | None] = ()
+    paths: str | Path | Sequence[str | Path],
+    label: str | None = None,
+    text: Collection[str | None] = (),
+    as_written: bool = False,
 ) -> Any:
-    """Read a table with a header from a file.
+    """Read a table with a header from a file, or from several with the same columns.
 
     Parameters
     ----------
-    path : str or Path
-        A CSV file with commas, semicolons, tabs or pipes, or a Parquet file; it may be compressed
-        with gzip, bzip2, xz, zstd or zip.
+    paths : str, Path or sequence of them
+        A CSV file with commas, semicolons, tabs or pipes, an Excel file (.xlsx) or a Parquet file;
+        it may be compressed with gzip, bzip2, xz, zstd or zip. The rows of several files follow
+        each other; their columns may come in any order.
     label : str, default=None
         A column to keep as it is written, apart from white space around it, for
         :func:`label_column`. It must be there.
     text : collection of str, default=()
         Columns that stay text, if they are there, whatever their cells look like.
+    as_written : bool, default=False
+        Whether to leave every cell of a file of text as it stands there, missing ones too.
 
     Returns
     -------
@@ -47,47 +67,91 @@ def read_table(
         Whole numbers, numbers, truth values, else text. Dates in text stay text. Empty cells and
         words such as NA and null are missing; so are infinite numbers, with a warning.
     """
-    path = Path(path)
+    files = [Path(paths)] if isinstance(paths, (str, Path)) else [Path(path) for path in paths]
     pandas = package("pandas")
+    parts = [_read(path) for path in files]
+    names = parts[0].names
+    for part in parts:
+        check_column(part.names, label, part.path)
+        _check_same_columns(part, parts[0])
+    columns = []
+    for name in names:
+        cells, has_types = _joined(parts, name)
+        if has_types or as_written:
+            columns.append(to_series(cells))
+        elif name == label:
+            columns.append(to_series(without_missing(cells)))
+        elif name in text:
+            columns.append(as_text(cells))
+        else:
+            decimal_comma = all(part.decimal_comma for part in parts)
+            columns.append(_typed(cells, decimal_comma, name, described(files)))
+    table = pandas.concat(dict(enumerate(columns)), axis=1)
+    table.columns = names
+    return _without_infinities(table, described(files))
+
+
+def described(paths: Sequence[str | Path]) -> str:
+    """What to call files in a sentence."""
+    others = len(paths) - 1
+    return str(paths[0]) + (f" (and {others} more)" if others else "")
+
+
+def _read(path: Path) -> _Part:
     content = read_content(path)
     if content.startswith(PARQUET):
         names, columns = read_parquet(content, path)
-        names = usable_names(names, path)
-        check_column(names, label, path)
-    else:
-        names, cells, delimiter = read_text(content, path)
-        del content  # as large as the table
-        check_column(names, label, path)
-        columns = []
-        for place, name in enumerate(names):
-            if name == label:
-                columns.append(to_series(without_missing(cells[place])))
-            elif name in text:
-                columns.append(as_text(cells[place]))
-            else:
-                columns.append(_typed(cells[place], delimiter, name, path))
-            cells[place] = None
-    table = pandas.concat(dict(enumerate(columns)), axis=1)
-    table.columns = names
-    return _without_infinities(table, path)
+        return _Part(path, usable_names(names, path), columns, has_types=True)
+    if content.startswith(ZIP):
+        return _Part(path, *read_excel(content, path))
+    names, columns, delimiter = read_text(content, path)
+    return _Part(path, names, columns, decimal_comma=delimiter != ",")
 
 
-def _typed(cells: Any, delimiter: str, name: str, path: Path) -> Any:
+def _check_same_columns(part: _Part, first: _Part) -> None:
+    for one, other in ((first, part), (part, first)):
+        absent = [name for name in one.names if name not in other.names]
+        if absent:
+            raise ValueError(
+                f"{other.path} has no column {absent[0]!r}, which {one.path} has; give all files "
+                "the same columns."
+            )
+
+
+def _joined(parts: Sequence[_Part], name: str) -> tuple[Any, bool]:
+    """The column of all files, and whether it has a type already.
+
+    What is of different types in several files is made text again and typed as a whole.
+    """
+    arrow = package("pyarrow")
+    columns = []
+    for part in parts:
+        place = part.names.index(name)
+        columns.append(part.columns[place])
+        part.columns[place] = None  # which is as large as the file
+    has_types = all(part.has_types for part in parts) and len({one.type for one in columns}) == 1
+    if not has_types:
+        columns = [column.cast(arrow.string()) for column in columns]
+    return arrow.chunked_array([chunk for one in columns for chunk in one.chunks]), has_types
+
+
+def _typed(cells: Any, decimal_comma: bool, name: str, source: str) -> Any:
     """The column of its own type; a few words among numbers count as missing."""
-    column = typed(cells, delimiter != ",")
+    column = typed(cells, decimal_comma)
     found = numbers_with_exceptions(cells) if column.dtype == object else None
     if found is None:
         return column
     numbers, n_others, example = found
-    warnings.warn(
-        f"{path} has {n_others} cells in the column {name!r} of numbers that are none, such as "
-        f"{example[:40]!r}; they count as missing.",
-        stacklevel=3,
-    )
+    if n_others:
+        warnings.warn(
+            f"{source} has {n_others} cells in the column {name!r} of numbers that are none, such "
+            f"as {example[:40]!r}; they count as missing.",
+            stacklevel=3,
+        )
     return numbers
 
 
-def _without_infinities(table: Any, path: Path) -> Any:
+def _without_infinities(table: Any, source: str) -> Any:
     infinite = [
         name
         for name, kind in table.dtypes.items()
@@ -96,7 +160,7 @@ def _without_infinities(table: Any, path: Path) -> Any:
     if infinite:
         table[infinite] = table[infinite].replace([np.inf, -np.inf], np.nan)
         warnings.warn(
-            f"{path} has infinite numbers in {listed(infinite)}; they count as missing.",
+            f"{source} has infinite numbers in {listed(infinite)}; they count as missing.",
             stacklevel=3,
         )
     return table
@@ -129,7 +193,7 @@ def label_column(table: Any, name: str) -> Any:
     return text
 
 
-def check_column(names: Sequence[str], name: str | None, path: Path | None = None) -> None:
+def check_column(names: Sequence[str], name: str | None, path: Path | str | None = None) -> None:
     """Fail with one sentence when a column that is asked for is not there; None asks for none."""
     if name is None or name in names:
         return

@@ -1,4 +1,4 @@
-"""From a path to what the file holds: Parquet, or text as UTF-8.
+"""From a path to what the file holds: Parquet, an Excel file, or text as UTF-8.
 
 The content decides, not the name: compressed files are unpacked, text is recognised by how it
 begins, and what is neither is refused with a word on how to convert it.
@@ -6,21 +6,15 @@ begins, and what is neither is refused with a word on how to convert it.
 
 from __future__ import annotations
 
-import bz2
 import codecs
-import gzip
-import io
-import lzma
 import warnings
-import zipfile
-import zlib
 from pathlib import Path
 
 from rboost.io.files import open_to_read
-from rboost.io.packages import package
+from rboost.io.unpacking import ZIP, unpacked
 
 PARQUET = b"PAR1"
-SAVE_AS_CSV = "save the table as CSV or Parquet and read that"
+SAVE_AS_CSV = "save the table as CSV, .xlsx or Parquet and read that"
 # How other files begin, and what they are.
 OTHERS: dict[bytes, str] = {
     b"%PDF": "a PDF document",
@@ -54,58 +48,18 @@ CHUNK = 2**24
 
 
 def read_content(path: Path) -> bytes:
-    """What a file holds, unpacked: the bytes of a Parquet file or text in UTF-8."""
+    """What a file holds, unpacked: the bytes of a Parquet or Excel file, or text in UTF-8."""
     with open_to_read(path) as file:
         content = file.read()
-    content = _unpacked(content, path)
+    content = unpacked(content, path)
     for start, kind in OTHERS.items():
         if content.startswith(start):
             raise ValueError(f"{path} is {kind}, not a table; {SAVE_AS_CSV}.")
-    if not content.startswith(PARQUET):
+    if not content.startswith((PARQUET, ZIP)):
         content = _as_utf8(content, path)
     if not content.strip():
         raise ValueError(f"{path} is empty; name a file with a header and rows.")
     return content
-
-
-def _unpacked(content: bytes, path: Path) -> bytes:
-    try:
-        if content.startswith(b"\x1f\x8b"):
-            return gzip.decompress(content)
-        if content.startswith(b"BZh"):
-            return bz2.open(io.BytesIO(content)).read()  # which tells what is cut short
-        if content.startswith(b"\xfd7zXZ\x00"):
-            return lzma.decompress(content)
-        if content.startswith(b"\x28\xb5\x2f\xfd"):
-            arrow = package("pyarrow")
-            return arrow.input_stream(arrow.BufferReader(content), compression="zstd").read()
-        if content.startswith(b"PK\x03\x04"):
-            return _only_member(content, path)
-    except (OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile) as error:
-        raise ValueError(
-            f"{path} is compressed but damaged or cut short; copy or download it again."
-        ) from error
-    return content
-
-
-def _only_member(content: bytes, path: Path) -> bytes:
-    """The one file in a zip archive."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        names = archive.namelist()
-        if "[Content_Types].xml" in names or "mimetype" in names:
-            raise ValueError(
-                f"{path} is an Excel or office document, not a table of text; {SAVE_AS_CSV}."
-            )
-        # Macs put notes of their own beside each file.
-        names = [name for name in names if not name.endswith("/") and "__MACOSX" not in name]
-        if len(names) != 1:
-            raise ValueError(
-                f"{path} holds {len(names)} files; unpack it and name the one to read."
-            )
-        try:
-            return archive.read(names[0])
-        except (RuntimeError, NotImplementedError) as error:
-            raise ValueError(f"{path} is encrypted or packed oddly; unpack it first.") from error
 
 
 def _as_utf8(content: bytes, path: Path) -> bytes:

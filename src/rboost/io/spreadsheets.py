@@ -69,9 +69,9 @@ def write_csv(frame: Any, path: Path) -> None:
 
     Missing values become empty cells, text of more than 32 000 characters is cut.
     """
-    is_ascii = _line(map(str, frame.columns)).isascii() and all(
+    is_ascii = "".join(map(str, frame.columns)).isascii() and all(
         cell.isascii() and len(cell) <= LONGEST_CELL
-        for row in _rows(frame)
+        for row in rows_of(frame)
         for cell in row
         if isinstance(cell, str)
     )
@@ -83,14 +83,14 @@ def write_csv(frame: Any, path: Path) -> None:
         file.writelines(csv_lines(frame))
 
 
-def csv_lines(frame: Any) -> Iterator[str]:
+def csv_lines(frame: Any, delimiter: str = ",", guard: bool = True) -> Iterator[str]:
     """The lines of a pandas frame as CSV, the header first."""
-    yield _line(map(str, frame.columns))
-    for row in _rows(frame):
-        yield _line(map(_text, row))
+    yield _line(map(str, frame.columns), delimiter, guard)
+    for row in rows_of(frame):
+        yield _line(map(_text, row), delimiter, guard)
 
 
-def _rows(frame: Any) -> Iterator[Iterable[Any]]:
+def rows_of(frame: Any) -> Iterator[Iterable[Any]]:
     """The rows with the values of Python, a few at a time, as they take more memory."""
     for start in range(0, len(frame), ROWS_AT_A_TIME):
         part = frame.iloc[start : start + ROWS_AT_A_TIME]
@@ -103,12 +103,14 @@ def _text(value: Any) -> str:
     return "" if is_missing(value) else str(value)
 
 
-def _line(cells: Iterable[str]) -> str:
-    first, *others = map(_kept, cells)
-    safe = guarded(first)
-    if safe == first and FORMULA.match(first):
-        safe = f"'{first}"  # if the whole line is one cell, its sign makes that a formula
-    return ",".join(map(_quoted, [safe, *map(guarded, others)])) + "\n"
+def _line(cells: Iterable[str], delimiter: str, guard: bool) -> str:
+    if guard:
+        first, *others = map(_kept, cells)
+        safe = guarded(first)
+        if safe == first and FORMULA.match(first):
+            safe = f"'{first}"  # if the whole line is one cell, its sign makes that a formula
+        cells = [safe, *map(guarded, others)]
+    return delimiter.join(map(_quoted, cells)) + "\n"
 
 
 def _kept(text: str) -> str:

@@ -2,91 +2,103 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 import warnings
 from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import Any
 
+from rboost.io.columns import WHOLE
+from rboost.io.layout import DELIMITERS, NEWLINE, Layout, find_layout
 from rboost.io.packages import package
 
-DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
-# As much of the file as is looked at to find the delimiter, and so many of its records.
-SAMPLE_CHARACTERS = 2**16
-SAMPLE_RECORDS = 20
 # Rows up to this size can be read.
 BLOCK_BYTES = 2**26
-NEWLINE = re.compile(rb"\r\n|\n|\r")
-# Excel's own way to say which delimiter follows.
-DECLARATION = re.compile(rb"\s*sep=([,;\t|])\s*?(?:\r\n|\n|\r)", re.IGNORECASE)
 
 
 def read_text(content: bytes, path: Path) -> tuple[list[str], list[Any], str]:
     """Names, columns of text as Arrow has them, and the delimiter of a table in UTF-8."""
-    declared = DECLARATION.match(content)
-    if declared is not None:
-        content, delimiter = content[declared.end() :], declared[1].decode()
-        width = _width(_sample(content), delimiter)[0]
-    else:
-        delimiter, width = find_delimiter(content)
-    if width < 2:
+    layout = find_layout(content)
+    if layout.width < 2:
         raise ValueError(
             f"{path} has one column only; a label and at least one more column are needed, set "
             f"apart by {', '.join(list(DELIMITERS.values())[:-1])} or pipe."
         )
-    table = _parsed(content, delimiter, width, path)
-    header = [str(column[0]) for column in table.columns]
-    if table.num_rows < 2:
+    if layout.skipped:
+        warn_skipped(len(layout.skipped), layout.skipped[0], path)
+    table = _parsed(content, layout, path)
+    has_header = layout.index_header is None
+    if table.num_rows < 1 + has_header:
         raise ValueError(f"{path} has a header but no rows; name a file with rows.")
-    _check_last_quote(content, table, path)
-    return usable_names(header, path), table.slice(1).columns, delimiter
-
-
-def find_delimiter(content: bytes) -> tuple[str, int]:
-    """The delimiter that cuts the first records most evenly, and the number of columns it makes."""
-    sample = _sample(content)
-    best, best_width, best_score = ",", 1, (False, 0.0, 0)
-    for delimiter in DELIMITERS:
-        width, share = _width(sample, delimiter)
-        score = (width > 1, share, width)
-        if score > best_score:
-            best, best_width, best_score = delimiter, width, score
-    return best, best_width
-
-
-def _sample(content: bytes) -> tuple[str, bool]:
-    """The beginning of the text, and whether there is more: at least the whole first line."""
-    size = SAMPLE_CHARACTERS
-    body = content[: size * 64].lstrip()
-    while len(body) > size and not NEWLINE.search(body[:size]):
-        size *= 2
-    return body[:size].decode(errors="ignore"), len(content) > size
-
-
-def _width(sample: tuple[str, bool], delimiter: str) -> tuple[int, float]:
-    """The number of names in the header, and the share of the records that are as wide."""
-    text, is_cut = sample
-    records = []
-    try:
-        for record in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
-            if record:
-                records.append(len(record))
-            if len(records) > SAMPLE_RECORDS:
-                break
-    except csv.Error:  # a cell is larger than the csv module takes
-        pass
+    _check_last_quote(content.count(b'"', layout.start), table, path)
+    columns = table.slice(has_header).columns
+    if layout.index_header is None:
+        header = [str(column[0]) for column in table.columns]
+    elif _is_empty(columns[-1]):  # rows end with a delimiter
+        header = [*layout.index_header, ""]
     else:
-        if is_cut and 1 < len(records) <= SAMPLE_RECORDS:
-            records.pop()  # the last is cut off
-    if not records:
-        return 1, 0.0
-    return records[0], sum(width == records[0] for width in records) / len(records)
+        header = ["", *layout.index_header]
+    names, columns = named_columns(header, columns, path)
+    return names, columns, layout.delimiter
 
 
-def _parsed(content: bytes, delimiter: str, width: int, path: Path) -> Any:
-    """All records, the header among them, as columns of text."""
+def warn_skipped(number: int, example: str, path: Path) -> None:
+    """Warn that lines before the header are no part of the table."""
+    lines = "1 line" if number == 1 else f"{number} lines"
+    warnings.warn(
+        f"{path} has {lines} before its header, which were skipped, such as {example[:40]!r}.",
+        stacklevel=5,
+    )
+
+
+def named_columns(header: list[str], columns: list[Any], path: Path) -> tuple[list[str], list[Any]]:
+    """Usable names and the columns of text they are for.
+
+    Without a name, an index is left out, and so are empty columns.
+    """
+    header, columns = list(header), list(columns)
+    if not header[0].strip() and _is_index(columns[0]):
+        warnings.warn(
+            f"{path} has an index, a first column of row numbers without a name, which is left "
+            "out; give it a name to keep it.",
+            stacklevel=5,
+        )
+        del header[0], columns[0]
+    elif not header[0].strip() and "index" not in header and not _is_empty(columns[0]):
+        warnings.warn(
+            f"{path} has a first column without a name, which is called 'index'; call rows by it "
+            "with --id index, or leave it aside with --drop index.",
+            stacklevel=5,
+        )
+        header[0] = "index"
+    kept = [
+        place for place, name in enumerate(header) if name.strip() or not _is_empty(columns[place])
+    ]
+    if len(kept) < 2:
+        raise ValueError(
+            f"{path} has one column only; a label and at least one more column are needed."
+        )
+    return usable_names([header[k] for k in kept], path), [columns[k] for k in kept]
+
+
+def _is_index(cells: Any) -> bool:
+    """Whether all cells are whole numbers, no two of them alike."""
+    compute = package("pyarrow.compute")
+    cells = compute.utf8_trim_whitespace(cells)
+    is_whole = compute.all(compute.match_substring_regex(cells, WHOLE)).as_py()
+    return bool(is_whole) and compute.count_distinct(cells).as_py() == len(cells)
+
+
+def _is_empty(cells: Any) -> bool:
+    compute = package("pyarrow.compute")
+    return compute.max(compute.binary_length(compute.utf8_trim_whitespace(cells))).as_py() in (
+        0,
+        None,
+    )
+
+
+def _parsed(content: bytes, layout: Layout, path: Path) -> Any:
+    """All records, the header among them unless it is too short, as columns of text."""
     arrow = package("pyarrow")
     wrong: list[Any] = []
 
@@ -95,25 +107,25 @@ def _parsed(content: bytes, delimiter: str, width: int, path: Path) -> Any:
         return "error"
 
     try:
-        return _read(content, delimiter, width, note)
+        return _read(arrow.py_buffer(content).slice(layout.start), layout, note)
     except arrow.ArrowInvalid as error:
         if not wrong:
             raise ValueError(
                 f"{path} cannot be read as a table, perhaps since a row is longer than "
                 f"{BLOCK_BYTES // 2**20} MB; save it as Parquet."
             ) from error
-        raise ValueError(_ragged(content, wrong[0], width, path)) from error
+        raise ValueError(_ragged(content, wrong[0], layout, path)) from error
 
 
-def _read(content: bytes, delimiter: str, width: int, note: Any) -> Any:
+def _read(content: Any, layout: Layout, note: Any) -> Any:
     arrow, arrow_csv = package("pyarrow"), package("pyarrow.csv")
-    names = [str(number) for number in range(width)]
+    names = [str(number) for number in range(layout.width)]
     return arrow_csv.read_csv(
         arrow.BufferReader(content),
         # One thread, so that the wrong row that is reported is the first one.
         arrow_csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES, column_names=names),
         arrow_csv.ParseOptions(
-            delimiter=delimiter, newlines_in_values=True, invalid_row_handler=note
+            delimiter=layout.delimiter, newlines_in_values=True, invalid_row_handler=note
         ),
         arrow_csv.ConvertOptions(
             column_types=dict.fromkeys(names, arrow.string()),
@@ -123,7 +135,7 @@ def _read(content: bytes, delimiter: str, width: int, note: Any) -> Any:
     )
 
 
-def _ragged(content: bytes, row: Any, width: int, path: Path) -> str:
+def _ragged(content: bytes, row: Any, layout: Layout, path: Path) -> str:
     """One sentence about a row with too many or too few cells."""
     beginning = NEWLINE.split(row.text.encode()[:2000])[0]
     found = re.search(rb"(?:^|[\r\n])" + re.escape(beginning), content)
@@ -132,7 +144,8 @@ def _ragged(content: bytes, row: Any, width: int, path: Path) -> str:
     if "\n" in row.text.strip():
         advice += ", where perhaps a quote is not closed"
     return (
-        f"Line {line} of {path} has {_cells(row.actual_columns)} but the header has {width}; "
+        f"Line {line} of {path} has {_cells(row.actual_columns)} but "
+        f"{'the header has' if layout.index_header is None else 'others have'} {layout.width}; "
         f"{advice}."
     )
 
@@ -141,10 +154,10 @@ def _cells(number: int) -> str:
     return "1 cell" if number == 1 else f"{number} cells"
 
 
-def _check_last_quote(content: bytes, table: Any, path: Path) -> None:
+def _check_last_quote(n_quotes: int, table: Any, path: Path) -> None:
     """Fail when a quote that is never closed has swallowed the rest of the file."""
     last = [str(column[-1]) for column in table.columns]
-    if content.count(b'"') % 2 and any("\n" in cell or "\r" in cell for cell in last):
+    if n_quotes % 2 and any("\n" in cell or "\r" in cell for cell in last):
         raise ValueError(
             f"{path} ends within a quoted cell, which begins {last[-1][:30]!r}; close that quote."
         )

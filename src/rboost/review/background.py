@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -10,19 +11,24 @@ from typing import Any
 class Refresher:
     """Repeats the same work in the background whenever it is asked to.
 
-    However often it is asked while the work runs, the work is done once more after that.
+    However often it is asked while the work runs, the work is done once more after that. The work
+    waits until nobody has asked for ``quiet`` seconds, so that it does not take the time of those
+    who keep asking. It does not wait longer than ``longest``, unless that made it more than a fifth
+    of the time.
     """
 
-    def __init__(self, work: Callable[[], None]) -> None:
-        self._work = work
+    def __init__(self, work: Callable[[], None], quiet: float = 0.0, longest: float = 0.0) -> None:
+        self._work, self._quiet, self._longest = work, quiet, longest
         self._turn = threading.Condition()
-        self._is_wanted = self._is_running = False
+        self._n_asked = self._n_done = self._n_waiting = 0
+        self._is_running = False
+        self._took = 0.0
         self.error: str | None = None
 
     def ask(self) -> None:
         """Have the work done, soon."""
         with self._turn:
-            self._is_wanted = True
+            self._n_asked += 1
             if not self._is_running:
                 self._is_running = True
                 threading.Thread(target=self._run, daemon=True).start()
@@ -30,16 +36,30 @@ class Refresher:
     def _run(self) -> None:
         while True:
             with self._turn:
-                if not self._is_wanted:
+                if self._n_done == self._n_asked:
                     self._is_running = False
                     self._turn.notify_all()
                     return
-                self._is_wanted = False
+                self._wait_for_quiet()
+                asked = self._n_asked
+            begin = time.monotonic()
             try:
                 self._work()
                 self.error = None
             except Exception as error:  # the page says so; the next run may do better
                 self.error = in_one_line(error)
+            self._n_done, self._took = asked, time.monotonic() - begin
+
+    def _wait_for_quiet(self) -> None:
+        """Return when nobody has asked for a while, or somebody waits for the work."""
+        end = time.monotonic() + max(self._longest, 4 * self._took)
+        asked = -1
+        while asked != self._n_asked and not self._n_waiting:
+            asked = self._n_asked
+            pause = min(self._quiet, end - time.monotonic())
+            if pause <= 0:
+                return
+            self._turn.wait_for(lambda: self._n_waiting > 0, pause)
 
     @property
     def is_settled(self) -> bool:
@@ -48,8 +68,15 @@ class Refresher:
             return not self._is_running
 
     def wait(self, seconds: float | None = 60.0) -> None:
-        """Return when all that was asked for is done."""
-        _wait(self._turn, lambda: not self._is_running, seconds)
+        """Return when all that was asked for is done, without pauses before it."""
+        with self._turn:
+            self._n_waiting += 1
+            self._turn.notify_all()
+        try:
+            _wait(self._turn, lambda: not self._is_running, seconds)
+        finally:
+            with self._turn:
+                self._n_waiting -= 1
 
 
 class Job:

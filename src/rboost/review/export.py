@@ -2,36 +2,61 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rboost.audit import LabelAudit
+from rboost.audit import LabelAudit, Labels
 from rboost.audit.disk.request import AT_RANDOM, YES
 from rboost.audit.labels import NO_LABEL
 from rboost.io.packages import package
-from rboost.review.store import Answer
+from rboost.io.spreadsheets import write_csv
+from rboost.review.agreement import agreement
+from rboost.review.answers import Answer, Log
+from rboost.review.labels import with_answers
 
 
-def checked_frame(audit: LabelAudit, answers: list[Answer]) -> Any:
+def write_checked(audit: LabelAudit, log: Log, path: Path) -> None:
+    """Write the answers to an audit, and what was checked before, as a file for ``--trusted``."""
+    write_csv(checked_frame(audit, with_answers(audit.labels, log), log), path)
+
+
+def checked_frame(audit: LabelAudit, labels: Labels, log: Log) -> Any:
     """The answers to an audit as a frame, the oldest first, then rows that were checked before.
 
-    Nothing is checked where the person was unsure. Trusted rows that are not of the table have no
-    id by which the table could be found to hold them, and are left out.
+    ``labels`` are those of the audit after the answers. Nothing is checked where the person was
+    unsure. Trusted rows that are not of the table have no id by which the table could be found to
+    hold them, and are left out.
     """
-    checked = audit.labels.checked
+    answers = list(log.current.values())
+    checked = labels.checked
     answered = [answer.row for answer in answers]
     before = np.setdiff1d(np.flatnonzero(checked != NO_LABEL), answered)
     before = before[before < len(audit) - audit.n_extra]
     rows = np.concatenate([np.array(answered, dtype=np.intp), before])
-    labels = [NO_LABEL if answer.label is None else answer.label for answer in answers]
-    return package("pandas").DataFrame(
-        {
-            audit.id_name: audit.ids[rows],
-            "given_label": audit.labels.names(audit.labels.given[rows]),
-            "checked_label": audit.labels.names(np.array([*labels, *checked[before]], np.intp)),
-            "answer": [answer.answer for answer in answers] + ["checked before"] * len(before),
-            "time": [answer.time for answer in answers] + [""] * len(before),
-            AT_RANDOM: np.where(audit.labels.at_random[rows], YES, ""),
-        }
+    chosen = [NO_LABEL if answer.label is None else answer.label for answer in answers]
+    none = [""] * len(before)
+    found = agreement(log)
+    disputed = found.disagreements if found else {}
+    columns = {
+        "given_label": labels.names(labels.given[rows]),
+        "checked_label": labels.names(np.array([*chosen, *checked[before]], np.intp)),
+        "answer": [answer.answer for answer in answers] + ["checked before"] * len(before),
+        "time": [answer.time for answer in answers] + none,
+        AT_RANDOM: np.where(labels.at_random[rows], YES, ""),
+        "reviewer": [answer.reviewer for answer in answers] + none,
+        "comment": [answer.comment for answer in answers] + none,
+        "disagreement": [_in_words(labels, disputed.get(row, [])) for row in rows.tolist()],
+    }
+    columns.pop(audit.id_name, None)  # rows must be found again by their ids
+    return package("pandas").DataFrame({audit.id_name: audit.ids[rows], **columns})
+
+
+def _in_words(labels: Labels, answers: list[Answer]) -> str:
+    """Who says what; all of them chose a label."""
+    names = labels.names(answer.label for answer in answers if answer.label is not None)
+    return ", ".join(
+        f"{answer.reviewer or '(no name)'}: {name}"
+        for answer, name in zip(answers, names, strict=True)
     )

@@ -7,7 +7,7 @@ mixes rows for all three.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,9 +108,9 @@ def rank(audit: LabelAudit, order: str, set_aside: Iterable[int] = ()) -> Intege
     return ORDERS[order](audit, np.flatnonzero(is_open))
 
 
-def first_open(ranking: Integers, *closed: Container[int]) -> int | None:
-    """The first row of a ranking that is in none of the sets."""
-    for row in ranking:
-        if not any(int(row) in rows for rows in closed):
-            return int(row)
-    return None
+def still_open(ranking: Integers, n_rows: int, *closed: Iterable[int]) -> Integers:
+    """The rows of a ranking that are in none of the sets, in the same order."""
+    is_open = np.ones(n_rows, dtype=bool)
+    for rows in closed:
+        is_open[[row for row in rows if row < n_rows]] = False
+    return ranking[is_open[ranking]]

@@ -1,7 +1,7 @@
 """Review: an audit, the answers to it, and what follows from both.
 
-Three audits of the same rows matter: ``fitted`` is what was fitted last, ``live`` the same with all
-answers so far, and the result of the next fit replaces both. No lock is held while any is computed.
+A snapshot holds what was fitted last and the same with all answers so far; the result of the next
+fit replaces both. No lock is held while any is computed.
 """
 
 from __future__ import annotations
@@ -9,56 +9,70 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Callable, Container
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rboost._typing import Integers
-from rboost.audit import Explanation, LabelAudit, Labels
+from rboost.audit import Explanation, LabelAudit
 from rboost.audit.labels import NO_LABEL
-from rboost.io.spreadsheets import write_csv
+from rboost.review.answers import CHANGE, KEEP, UNSURE, Answer, ConflictError, Log
 from rboost.review.background import Job, Refresher
-from rboost.review.estimate import Changes, Estimate, compare, estimate
-from rboost.review.export import checked_frame
-from rboost.review.queue import ORDERS, first_open, random_draws, rank
-from rboost.review.store import CHANGE, KEEP, UNSURE, Answer, AnswerStore, ConflictError, Log
+from rboost.review.estimate import Changes, compare, estimate
+from rboost.review.explanations import Explanations
+from rboost.review.export import write_checked
+from rboost.review.labels import with_answers
+from rboost.review.queue import ORDERS, still_open
+from rboost.review.snapshot import SECOND, Snapshot, Wanted, after_answers, take_snapshot
+from rboost.review.store import AnswerStore
 
 # Audits the same rows again. It is given the class of every row that a person has checked, by its
 # position, where others count as unchecked, and which of them were drawn at random.
 Rerun = Callable[[dict[int, int], frozenset[int]], LabelAudit]
-
-
-@dataclass(frozen=True, eq=False)
-class Snapshot:
-    """What is known at a moment; replaced as a whole."""
-
-    fitted: LabelAudit
-    live: LabelAudit
-    version: int
-    estimate: Estimate
-    rankings: dict[str, Integers]
+# The files of a review in the folder of its audit.
+STORE, CHECKED = "review.sqlite", "checked.csv"
+# Rows that are explained before anybody asks for them, and before a new order holds.
+N_AHEAD, N_AT_ONCE = 30, 10
 
 
 class Review:
-    """A person's review of an audit; any number of threads may use it."""
+    """People's review of an audit; any number of threads may use it."""
 
     def __init__(
-        self, audit: LabelAudit, store: AnswerStore, *, rerun: Rerun, checked_csv: Path
+        self,
+        audit: LabelAudit,
+        store: AnswerStore,
+        *,
+        rerun: Rerun,
+        checked_csv: Path,
+        images_root: Path | None = None,
     ) -> None:
         self.store, self.checked_csv, self._rerun = store, checked_csv, rerun
-        self._explaining = threading.Lock()
+        self.images_root = images_root
+        self._explanations = Explanations()
         self._swapping = threading.Lock()
+        self._wanted = Wanted()
         log = store.log()
         self.fingerprint = fingerprint(audit)
-        self.snapshot = _snapshot(audit, log)
-        untouched = _with_answers(audit, _labels(audit, Log(0, {}, log.touched)))
-        start = json.dumps(asdict(estimate(untouched)))
-        self.start: dict[str, Any] = json.loads(store.remember("start", start))
+        self.snapshot = take_snapshot(audit, log)
+        self.start = self._estimate_at_start(log)
         self.refit_job = Job()
-        self.updating = Refresher(self._update)
+        self.updating = Refresher(self._update, quiet=0.5, longest=10.0)
+        self.exporting = Refresher(self.export, quiet=0.2, longest=2.0)
+        self.explaining = Refresher(self._explain_ahead)
+        self.exporting.ask()
+        self.explaining.ask()
+
+    def _estimate_at_start(self, log: Log) -> dict[str, Any]:
+        """What was known before the first answer."""
+        known = self.store.recall("start")
+        if known is None:
+            untouched = after_answers(self.snapshot.fitted, Log(0, {}, log.touched))
+            known = self.store.remember("start", json.dumps(asdict(estimate(untouched))))
+        return dict(json.loads(known))
 
     def _update(self) -> None:
         """Infer again from the answers; leave it if a fit has replaced the audit meanwhile."""
@@ -66,31 +80,73 @@ class Review:
             fitted, log = self.snapshot.fitted, self.store.log()
             if log.version == self.snapshot.version:
                 return
-            snapshot = _snapshot(fitted, log)
+            snapshot = take_snapshot(fitted, log)
+            self._explain_ahead(snapshot, N_AT_ONCE)
             with self._swapping:
                 if self.snapshot.fitted is fitted:
                     self.snapshot = snapshot
-                    return
+                    break
+        self.explaining.ask()
 
-    def next_row(self, order: str, skipped: Container[int] = ()) -> int | None:
-        """The row to look at next; None when all were answered."""
-        if order not in ORDERS:
-            raise ValueError(f"There is no order {order!r}; choose one of {', '.join(ORDERS)}.")
-        return first_open(self.snapshot.rankings[order], self.store.log().current, skipped)
+    def next_rows(
+        self, wanted: Wanted, count: int = 1, skipped: Iterable[int] = ()
+    ) -> tuple[list[int], int]:
+        """The rows to look at next, and how many are open, those that are skipped included."""
+        if wanted.order not in (*ORDERS, SECOND):
+            orders = ", ".join((*ORDERS, SECOND))
+            raise ValueError(f"There is no order {wanted.order!r}; choose one of {orders}.")
+        for name, label in (("given", wanted.given), ("suggested", wanted.suggested)):
+            if label is not None:
+                self._check_label(name, label)
+        self._wanted = wanted
+        found = self.snapshot.open_rows(wanted, self.store.log())
+        rows = still_open(found, len(self.snapshot.fitted), skipped)[:count]
+        return rows.tolist(), len(found)
 
-    def explain(self, row: int) -> Explanation:
-        """Why the model doubts a row."""
-        with self._explaining:
-            return self.snapshot.fitted.explain(row)
+    def explain(self, row: int, seconds: float | None = None) -> Explanation | None:
+        """Why the model doubts a row; None if that takes longer than somebody wants to wait."""
+        return self._explanations.of(self.snapshot.fitted, row, seconds)
+
+    def _explain_ahead(self, snapshot: Snapshot | None = None, n_rows: int = N_AHEAD) -> None:
+        """Explain the rows that will be asked for next."""
+        snapshot = snapshot or self.snapshot
+        rows = snapshot.open_rows(self._wanted, self.store.log())[:n_rows]
+        self._explanations.make_ahead(snapshot.fitted, rows.tolist())
 
     def answer(
-        self, key: str, row: int, answer: str, label: int | None, expects: int | None = None
+        self,
+        key: str,
+        row: int,
+        answer: str,
+        label: int | None,
+        expects: int | None = None,
+        reviewer: str = "",
+        comment: str = "",
     ) -> Answer:
         """Write down what a person said of a row; it is safe when this returns."""
         label = self._check_answer(row, answer, label)
-        saved = self.store.add(key, row, answer, label, expects)
-        self.updating.ask()
+        saved = self.store.add(key, row, answer, label, expects, reviewer, comment)
+        self._after_change()
         return saved
+
+    def answer_all(
+        self,
+        key: str,
+        rows: list[int],
+        answer: str,
+        label: int | None,
+        reviewer: str = "",
+        comment: str = "",
+    ) -> list[Answer]:
+        """Write down the same answer to several rows, all or none."""
+        said = [(row, answer, self._check_answer(row, answer, label)) for row in rows]
+        saved = self.store.add_all(key, said, reviewer, comment)
+        self._after_change()
+        return saved
+
+    def _after_change(self) -> None:
+        for work in (self.exporting, self.updating, self.explaining):
+            work.ask()
 
     def _check_answer(self, row: int, answer: str, label: int | None) -> int | None:
         """The label that an answer stands for."""
@@ -107,11 +163,15 @@ class Review:
             return given
         if answer != CHANGE:
             raise ValueError("answer must be keep, change or unsure.")
-        if label is None or not 0 <= label < len(audit.classes):
-            raise ValueError(f"label must be the number of a class, 0 to {len(audit.classes) - 1}.")
+        self._check_label("label", label)
         if label == given:
             raise ValueError("This is the given label; keep it instead.")
         return label
+
+    def _check_label(self, name: str, label: int | None) -> None:
+        n_classes = len(self.snapshot.fitted.classes)
+        if label is None or not 0 <= label < n_classes:
+            raise ValueError(f"{name} must be the number of a class, 0 to {n_classes - 1}.")
 
     def check_row(self, row: int) -> None:
         """Fail with one sentence if there is no such row."""
@@ -120,31 +180,35 @@ class Review:
                 f"There is no row {row}; rows are 0 to {len(self.snapshot.fitted) - 1}."
             )
 
-    def undo(self, key: str, number: int | None = None) -> Answer:
-        """Take back an answer, by default the last one."""
-        undone = self.store.undo(key, number)
-        self.updating.ask()
+    def undo(self, key: str, number: int | None = None, reviewer: str = "") -> list[Answer]:
+        """Take back an answer, by default all of the person's last action."""
+        undone = self.store.undo(key, number, reviewer)
+        self._after_change()
         return undone
 
-    def export(self) -> Path:
-        """Write all answers, and what was checked before, to checked.csv."""
-        fitted, log = self.snapshot.fitted, self.store.log()
-        labels = _labels(fitted, log)
-        frame = checked_frame(replace(fitted, labels=labels), list(log.current.values()))
-        write_csv(frame, self.checked_csv)
-        return self.checked_csv
+    def export(self) -> None:
+        """Write all answers, and what was checked before, to checked.csv.
+
+        Somebody else may write the file at the same time, so what ends up there must be looked at
+        last: until nothing was added since.
+        """
+        while True:
+            log = self.store.log()
+            write_checked(self.snapshot.fitted, log, self.checked_csv)
+            if self.store.log().version == log.version:
+                return
 
     def refit(self) -> None:
         """Begin to fit the model again, in the background, with all answers so far."""
-        fitted = self.snapshot.fitted
-        if np.array_equal(_labels(fitted, self.store.log()).checked, fitted.labels.checked):
+        labels = self.snapshot.fitted.labels
+        if np.array_equal(with_answers(labels, self.store.log()).checked, labels.checked):
             raise ValueError("There is nothing to learn from yet; keep or change a label first.")
         if not self.refit_job.start(self._refit):
             raise ConflictError("The model is being fitted already.")
 
     def _refit(self) -> Changes:
         fitted, log = self.snapshot.fitted, self.store.log()
-        labels = _labels(fitted, log)
+        labels = with_answers(fitted.labels, log)
         rows = np.flatnonzero(labels.is_checked)
         found = self._rerun(
             dict(zip(rows.tolist(), labels.checked[rows].tolist(), strict=True)),
@@ -152,11 +216,11 @@ class Review:
         )
         if fingerprint(found) != self.fingerprint:
             raise ValueError("The new audit is of other rows, labels or classes; nothing changed.")
-        changes = compare(_with_answers(fitted, labels), found)
-        snapshot = _snapshot(found, log)
+        changes = compare(after_answers(fitted, log), found)
+        snapshot = take_snapshot(found, log)
         with self._swapping:
             self.snapshot = snapshot
-        self.updating.ask()  # for the answers that were given meanwhile
+        self._after_change()  # for the answers that were given meanwhile
         return changes
 
     def finish(self) -> None:
@@ -165,13 +229,37 @@ class Review:
         A process that ends while compiled code runs in a thread ends badly.
         """
         self.refit_job.wait(None)
-        self.updating.wait(None)
+        for work in (self.updating, self.exporting, self.explaining):
+            work.wait(None)
 
 
-def open_review(audit: LabelAudit, folder: Path, rerun: Rerun) -> Review:
-    """The review of an audit whose folder keeps the answers."""
-    store = AnswerStore(folder / "review.sqlite", fingerprint(audit))
-    return Review(audit, store, rerun=rerun, checked_csv=folder / "checked.csv")
+def open_review(
+    audit: LabelAudit, folder: Path, rerun: Rerun, images_root: Path | None = None
+) -> Review:
+    """The review of an audit whose folder keeps the answers.
+
+    Cells that name images mean files below ``images_root``.
+    """
+    store = AnswerStore(folder / STORE, fingerprint(audit))
+    return Review(audit, store, rerun=rerun, checked_csv=folder / CHECKED, images_root=images_root)
+
+
+def export_answers(audit: LabelAudit, folder: Path, path: str | None = None) -> Path:
+    """Write checked.csv without a review of the audit being open; return where it is."""
+    if not (folder / STORE).exists():
+        raise ValueError(f"{folder} has no answers yet; give some with: rboost review {folder}")
+    target = Path(path) if path else folder / CHECKED
+    with closing(AnswerStore(folder / STORE, fingerprint(audit))) as store:
+        write_checked(audit, store.log(), target)
+    return target
+
+
+def with_saved_answers(audit: LabelAudit, folder: Path) -> LabelAudit:
+    """The audit after the answers that its folder keeps, if there are any."""
+    if not (folder / STORE).exists():
+        return audit
+    with closing(AnswerStore(folder / STORE, fingerprint(audit))) as store:
+        return _after(audit, with_answers(audit.labels, store.log()))
 
 
 def fingerprint(audit: LabelAudit) -> str:
@@ -183,31 +271,3 @@ def fingerprint(audit: LabelAudit) -> str:
         digest.update(f"{len(text)}:{text}".encode())
     digest.update(audit.labels.given.astype("<i8").tobytes())
     return digest.hexdigest()
-
-
-def _labels(audit: LabelAudit, log: Log) -> Labels:
-    """What is checked, and what by chance: what the audit came with, and the answers of the log.
-
-    An audit that was fitted to answers holds them as checked. Some may have been taken back since,
-    so only rows that never had an answer count as checked beforehand.
-    """
-    checked = audit.labels.checked.copy()
-    checked[list(log.touched)] = NO_LABEL
-    for row, answer in log.current.items():
-        checked[row] = NO_LABEL if answer.label is None else answer.label
-    at_random = audit.labels.at_random.copy()
-    is_closed = checked != NO_LABEL
-    is_closed[list(log.current)] = True
-    at_random[random_draws(audit.labels, len(log.current), is_closed)] = True
-    return audit.labels.with_checked(checked, at_random)
-
-
-def _with_answers(audit: LabelAudit, labels: Labels) -> LabelAudit:
-    return audit.with_checked(labels.checked, labels.at_random)
-
-
-def _snapshot(fitted: LabelAudit, log: Log) -> Snapshot:
-    live = _with_answers(fitted, _labels(fitted, log))
-    unsure = [row for row, answer in log.current.items() if answer.label is None]
-    rankings = {order: rank(live, order, unsure) for order in ORDERS}
-    return Snapshot(fitted, live, log.version, estimate(live), rankings)

@@ -1,71 +1,27 @@
 """Answers on disk: a log of events in SQLite, to which events are only ever added.
 
 An answer is on the disk before the caller hears that it was taken, so a kill at any moment loses
-none. What holds now is derived from the log: the last answer of each row that was not taken back.
+none. What holds now is derived from the log.
 """
 
 from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-KEEP, CHANGE, UNSURE = ANSWERS = ("keep", "change", "unsure")
-UNDO = "undo"
+from rboost.review.answers import UNDO, Answer, ConflictError, Log
+from rboost.review.schema import bring_up_to_date
+
 # How long to wait, in seconds, while another process writes.
 PATIENCE = 10.0
-# Says in the head of a file that it is one of ours: "rBst".
-APPLICATION = 0x72427374
-
-SCHEMA = """
-CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE events (
-    number INTEGER PRIMARY KEY AUTOINCREMENT,
-    key TEXT NOT NULL UNIQUE,
-    kind TEXT NOT NULL CHECK (kind IN ('keep', 'change', 'unsure', 'undo')),
-    row INTEGER NOT NULL,
-    label INTEGER,
-    undoes INTEGER UNIQUE REFERENCES events (number),
-    time TEXT NOT NULL
-);
-"""
-EVENT = "SELECT number, row, kind, label, time FROM events"
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a person said of a row; ``label`` is the position of a class, None when unsure."""
-
-    number: int
-    row: int
-    answer: str
-    label: int | None
-    time: str
-
-
-@dataclass(frozen=True)
-class Log:
-    """What the log says after its event ``version``.
-
-    ``current`` holds the answer of each row that has one, the oldest first; ``touched`` all rows
-    that ever had one.
-    """
-
-    version: int
-    current: dict[int, Answer]
-    touched: frozenset[int]
-
-
-class ConflictError(ValueError):
-    """Something else happened meanwhile; ``present`` is the answer that the row has now."""
-
-    def __init__(self, sentence: str, present: Answer | None = None) -> None:
-        super().__init__(sentence)
-        self.present = present
+EVENT = (
+    "SELECT number, row, kind, label, time, reviewer, comment, coalesce(action, key), undoes "
+    "FROM events"
+)
 
 
 class AnswerStore:
@@ -77,7 +33,7 @@ class AnswerStore:
     def __init__(self, path: Path, fingerprint: str) -> None:
         self.path = path
         self._lock = threading.Lock()
-        self._log = Log(-1, {}, frozenset())
+        self._log = Log(0, {}, frozenset())
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             # Statements are grouped by _transaction alone, and threads take turns by the lock.
@@ -94,38 +50,25 @@ class AnswerStore:
 
     def _prepare(self, fingerprint: str) -> None:
         try:
-            # Beyond FULL, EXTRA also makes sure of the folder's entry for the journal.
+            # Every commit waits for the disk. The journal stays where it is: to make and remove it
+            # for each answer takes many times as long.
+            self._connection.execute("PRAGMA journal_mode = PERSIST")
             self._connection.execute("PRAGMA synchronous = EXTRA")
             with self._transaction():
-                self._create(fingerprint)
+                bring_up_to_date(self._connection, fingerprint)
             found = self.recall("fingerprint")
-            self._read_log()
-        except sqlite3.OperationalError as error:
+            self.log()
+        except (sqlite3.OperationalError, ValueError) as error:
             raise ValueError(f"{self.path} cannot be used: {error}.") from error
         except sqlite3.DatabaseError as error:
-            raise ValueError(self._damaged()) from error
+            raise ValueError(
+                f"{self.path} is damaged or no file of answers; move it away to start anew."
+            ) from error
         if found != fingerprint:
             raise ValueError(
                 f"{self.path} holds answers to another audit; move it away, or review the audit "
                 "that it belongs to."
             )
-
-    def _create(self, fingerprint: str) -> None:
-        """Make the tables of a new file; fail if it is none of ours, or damaged."""
-        ask = self._connection.execute
-        (sound,) = ask("PRAGMA quick_check(1)").fetchone()
-        (n_tables,) = ask("SELECT count(*) FROM sqlite_master").fetchone()
-        (application,) = ask("PRAGMA application_id").fetchone()
-        if sound != "ok" or (n_tables and application != APPLICATION):
-            raise sqlite3.DatabaseError
-        if not n_tables:
-            ask(f"PRAGMA application_id = {APPLICATION}")
-            for statement in SCHEMA.split(";"):
-                ask(statement)
-            ask("INSERT INTO about VALUES ('fingerprint', ?)", (fingerprint,))
-
-    def _damaged(self) -> str:
-        return f"{self.path} is damaged or no file of answers; move it away to start anew."
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -151,30 +94,26 @@ class AnswerStore:
             return self._read_log()
 
     def _read_log(self) -> Log:
-        """Read the log again if events were added; as none is removed, its end tells."""
-        (version,) = self._connection.execute("SELECT max(number) FROM events").fetchone()
-        version = version or 0
-        if version != self._log.version:
-            with closing(
-                self._connection.execute(
-                    "SELECT number, row, kind, label, time, number IN (SELECT undoes FROM events "
-                    "WHERE undoes IS NOT NULL) FROM events WHERE kind <> 'undo' AND number <= ? "
-                    "ORDER BY number",
-                    (version,),
-                )
-            ) as events:
-                current: dict[int, Answer] = {}
-                touched = set()
-                for *answer, is_undone in events:
-                    touched.add(answer[1])
-                    if not is_undone:
-                        current.pop(answer[1], None)  # the latest answers come last
-                        current[answer[1]] = Answer(*answer)
-            self._log = Log(version, current, frozenset(touched))
+        """Read what was added to the log; nothing in it ever changes."""
+        events = self._read("WHERE number > ? ORDER BY number", self._log.version)
+        if events:
+            self._log = self._log.after(events)
         return self._log
 
+    def _read(self, which: str, *values: int | str) -> list[tuple[Answer, int | None]]:
+        """Events, each with the number of the answer that it takes back."""
+        found = self._connection.execute(f"{EVENT} {which}", values).fetchall()
+        return [(Answer(*answer), undoes) for *answer, undoes in found]
+
     def add(
-        self, key: str, row: int, answer: str, label: int | None, expects: int | None = None
+        self,
+        key: str,
+        row: int,
+        answer: str,
+        label: int | None,
+        expects: int | None = None,
+        reviewer: str = "",
+        comment: str = "",
     ) -> Answer:
         """Write an answer down, for good.
 
@@ -189,56 +128,99 @@ class AnswerStore:
         label : int or None
             Position of the class that is right; None when unsure.
         expects : int, default=None
-            Number of the answer that the row was seen with. If it has another by now, nothing is
-            written and a :class:`ConflictError` is raised.
+            Number of the answer by the same person that the row was seen with. If there is another
+            by now that says something else, nothing is written and a :class:`ConflictError` is
+            raised; if it says the same, it is returned.
+        reviewer : str, default=""
+            Who answers.
+        comment : str, default=""
+            What else is to be said.
+        """
+        said = (row, answer, label)
+        with self._transaction():
+            known = self._known(key, [said], reviewer, comment)
+            if known:
+                return known[0]
+            present = self._read_log().own(reviewer).get(row)
+            if (present.number if present else None) != expects:
+                if present is None or present.said != said or comment not in ("", present.comment):
+                    raise _differs(present)
+                return present
+            return self._append(key, said, reviewer, comment)
+
+    def add_all(
+        self,
+        key: str,
+        said: Sequence[tuple[int, str, int | None]],
+        reviewer: str = "",
+        comment: str = "",
+    ) -> list[Answer]:
+        """Write down answers to several rows, all or none; they are taken back together.
+
+        ``said`` has a row, an answer and a label each; a row to which the same person has given
+        another answer is a :class:`ConflictError`.
         """
         with self._transaction():
-            earlier, present = self._event(key), self._read_log().current.get(row)
-            if earlier is not None:
-                if (earlier.row, earlier.answer, earlier.label) != (row, answer, label):
-                    raise ConflictError("This key stands for something else already.", present)
-                return earlier
-            if (present.number if present else None) != expects:
-                raise ConflictError("This row was answered differently in the meantime.", present)
-            return self._append(key, row, answer, label)
+            known = self._known(key, said, reviewer, comment)
+            if known:
+                return known
+            own = self._read_log().own(reviewer)
+            for each in said:
+                present = own.get(each[0])
+                if present is not None and present.said != each:
+                    raise _differs(present)
+            return [
+                self._append(f"{key}/{place}", each, reviewer, comment, action=key)
+                for place, each in enumerate(said)
+            ]
 
-    def undo(self, key: str, number: int | None = None) -> Answer:
-        """Take back an answer, by default the last one, and return it."""
+    def undo(self, key: str, number: int | None = None, reviewer: str = "") -> list[Answer]:
+        """Take back an answer, by default all of the person's last action; return what it was."""
         with self._transaction():
-            earlier = self._event(key)
-            if earlier is not None:
-                if earlier.answer != UNDO:
+            earlier = self._of_action(key)
+            if earlier:
+                if earlier[0][0].answer != UNDO:
                     raise ConflictError("This key stands for something else already.")
-                return self._undone_by(key)
-            current = self._read_log().current.values()
-            chosen = [a for a in current if number is None or a.number == number]
-            if not chosen:
-                raise ConflictError(
-                    "There is no answer to take back."
-                    if number is None
-                    else "That answer was taken back or replaced already."
-                )
-            self._append(key, chosen[-1].row, UNDO, None, chosen[-1].number)
-            return chosen[-1]
+                return [self._read("WHERE number = ?", undone or 0)[0][0] for _, undone in earlier]
+            chosen = _to_undo(self._read_log(), number, reviewer)
+            for place, answer in enumerate(chosen):
+                said = (answer.row, UNDO, None)
+                self._append(f"{key}/{place}", said, reviewer, "", answer.number, action=key)
+            return chosen
 
     def _append(
-        self, key: str, row: int, kind: str, label: int | None, undoes: int | None = None
+        self,
+        key: str,
+        said: tuple[int, str, int | None],
+        reviewer: str,
+        comment: str,
+        undoes: int | None = None,
+        action: str | None = None,
     ) -> Answer:
         time = datetime.now(UTC).isoformat(timespec="seconds")
+        row, kind, label = said
         number = self._connection.execute(
-            "INSERT INTO events (key, kind, row, label, undoes, time) VALUES (?, ?, ?, ?, ?, ?)",
-            (key, kind, row, label, undoes, time),
+            "INSERT INTO events (key, kind, row, label, undoes, time, reviewer, comment, action) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (key, kind, row, label, undoes, time, reviewer, comment, action),
         ).lastrowid
         assert number is not None  # a row was inserted
-        return Answer(number, row, kind, label, time)
+        return Answer(number, *said, time, reviewer, comment, action or key)
 
-    def _event(self, key: str) -> Answer | None:
-        found = self._connection.execute(f"{EVENT} WHERE key = ?", (key,)).fetchone()
-        return Answer(*found) if found else None
+    def _of_action(self, key: str) -> list[tuple[Answer, int | None]]:
+        """The events that a request has made."""
+        return self._read("WHERE key = ? OR action = ? ORDER BY number", key, key)
 
-    def _undone_by(self, key: str) -> Answer:
-        which = "WHERE number = (SELECT undoes FROM events WHERE key = ?)"
-        return Answer(*self._connection.execute(f"{EVENT} {which}", (key,)).fetchone())
+    def _known(
+        self, key: str, said: Sequence[tuple[int, str, int | None]], reviewer: str, comment: str
+    ) -> list[Answer]:
+        """What the same request has written before, if it is a second try."""
+        earlier = [answer for answer, _ in self._of_action(key)]
+        asked = [(each, reviewer, comment) for each in said]
+        if earlier and [(each.said, each.reviewer, each.comment) for each in earlier] != asked:
+            present = self._read_log().own(reviewer).get(said[0][0])
+            raise ConflictError("This key stands for something else already.", present)
+        return earlier
 
     def recall(self, name: str) -> str | None:
         """What was written down under a name."""
@@ -253,3 +235,20 @@ class AnswerStore:
         with self._transaction():
             self._connection.execute("INSERT OR IGNORE INTO about VALUES (?, ?)", (name, value))
         return self.recall(name) or value
+
+
+def _differs(present: Answer | None) -> ConflictError:
+    return ConflictError("This row was answered differently in the meantime.", present)
+
+
+def _to_undo(log: Log, number: int | None, reviewer: str) -> list[Answer]:
+    """The answers that are to be taken back; at least one."""
+    if number is not None:
+        answer = log.held.get(number)
+        if answer is None or log.own(answer.reviewer)[answer.row] is not answer:
+            raise ConflictError("That answer was taken back or replaced already.")
+        return [answer]
+    own = list(log.own(reviewer).values())
+    if not own:
+        raise ConflictError("There is no answer to take back.")
+    return [answer for answer in own if answer.action == own[-1].action]

@@ -9,7 +9,16 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from rboost.audit.disk.folder import FORMAT, audit_into, read_audit, read_record, rerun
+from rboost.audit.disk.folder import (
+    FORMAT,
+    MODEL,
+    REPORT,
+    SUSPECTS,
+    audit_into,
+    read_audit,
+    read_record,
+    rerun,
+)
 from rboost.audit.disk.request import Request, read_inputs
 from rboost.io.files import staged
 from rboost.review.session import open_review
@@ -162,3 +171,52 @@ def test_a_stage_that_fails_leaves_everything_as_it_was(tmp_path):
         fail()
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
     assert (tmp_path / "a").read_text() == "before"
+
+
+@pytest.mark.parametrize("name", [MODEL, REPORT])
+def test_what_was_found_is_kept_if_a_file_cannot_be_made(name, request_, tmp_path, monkeypatch):
+    """Whatever fails last must not lose what was found before it."""
+
+    def fail(*_, **__):
+        raise RecursionError("too deep")
+
+    if name == MODEL:
+        monkeypatch.setattr("rboost.audit.disk.folder.save_model", fail)
+    else:
+        monkeypatch.setattr("rboost.audit.result.render_report", fail)
+    folder = tmp_path / "audit"
+    with pytest.warns(UserWarning, match=f"{name} was not written, all else was: too deep"):
+        made, _ = audit_into(folder, request_)
+    assert not (folder / name).exists()
+    assert len(pd.read_csv(folder / SUSPECTS)) == len(made.to_frame())
+    monkeypatch.undo()
+    again = read_audit(folder)
+    np.testing.assert_allclose(again.issue_probability, made.issue_probability)
+    assert (again.model is None) == (name == MODEL)
+
+
+def test_probabilities_of_another_model_are_read_kept_and_audited_again(request_, tmp_path):
+    table = make_table(request_.data)
+    near = -((table["x"].to_numpy()[:, None] - np.arange(3)) ** 2) / 0.5
+    P = np.exp(near) / np.exp(near).sum(axis=1, keepdims=True)
+    columns = {name: P[:, k] for k, name in enumerate(CLASSES)}
+    frame = pd.DataFrame({"key": table["key"], **columns})
+    path = tmp_path / "p.csv"
+    frame.iloc[::-1].to_csv(path, index=False)  # rows are found by their names
+    request = replace(request_, probabilities=path)
+    made, _ = audit_into(tmp_path / "out", request)
+    assert made.model is None
+    assert not (tmp_path / "out" / MODEL).exists()
+    in_order = made.scores
+    path.unlink()  # a copy is kept
+    again = read_audit(tmp_path / "out")
+    assert_allclose(again.issue_probability, made.issue_probability)
+    answered = rerun(tmp_path / "out", {0: 1, 1: 1, 2: 2}, read_record(tmp_path / "out"))
+    assert_allclose(answered.scores, in_order)
+    assert answered.labels.checked[:3].tolist() == [1, 1, 2]
+    frame.iloc[1:].to_csv(path, index=False)
+    with pytest.raises(ValueError, match=r"has no row '1\.000' in its column 'key'; add it"):
+        read_inputs(request)
+    frame.drop(columns="key").iloc[1:].to_csv(path, index=False)
+    with pytest.raises(ValueError, match=r"has 89 rows, but .* has 90; pass one for each"):
+        read_inputs(request)

@@ -5,7 +5,8 @@ from numpy.testing import assert_allclose
 
 from rboost.audit import audit_labels
 from rboost.audit.insight import explanation as module
-from rboost.audit.insight.explanation import MOST_COLUMNS, N_NEIGHBOURS
+from rboost.audit.insight.explanation import MOST_COLUMNS
+from rboost.audit.insight.likeness import N_NEIGHBOURS
 
 N_ROWS = 300
 
@@ -73,12 +74,13 @@ def test_a_category_that_decides_is_a_reason_and_its_frequent_value_is_typical()
         assert one.reasons[0].column == "color"
         assert one.reasons[0].value == color[one.row]
         other = "blue" if color[one.row] == "red" else "red"
-        assert one.reasons[0].typical == f"{other} (100%)"
+        assert one.reasons[0].typical == f"{other} (100 %)"
+        assert one.reasons[0].typical_suggested == f"{color[one.row]} (100 %)"
 
 
 def nearest_by_hand(audit, row, wanted):
     """The nearest rows that carry a label and are probably right, one distance after another."""
-    points = audit.standardized
+    points = audit._explainer.neighbours.points
     current, wrong = audit.labels.current, audit.issue_probability
     members = [
         (float(np.sqrt(((points[k] - points[row]) ** 2).sum())), k)
@@ -193,7 +195,7 @@ def test_no_rows_need_no_explanation(audit):
 def test_of_very_many_columns_the_telling_ones_are_tried():
     table, y, flipped = planted(n_noise_columns=MOST_COLUMNS + 30)
     audit = audit_labels(table, y, model="forest")
-    tried = [table.columns[k] for k, _ in audit._explainer._features_of]
+    tried = [table.columns[k] for k in audit._explainer._tried]
     assert len(tried) == MOST_COLUMNS
     assert "weight" in tried
     clear = np.flatnonzero(flipped & (np.abs(table["weight"].to_numpy()) > 0.3))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from rboost.audit import audit_labels
 from rboost.audit.insight.gain import review_gain
 
 
@@ -35,8 +36,34 @@ def test_flips_leave_out_the_diagonal_and_begin_with_the_most_frequent(small_aud
     assert len(summary.noise) == 9
     assert len(summary.flips) == 6
     off_diagonal = small_audit.noise_matrix[~np.eye(3, dtype=bool)]
-    assert [flip.rate for flip in summary.flips] == sorted(off_diagonal, reverse=True)
-    assert all(flip.low <= flip.high for flip in summary.noise)
+    rates = [flip.rate for flip in summary.flips]
+    assert_allclose(rates, sorted(off_diagonal, reverse=True), atol=0.01)
+    assert rates == sorted(rates, reverse=True)
+    assert all(flip.low <= flip.rate <= flip.high for flip in summary.noise)
+
+
+def test_rows_of_all_flips_are_the_wrong_labels_expected_and_corrected(small_audit, summary):
+    rows = [flip.expected_rows for flip in summary.flips]
+    assert_allclose(sum(rows), summary.expected_wrong + summary.n_corrected)
+
+
+def test_rates_agree_with_the_expected_number_also_where_labels_were_rather_guessed():
+    random = np.random.RandomState(0)
+    X = random.randn(1000, 3)
+    y = random.rand(1000) < 1 / (1 + np.exp(-2 * X[:, 0]))
+    audit = audit_labels(X, y.astype(int), model="linear", check_columns=False)
+    assert_allclose(audit.noise_matrix, np.eye(2))  # the likelier explanation: no flips as such
+    summary = audit.summary()
+    assert summary.expected_share > 0.03
+    wrong = sum(flip.rate * one.expected_rows
+                for flip, one in zip(summary.flips, _of_flips(summary), strict=True))  # fmt: skip
+    assert_allclose(wrong, summary.expected_wrong, rtol=0.15)
+
+
+def _of_flips(summary):
+    """The true class of each flip."""
+    by_name = {one.name: one for one in summary.classes}
+    return [by_name[flip.true] for flip in summary.flips]
 
 
 def test_budgets_are_those_that_the_table_has_rows_for(small_audit, summary):

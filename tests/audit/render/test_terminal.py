@@ -2,8 +2,9 @@ import unicodedata
 
 import pytest
 
+from rboost.audit.numbers import format_count, percent
 from rboost.audit.render.terminal import fitted, width, wrapped
-from rboost.audit.render.wording import format_count, percent, quoted, shortened, visible
+from rboost.audit.render.wording import quoted, shortened, visible
 
 
 def test_says_rows_classes_rates_and_the_ten_most_suspicious(small_audit):

@@ -38,7 +38,7 @@ def test_a_head_request_does_not_use_the_token_up(page):
     assert page.open().get("/").status_code == 200
 
 
-PATHS = ["/", "/review.js", "/review.css", "/view.js", "/talk.js", "/icon.svg", "/checked.csv"]
+PATHS = ["/", "/review.js", "/review.css", "/row.js", "/talk.js", "/icon.svg", "/checked.csv"]
 PATHS += [f"/api/{name}" for name in ("about", "next", "rows/1", "progress", "answers")]
 
 

@@ -2,6 +2,7 @@
 
 ``suspects.csv``, ``report.html`` and ``audit.json`` are for people and programs, ``model.skops`` is
 for predictions, ``rows.npz`` for a review. ``audit.json`` comes last, with digests of these two.
+What was found is not lost if report or model cannot be made: the others are written without them.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import contextlib
 import json
 import shutil
 import warnings
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -18,22 +19,34 @@ from typing import Any
 
 import numpy as np
 
-from rboost.audit.audit import with_trusted
+from rboost.audit.arguments import as_objects, with_trusted
 from rboost.audit.disk.model_file import check_format, load_model, save_model
+from rboost.audit.disk.origin import make_origin
 from rboost.audit.disk.request import Request, read_inputs, run_audit
-from rboost.audit.inference import judge_rows
+from rboost.audit.features import merged_copies, vectorize
+from rboost.audit.inference import infer, judge_rows
 from rboost.audit.insight.columns import SuspiciousColumn
 from rboost.audit.insight.suspects import Suspects
-from rboost.audit.labels import Labels
+from rboost.audit.labels import Labels, as_written
 from rboost.audit.result import LabelAudit
 from rboost.context import group_rows
-from rboost.io.files import atomic_path, check_writable, file_digest, staged, write_atomically
+from rboost.io.files import (
+    atomic_path,
+    check_writable,
+    file_digest,
+    files_digest,
+    staged,
+    write_atomically,
+)
+from rboost.io.inputs import STANDARD_INPUT, with_standard_input
+from rboost.io.reading import described
 from rboost.io.spreadsheets import write_csv
 
 # Goes up with every change after which folders that were made before cannot be read as they are.
 FORMAT = 2
-RECORD, ROWS, MODEL, SUSPECTS, REPORT, TRUSTED = (
-    "audit.json", "rows.npz", "model.skops", "suspects.csv", "report.html", "trusted_rows"
+RECORD, ROWS, MODEL, SUSPECTS, REPORT, TRUSTED, PROBABILITIES, STDIN = NAMES = (
+    "audit.json", "rows.npz", "model.skops", "suspects.csv", "report.html", "trusted_rows",
+    "probabilities", "stdin_table",
 )  # fmt: skip
 AGAIN = "run rboost audit again"
 
@@ -48,7 +61,7 @@ def audit_into(
     original: dict[str, Any] | None = None,
     known_warnings: tuple[SuspiciousColumn, ...] = (),
 ) -> tuple[LabelAudit, Suspects]:
-    """Audit a file and write what was found; a folder that cannot be written fails beforehand.
+    """Audit files and write what was found; a folder that cannot be written fails beforehand.
 
     ``original`` is the request to remember, if it is not this one; its columns were checked before,
     which led to ``known_warnings``.
@@ -58,19 +71,21 @@ def audit_into(
     is_new = not folder.exists()
     try:
         check_writable(folder)
-        record = {
-            "format": FORMAT,
-            "rboost": version("rboost"),
-            "request": original or request.as_dict(),
-            "budget": budget,
-            "source": file_digest(request.data),
-        }
-        audit = run_audit(request, verbose, checked, at_random)
-        if original is not None:
-            audit = replace(audit, column_warnings=known_warnings)
-        suspects = audit.suspects(n=budget)
-        listed = audit.to_frame(suspects, verbose=bool(verbose))
-        _write(folder, audit, suspects, request, record, listed)
+        with with_standard_input(request.files) as files:
+            record = {
+                "format": FORMAT,
+                "rboost": version("rboost"),
+                "request": original or request.as_dict(),
+                "budget": budget,
+                "source": files_digest(files),
+            }
+            request = replace(request, data=files)
+            audit = run_audit(request, verbose, checked, at_random)
+            if original is not None:
+                audit = replace(audit, column_warnings=known_warnings)
+            suspects = audit.suspects(n=budget)
+            listed = audit.to_frame(suspects, verbose=bool(verbose))
+            _write(folder, audit, suspects, request, record, listed)
         return audit, suspects
     except BaseException:
         if is_new:
@@ -81,8 +96,8 @@ def audit_into(
 
 def _check_folder(folder: Path, request: Request) -> None:
     """Fail before files of others, or those to be audited, are overwritten."""
-    ours = {(folder / name).resolve() for name in (RECORD, ROWS, MODEL, SUSPECTS, REPORT, TRUSTED)}
-    for path in (request.data, request.trusted):
+    ours = {(folder / name).resolve() for name in NAMES}
+    for path in (*request.files, request.trusted, request.probabilities):
         if path is not None and path.resolve() in ours:
             raise ValueError(f"{path} would be overwritten; choose another folder with --out.")
     if (folder / "review.sqlite").exists():
@@ -108,27 +123,53 @@ def _write(
     listed: Any,
 ) -> None:
     """Write all files together, the record last."""
-    page = audit.to_html(suspects, f"Label audit of {request.data.name}")
     labels = audit.labels
     with staged(folder, last=RECORD) as stage:
-        save_model(audit.model, stage / MODEL, _about(audit, request))
+        write_csv(listed, stage / SUSPECTS)
         with atomic_path(stage / ROWS) as temporary, temporary.open("wb") as file:
             np.savez(
                 file, scores=audit.scores, given=labels.given, checked=labels.checked,
                 at_random=labels.at_random,
             )  # fmt: skip
-        if request.trusted is not None:  # the file itself may be written again by a review
-            shutil.copyfile(request.trusted, stage / TRUSTED)
-        write_csv(listed, stage / SUSPECTS)
-        write_atomically(stage / REPORT, page)
+        # The files themselves may be written again, by a review or by whoever made them.
+        for path, name in ((request.trusted, TRUSTED), (request.probabilities, PROBABILITIES)):
+            if path is not None:
+                shutil.copyfile(path, stage / name)
+        asked = Request.from_dict(record["request"]).files
+        if STANDARD_INPUT in asked:  # which cannot be read again
+            shutil.copyfile(request.files[asked.index(STANDARD_INPUT)], stage / STDIN)
+        with _or_without(REPORT, folder):
+            title = described([Path(path.name) for path in request.files])
+            page = audit.to_html(
+                suspects, f"Label audit of {title}", make_origin(folder, request, record)
+            )
+            write_atomically(stage / REPORT, page)
+        if audit.model is not None:
+            with _or_without(MODEL, folder):
+                save_model(audit.model, stage / MODEL, _about(audit, request))
+        kept = [name for name in (MODEL, ROWS) if (stage / name).exists()]
         record = {
             **record,
-            "files": {name: file_digest(stage / name) for name in (MODEL, ROWS)},
+            "files": {name: file_digest(stage / name) for name in kept},
             "classes": labels.classes.tolist(),
             "summary": audit.summary(suspects).as_dict(),
         }
         text = json.dumps(record, indent=1, ensure_ascii=False)
         write_atomically(stage / RECORD, text + "\n")
+
+
+@contextlib.contextmanager
+def _or_without(name: str, folder: Path) -> Iterator[None]:
+    """Go on without a file that cannot be made, and say so."""
+    try:
+        yield
+    except OSError:  # nothing can be written at all
+        raise
+    except (Exception, RecursionError) as error:
+        problem = " ".join(str(error).split()) or type(error).__name__
+        warnings.warn(
+            f"{folder / name} was not written, all else was: {problem[:300]}", stacklevel=4
+        )
 
 
 def _about(audit: LabelAudit, request: Request) -> dict[str, Any]:
@@ -151,20 +192,29 @@ def read_audit(folder: Path) -> LabelAudit:
     for name, digest in record["files"].items():
         if file_digest(folder / name) != digest:
             raise ValueError(f"{folder / name} does not belong to {folder / RECORD}; {AGAIN}.")
-    model, _ = load_model(folder / MODEL)
     with np.load(folder / ROWS, allow_pickle=False) as rows:
         scores, given, checked = rows["scores"], rows["given"], rows["checked"]
         at_random = rows.get("at_random", False)  # older audits do not say
     inputs = read_inputs(request)
     table, ids = with_trusted(inputs.X, inputs.ids, inputs.X_trusted)
-    labels = Labels(np.array(record["classes"]), given, checked, request.label, at_random)
     n_extra, groups = len(table) - len(inputs.X), None
+    written = as_written(inputs.y + [None] * n_extra)
+    classes = np.array(record["classes"])
+    labels = Labels(classes, given, checked, request.label, at_random, written)
     if inputs.context is not None:
         groups = group_rows(inputs.context, len(inputs.X)).followed_by(n_extra)
+    if MODEL in record["files"]:
+        model, _ = load_model(folder / MODEL)
+        vectorizer, dates, features = model.vectorizer, model.dates, model.features(table)
+        found = judge_rows(model.noise, scores, labels, groups)
+    else:
+        model = None
+        vectorizer, dates, features = vectorize(table, instead=scores)
+        found = infer(scores, labels, groups, merged_copies(vectorizer, features, given, n_extra))
     return LabelAudit(
-        table, labels, np.array(ids, dtype=object), inputs.id_name, model.features(table),
-        scores, judge_rows(model.noise, scores, labels, groups), model, n_extra, groups,
-        _column_warnings(record),
+        table, labels, as_objects(ids), inputs.id_name, vectorizer, dates, features, scores,
+        found, model, n_extra, groups, _column_warnings(record),
+        merged_copies(vectorizer, features, given, n_extra),
     )  # fmt: skip
 
 
@@ -195,12 +245,23 @@ def _column_warnings(record: dict[str, Any]) -> tuple[SuspiciousColumn, ...]:
     )
 
 
+def read_request(folder: Path) -> Request:
+    """What a folder is the audit of; fails if the table has changed."""
+    return _request(folder, read_record(folder))
+
+
 def _request(folder: Path, record: dict[str, Any]) -> Request:
-    """What was asked for, with the copy of the trusted rows; fails if the table has changed."""
+    """What was asked for, with what was copied of it; fails if the table has changed."""
     request = Request.from_dict(record["request"])
-    if file_digest(request.data) != record["source"]:
-        raise ValueError(f"{request.data} changed since it was audited; {AGAIN}.")
-    return request if request.trusted is None else replace(request, trusted=folder / TRUSTED)
+    files = [folder / STDIN if path == STANDARD_INPUT else path for path in request.files]
+    request = replace(request, data=tuple(files))
+    if files_digest(request.files) != record["source"]:
+        raise ValueError(f"{request.source} changed since it was audited; {AGAIN}.")
+    if request.trusted is not None:
+        request = replace(request, trusted=folder / TRUSTED)
+    if request.probabilities is not None:
+        request = replace(request, probabilities=folder / PROBABILITIES)
+    return request
 
 
 def read_record(folder: Path) -> dict[str, Any]:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from rboost.audit.disk.model_file import load_model
 from rboost.audit.disk.request import ROW
 from rboost.io.packages import package
-from rboost.io.reading import read_table
+from rboost.io.reading import described, read_table
 
 
-def predict_file(model_path: Path, data: Path) -> Any:
+def predict_file(model_path: Path, files: Path | Sequence[Path]) -> Any:
     """A frame with each row's id, predicted class, and probability of every true class."""
     model, about = load_model(model_path)
-    table = read_table(data, text=[*about["text"], about["id"]])
+    table = read_table(files, text=[*about["text"], about["id"]])
+    data = described([files] if isinstance(files, Path) else files)
     absent = [column for column in about["columns"] if column not in table.columns]
     if absent:
         raise ValueError(

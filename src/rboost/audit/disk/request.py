@@ -1,4 +1,4 @@
-"""What to audit: a file, its columns, and what is known of its rows; read and checked."""
+"""What to audit: files, their columns, and what is known of their rows; read and checked."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from typing import Any
 from rboost._validation import is_missing
 from rboost.audit.audit import audit_labels
 from rboost.audit.insight.checked import AnswersContradictWarning
+from rboost.audit.labels import spelling
 from rboost.audit.result import LabelAudit
 from rboost.audit.suspicion import SuspiciousColumnWarning
-from rboost.io.reading import check_column, label_column, read_table
+from rboost.io.inputs import STANDARD_INPUT
+from rboost.io.reading import check_column, described, label_column, read_table
 from rboost.io.spreadsheets import unguarded
 
 # What a review calls the label that a person chose.
@@ -25,13 +27,14 @@ ROW = "row"
 
 @dataclass(frozen=True)
 class Request:
-    """An audit of a file; ``trusted`` is a file of checked rows.
+    """An audit of a file, or of several as one table; ``trusted`` is a file of checked rows.
 
     ``trusted_random`` says that all of them were drawn at random, whatever the file says itself.
     ``id`` and ``drop`` name columns, as does ``context``: what labels may depend on.
+    ``probabilities`` is a file of what another model says of each row, a column for each class.
     """
 
-    data: Path
+    data: Path | tuple[Path, ...]
     label: str
     id: str | None = None
     drop: tuple[str, ...] = ()
@@ -41,20 +44,39 @@ class Request:
     context: tuple[str, ...] = ()
     check_columns: bool = True
     trusted_random: bool = False
+    probabilities: Path | None = None
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """All files of the table."""
+        return (self.data,) if isinstance(self.data, Path) else self.data
+
+    @property
+    def source(self) -> str:
+        """What to call them in a sentence."""
+        return described(self.files)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for a file."""
-        return {
-            name: str(value.resolve()) if isinstance(value, Path) else value
-            for name, value in asdict(self).items()
-        }
+        values = asdict(self)
+        values["data"] = [_absolute(path) for path in self.files]
+        for name, path in (("trusted", self.trusted), ("probabilities", self.probabilities)):
+            values[name] = path and _absolute(path)
+        return values
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Request:
         """The inverse of ``as_dict``."""
-        paths = {name: Path(values[name]) for name in ("data", "trusted") if values[name]}
+        data = [values["data"]] if isinstance(values["data"], str) else values["data"]  # if older
+        paths: dict[str, Any] = {"data": tuple(map(Path, data))}
+        for name in ("trusted", "probabilities"):
+            paths[name] = Path(values[name]) if values.get(name) else None
         lists = {name: tuple(values.get(name, ())) for name in ("drop", "context")}
         return cls(**{**values, **paths, **lists})
+
+
+def _absolute(path: Path) -> str:
+    return str(path if path == STANDARD_INPUT else path.resolve())
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,14 +93,15 @@ class Inputs:
     id_name: str
     label_name: str
     context: Any = None
+    probabilities: Any = None
 
 
 def read_inputs(request: Request) -> Inputs:
     """Read the files of a request and fail with one sentence if they do not fit."""
-    table = read_table(request.data, label=request.label, text=[request.id])
+    table = read_table(request.files, label=request.label, text=[request.id])
     names = list(table.columns)
     for column in (request.id, *request.drop, *request.context):
-        check_column(names, column, request.data)
+        check_column(names, column, request.source)
         if column == request.label:
             raise ValueError(
                 f"{column!r} is the label; name another column with --id, --drop or --context."
@@ -88,12 +111,32 @@ def read_inputs(request: Request) -> Inputs:
         ids = _unique_ids(table[request.id], request.id)
     left_out = {request.label, request.id, *request.drop, *request.context}
     X = table[[name for name in names if name not in left_out]]
-    if not X.shape[1]:
-        raise ValueError(f"{request.data} has no column left besides the label; add some.")
+    if not X.shape[1] and request.probabilities is None:
+        raise ValueError(f"{request.source} has no column left besides the label; add some.")
     y = label_column(table, request.label).tolist()
     known = _read_trusted(request, X, ids, set(y))
     context = table[list(dict.fromkeys(request.context))] if request.context else None
-    return Inputs(X, y, *known, ids, request.id or ROW, request.label, context)
+    found = None if request.probabilities is None else _read_probabilities(request, ids)
+    return Inputs(X, y, *known, ids, request.id or ROW, request.label, context, found)
+
+
+def _read_probabilities(request: Request, ids: list[Any]) -> Any:
+    """Probabilities in the order of the rows: by their names, where the file has them."""
+    path, id_name = request.probabilities, request.id or ROW
+    assert path is not None  # this is asked only where there is a file
+    table = read_table(path, text=[id_name])
+    if id_name not in table.columns:
+        if len(table) != len(ids):
+            raise ValueError(
+                f"{path} has {len(table)} rows, but {request.source} has {len(ids)}; pass one for "
+                f"each, or name the rows in a column {id_name!r}."
+            )
+        return table
+    place = {str(name): position for position, name in enumerate(table[id_name])}
+    absent = next((name for name in map(str, ids) if name not in place), None)
+    if absent is not None:
+        raise ValueError(f"{path} has no row {absent!r} in its column {id_name!r}; add it.")
+    return table.iloc[[place[name] for name in map(str, ids)]].reset_index(drop=True)
 
 
 def run_audit(
@@ -159,7 +202,7 @@ def _read_trusted(
     if absent and not has_ids:
         raise ValueError(
             f"{request.trusted} has neither the column {id_name!r} nor all columns of "
-            f"{request.data} ({absent[0]!r} is missing); add one or the other."
+            f"{request.source} ({absent[0]!r} is missing); add one or the other."
         )
     labels = _trusted_labels(table, label, classes, request)
     named = table[id_name].astype(str).tolist() if has_ids else [""] * len(table)
@@ -174,7 +217,7 @@ def _read_trusted(
     checked, at_random, further = _placed(request, labels, named, drawn, ids)
     if further and absent:
         raise ValueError(
-            f"{request.trusted} names a row {named[further[0]]!r} that {request.data} does not "
+            f"{request.trusted} names a row {named[further[0]]!r} that {request.source} does not "
             f"have; check the column {id_name!r}."
         )
     if not further:
@@ -207,16 +250,18 @@ def _placed(
 
 def _trusted_labels(table: Any, name: str, classes: set[Any], request: Request) -> dict[int, Any]:
     """The labels of the rows that have one, by their number; text as in the table of the audit."""
-    by_text = {str(value): value for value in classes if not is_missing(value)}
+    by_text = {spelling(str(value)): value for value in classes if not is_missing(value)}
     found = {}
     for number, value in enumerate(label_column(table, name).tolist()):
         if is_missing(value):
             continue
-        text = str(value) if str(value) in by_text else unguarded(str(value))
+        text = spelling(str(value))
+        if text not in by_text:
+            text = spelling(unguarded(str(value)))
         if text not in by_text:
             raise ValueError(
                 f"{request.trusted} has the label {value!r}, which {request.label!r} of "
-                f"{request.data} never is; use the same labels in both."
+                f"{request.source} never is; use the same labels in both."
             )
         found[number] = by_text[text]
     if not found:

@@ -24,6 +24,8 @@ MISTAKES = 0.01
 # What is unknown of the share of wrong labels is shown by so many shares, equally likely; rows with
 # nearly the same probability are counted together, in so many bins.
 N_SHARES, N_BINS = 32, 64
+# Between these probabilities promises are compared with what people found.
+PROMISES = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 
 class AnswersContradictWarning(UserWarning):
@@ -52,6 +54,53 @@ class PredictiveCheck:
     expected: float
     p_value: float
     contradicts: bool
+
+
+@dataclass(frozen=True)
+class Promise:
+    """Checked labels that were said to be wrong with probabilities from ``low`` to ``high``.
+
+    ``promised`` is the mean of these probabilities, as they were without any answer;
+    ``found_low`` to ``found_high`` holds the share that is wrong with probability .9.
+    """
+
+    low: float
+    high: float
+    n_checked: int
+    n_wrong: int
+    promised: float
+    found_low: float
+    found_high: float
+
+    @property
+    def found(self) -> float:
+        """The share of wrong labels that people found."""
+        return self.n_wrong / self.n_checked
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether what was promised lies in the interval of what was found."""
+        return self.found_low <= self.promised <= self.found_high
+
+
+def compare_promises(before: NoisePosterior, scores: Floats, labels: Labels) -> tuple[Promise, ...]:
+    """What was promised of checked labels ``before`` the answers, beside what people found."""
+    rows = np.flatnonzero(labels.is_checked & (labels.given != NO_LABEL))
+    if not len(rows):
+        return ()
+    promised = before.issue_probability(scores[rows], labels.given[rows])
+    is_wrong = labels.checked[rows] != labels.given[rows]
+    place = np.searchsorted(PROMISES, promised, side="right")
+    ends, found = (0.0, *PROMISES, 1.0), []
+    for k in np.unique(place).tolist():
+        own = place == k
+        n_checked, n_wrong = int(own.sum()), int(is_wrong[own].sum())
+        low, high = binomtest(n_wrong, n_checked).proportion_ci(LEVEL, "exact")
+        promise = float(promised[own].mean())
+        found.append(
+            Promise(ends[k], ends[k + 1], n_checked, n_wrong, promise, float(low), float(high))
+        )
+    return tuple(found)
 
 
 def count_random_checks(labels: Labels) -> RandomChecks | None:

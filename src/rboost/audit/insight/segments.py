@@ -16,6 +16,9 @@ FEWEST_ROWS, MOST_RANGES, MOST_VALUES = 20, 5, 20
 # It is named when its rate lies this many standard errors above that of the other rows: about what
 # the largest of a thousand segments without any difference reaches.
 STANDARD_ERRORS = 3.5
+# And when it matters: so many wrong labels at least, such a share of its rows, so many times as
+# many as elsewhere.
+FEWEST_WRONG, LEAST_RATE, TIMES = 1.0, 0.01, 1.5
 
 
 @dataclass(frozen=True)
@@ -47,13 +50,18 @@ def find_segments(table: Any, issue_probability: Floats, most: int = 10) -> tupl
             inside, outside = wrong[members], wrong[~members]
             error = np.sqrt(inside.var() / n_rows + outside.var() / len(outside))
             difference = float(inside.mean() - outside.mean())
-            if difference > STANDARD_ERRORS * error + 1e-9:  # more than rounding
-                segment = Segment(
-                    str(column), values, n_rows, float(inside.sum()), float(outside.mean())
-                )
+            segment = Segment(
+                str(column), values, n_rows, float(inside.sum()), float(outside.mean())
+            )
+            if difference > STANDARD_ERRORS * error and _matters(segment):
                 found.append((difference * n_rows, segment))
     found.sort(key=lambda entry: -entry[0])
     return tuple(segment for _, segment in found[:most])
+
+
+def _matters(segment: Segment) -> bool:
+    least = max(LEAST_RATE, TIMES * segment.other_rate)
+    return segment.rate >= least and segment.expected_wrong >= FEWEST_WRONG
 
 
 def _parts(column: Any) -> list[tuple[str, NDArray[np.bool_]]]:

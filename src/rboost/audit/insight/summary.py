@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import isfinite
 from typing import Any
 
@@ -17,6 +17,7 @@ from rboost.audit.insight.gain import Budget, review_gain
 from rboost.audit.insight.suspects import Suspects
 from rboost.audit.labels import Labels
 from rboost.context import Groups
+from rboost.noise import NoisePosterior
 from rboost.noise.groups import GroupedNoise
 
 # An interval wider than this says little; classes overlap where the columns leave the class of so
@@ -26,13 +27,17 @@ WIDE, OVERLAP, PROBABLY = 0.2, 0.05, 0.5
 
 @dataclass(frozen=True)
 class FlipRate:
-    """How often rows of a true class carry a label, and the interval that holds it (90 %)."""
+    """How often rows of a true class carry a label, and the interval that holds it (90 %).
+
+    ``expected_rows`` is how many rows that is, where they are counted.
+    """
 
     true: str
     given: str
     rate: float
     low: float
     high: float
+    expected_rows: float | None = None
 
 
 @dataclass(frozen=True)
@@ -154,7 +159,7 @@ def summarize(
         n_corrected=int(corrected.sum()),
         n_unchecked=gain.n_rows,
         classes=_classes(labels, found.posterior, issue),
-        noise=_noise(labels, found.noise_matrix, found.noise_interval),
+        noise=_expected_noise(labels, found),
         expected_wrong=gain.expected_wrong,
         expected_share=gain.expected_wrong / gain.n_rows if gain.n_rows else float("nan"),
         share_low=low,
@@ -223,6 +228,41 @@ def _groups(
             _noise(labels, noise.noise_matrix[g], noise.interval[:, g]),
         )
         for g, name in enumerate(groups.names)
+    )
+
+
+def expected_flips(posterior: Floats, labels: Labels) -> Floats:
+    """``[j, k]``: how many rows of class j are expected to carry the label k, as it was given.
+
+    Off the diagonal these add up to the wrong labels that are expected and those corrected.
+    """
+    n_classes = len(labels.classes)
+    rows = np.flatnonzero(labels.given >= 0)
+    columns = [np.bincount(labels.given[rows], own, n_classes) for own in posterior[rows].T]
+    return np.array(columns)
+
+
+def expected_rates(noise: NoisePosterior) -> tuple[Floats, Floats]:
+    """Rates of labels in each true class, (K, K), and 90 % intervals, (2, K, K).
+
+    ``noise_matrix`` is that of the likelier explanation: no flips at all where labels were rather
+    guessed. These are the means over all explanations, as are the wrong labels that are expected.
+    """
+    n_classes = len(noise.noise_matrix)
+    rates = np.empty((n_classes, n_classes))
+    for j, k in np.ndindex(n_classes, n_classes):
+        low, high, weight = noise.rate_cells(j, k)
+        rates[j, k] = np.average((low + high) / 2, weights=weight)
+    rates /= rates.sum(axis=1, keepdims=True)  # the cells are of finite width
+    low, high = noise.interval()
+    return rates, np.stack([np.minimum(low, rates), np.maximum(high, rates)])
+
+
+def _expected_noise(labels: Labels, found: Inference) -> tuple[FlipRate, ...]:
+    numbers = expected_flips(found.posterior, labels).ravel().tolist()
+    flips = _noise(labels, *expected_rates(found.noise))
+    return tuple(
+        replace(flip, expected_rows=number) for flip, number in zip(flips, numbers, strict=True)
     )
 
 

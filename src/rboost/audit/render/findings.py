@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import shlex
 
-from rboost.audit.insight.checked import PredictiveCheck, RandomChecks
+from rboost.audit.insight.checked import PredictiveCheck, Promise, RandomChecks
 from rboost.audit.insight.columns import COPY, SuspiciousColumn
 from rboost.audit.insight.projection import Projection
 from rboost.audit.insight.quality import Quality
-from rboost.audit.insight.summary import WIDE, AuditSummary, FlipRate
+from rboost.audit.insight.summary import WIDE, AuditSummary, GroupSummary
 from rboost.audit.labels import FEWEST_ROWS
-from rboost.audit.render.wording import format_count, one_line, percent, quoted, with_noun
-
-MOST_NAMED = 12
+from rboost.audit.numbers import format_count, percent
+from rboost.audit.render.wording import listed, one_line, quoted, with_noun
 
 
 def of_everything(summary: AuditSummary) -> list[str]:
@@ -100,14 +99,6 @@ def of_suspects(summary: AuditSummary) -> str:
     )
 
 
-def of_flip(flip: FlipRate) -> str:
-    """One rate of wrong labels."""
-    return (
-        f"Of rows that are truly {quoted(flip.true)}, {percent(flip.rate)} are labelled "
-        f"{quoted(flip.given)} (90 % interval: {percent(flip.low)} to {percent(flip.high)})."
-    )
-
-
 def of_groups(summary: AuditSummary) -> list[str]:
     """How often the labels of each group are wrong, the worst first."""
     worst_first = sorted(summary.groups, key=lambda one: -one.wrong_share)
@@ -115,9 +106,16 @@ def of_groups(summary: AuditSummary) -> list[str]:
         f"Labels by {one_line(summary.context, 60)} {quoted(one.name)}: "
         f"{percent(one.wrong_share)} wrong "
         f"(90 % interval: {percent(one.low)} to {percent(one.high)}; "
-        f"{with_noun(one.n_rows, 'row')})."
+        f"{_rows_of(one)})."
         for one in worst_first
     ]
+
+
+def _rows_of(group: GroupSummary) -> str:
+    rows = with_noun(group.n_rows, "row")
+    if group.n_unchecked == group.n_rows:
+        return rows
+    return f"{format_count(group.n_unchecked)} of {rows} not checked"
 
 
 def of_group_picture(summary: AuditSummary) -> str:
@@ -193,8 +191,9 @@ def of_distribution(summary: AuditSummary, n_left_out: int) -> str:
     left_out = f" {with_noun(n_left_out, 'class', 'classes')} with fewer wrong labels are left out."
     return (
         f"Bars by label given: {with_noun(fine, 'label')} probably right, "
-        f"{with_noun(summary.probably_wrong, 'label')} more likely wrong than right. Heights grow "
-        "with the logarithm of the number above them." + (left_out if n_left_out else "")
+        f"{with_noun(summary.probably_wrong, 'label')} more likely wrong than right. A bar is as "
+        "high as the number above it; labels that are hardly doubted stand at the left as a "
+        "number." + (left_out if n_left_out else "")
     )
 
 
@@ -223,6 +222,28 @@ def of_projection(summary: AuditSummary, projection: Projection) -> str:
     )
 
 
+def of_promises(promises: tuple[Promise, ...]) -> str:
+    """Whether labels that people checked were wrong as often as it was said before."""
+    n_checked = sum(one.n_checked for one in promises)
+    n_wrong = sum(one.n_wrong for one in promises)
+    expected = sum(one.promised * one.n_checked for one in promises)
+    broken = [
+        f"{percent(one.low)} to {percent(one.high)} (promised {percent(one.promised)}, found "
+        f"{percent(one.found)})"
+        for one in promises
+        if not one.is_kept
+    ]
+    verdict = (
+        f"The interval of what was found leaves out what was promised at {listed(broken)}."
+        if broken
+        else "What was promised lies in the interval of what was found everywhere."
+    )
+    return (
+        f"Of {with_noun(n_checked, 'checked label')} {format_count(n_wrong)} were wrong; without "
+        f"the answers {format_count(expected)} were expected. {verdict}"
+    )
+
+
 def of_quality(quality: Quality) -> str:
     """How good the model is, and whether it knows better than the labels."""
     advice = (
@@ -236,10 +257,3 @@ def of_quality(quality: Quality) -> str:
         f"assumptions below hold, {percent(quality.accuracy)} of the predictions and "
         f"{percent(quality.label_accuracy)} of the labels are right, {advice}."
     )
-
-
-def listed(words: list[str]) -> str:
-    """Words as a list in a sentence; of very many the first."""
-    if len(words) > MOST_NAMED:
-        words = [*words[:MOST_NAMED], f"{len(words) - MOST_NAMED} more"]
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

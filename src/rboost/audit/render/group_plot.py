@@ -8,8 +8,9 @@ from typing import Any, Self
 import numpy as np
 
 from rboost._typing import Floats
+from rboost.audit.numbers import percent
 from rboost.audit.render.plots import DOUBT, GREY, INK, TRUST, axes_for
-from rboost.audit.render.wording import one_line, percent
+from rboost.audit.render.wording import one_line
 
 # Ranges of dates have long names.
 LONGEST_NAME = 30
@@ -67,8 +68,9 @@ class GroupNoiseDisplay:
         widest = max(0.05, float(high.max(initial=0)))
         for place, share, end in zip(places, self.share, high, strict=True):
             self.ax_.text(
-                end + 0.015 * widest, place, percent(share), va="center", fontsize=9, color=INK
-            )
+                end + 0.015 * widest, place, percent(share), va="center", fontsize=9, color=INK,
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
+            )  # fmt: skip
         names = [one_line(name, LONGEST_NAME) for name in self.names]
         self.ax_.set_yticks(places, names, parse_math=False)
         self.ax_.set(

@@ -8,10 +8,11 @@ from typing import Any
 
 from rboost.audit.insight.explanation import Explanation
 from rboost.audit.insight.summary import AuditSummary
+from rboost.audit.numbers import format_count, percent
 from rboost.audit.render import findings
 from rboost.audit.render.listing import in_words
 from rboost.audit.render.terminal import wrapped
-from rboost.audit.render.wording import format_count, one_line, percent, with_noun
+from rboost.audit.render.wording import one_line, with_noun
 from rboost.io.files import write_atomically
 
 # Rows that are shown of all suspects, and characters of a name.

@@ -19,6 +19,7 @@ from rboost.audit.render.plots import (
     ReviewGainDisplay,
 )
 from rboost.audit.render.projection_plot import ProjectionDisplay
+from rboost.audit.render.promise_plot import PromiseDisplay
 from rboost.io.packages import package
 
 
@@ -30,6 +31,7 @@ class Displays(NamedTuple):
     gain: ReviewGainDisplay
     projection: ProjectionDisplay
     groups: GroupNoiseDisplay | None
+    promises: PromiseDisplay | None
 
     @classmethod
     def from_audit(cls, audit: Any, suspects: Suspects) -> Self:
@@ -40,6 +42,7 @@ class Displays(NamedTuple):
             ReviewGainDisplay.from_audit(audit, suspects),
             ProjectionDisplay.from_audit(audit, suspects),
             None if audit.groups is None else GroupNoiseDisplay.from_audit(audit),
+            PromiseDisplay.from_audit(audit) if audit.promises else None,
         )
 
 
@@ -59,7 +62,7 @@ class Picture:
 
 def draw_pictures(displays: Displays, summary: AuditSummary) -> dict[str, Picture]:
     """All pictures of the report by their names."""
-    matrix, distribution, gain, projection, groups = displays
+    matrix, distribution, gain, projection, groups, promises = displays
     n_classes = len(summary.classes)
     side = 4.2 if n_classes <= 4 else 7.2
     pictures = {
@@ -81,6 +84,9 @@ def draw_pictures(displays: Displays, summary: AuditSummary) -> dict[str, Pictur
     if groups is not None:
         height = 1.0 + 0.34 * len(groups.names)
         pictures["groups"] = _draw(groups.plot, 5.2, height, findings.of_group_picture(summary))
+    if promises is not None:
+        alt = findings.of_promises(tuple(promises.promises))
+        pictures["promises"] = _draw(promises.plot, 5.2, 3.4, alt)
     return pictures
 
 

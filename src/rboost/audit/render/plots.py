@@ -12,8 +12,10 @@ import numpy as np
 
 from rboost._typing import Floats, Integers
 from rboost.audit.insight.gain import BUDGETS, ReviewGain, review_gain
+from rboost.audit.insight.summary import expected_rates
 from rboost.audit.insight.suspects import Suspects
-from rboost.audit.render.wording import format_count, one_line, percent, with_noun
+from rboost.audit.numbers import format_count, percent
+from rboost.audit.render.wording import one_line, with_noun
 from rboost.io.packages import package
 
 # Colour-blind people can tell these apart; the contrast to white is at least 4.5.
@@ -44,8 +46,8 @@ class NoiseMatrixDisplay:
 
     @classmethod
     def from_audit(cls, audit: Any) -> Self:
-        """The matrix of an audit."""
-        return cls(audit.noise_matrix, audit.noise_interval, audit.classes)
+        """The rates of an audit, as they agree with the wrong labels that it expects."""
+        return cls(*expected_rates(audit.inference.noise), audit.classes)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw: rows are true classes, columns are given labels; the redder, the more flips."""
@@ -127,16 +129,18 @@ class IssueDistributionDisplay:
         )
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw one lane of bars for each label; heights are logarithms, as most labels are fine."""
+        """Draw one lane of bars for each label, as high as their numbers.
+
+        Next to labels of the first bin, which are hardly doubted, others would not be seen: these
+        are a number without a bar.
+        """
         self.ax_, self.figure_ = axes_for(ax)
         n_classes, n_bins = self.counts.shape
-        height = (
-            (0.72 if n_classes <= 4 else 0.6)
-            * np.log1p(self.counts)
-            / np.log1p(max(1, self.counts.max()))
-        )
+        height = (0.72 if n_classes <= 4 else 0.6) * self.counts / max(1, self.counts[:, 1:].max())
+        height[:, 0] = 0.0
         left = np.arange(n_bins) / n_bins
         colors = [DOUBT if 2 * k >= n_bins else TRUST for k in range(n_bins)]
+        self.ax_.axvspan(0, 1 / n_bins, color="#e9edf1", linewidth=0, zorder=0)
         for lane in range(n_classes):
             base = n_classes - 1 - lane
             self.ax_.bar(

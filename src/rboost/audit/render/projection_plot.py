@@ -8,8 +8,9 @@ import numpy as np
 
 from rboost.audit.insight.projection import Projection, project
 from rboost.audit.insight.suspects import Suspects
+from rboost.audit.numbers import percent
 from rboost.audit.render.plots import INK, axes_for, name_of
-from rboost.audit.render.wording import percent, with_noun
+from rboost.audit.render.wording import with_noun
 
 # Colours that differ in lightness too, with a contrast to white of at least 3, and shapes: 10 and 9
 # have no common divisor, so that 90 classes look different.

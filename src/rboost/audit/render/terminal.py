@@ -7,8 +7,10 @@ from typing import Any
 
 from rboost.audit.insight.explanation import Explanation
 from rboost.audit.insight.summary import AuditSummary
+from rboost.audit.numbers import percent
 from rboost.audit.render import findings
-from rboost.audit.render.wording import one_line, percent, with_noun
+from rboost.audit.render.confusions import of_confusions
+from rboost.audit.render.wording import one_line, with_noun
 
 WIDTH = 100
 MOST_ROWS, MOST_FLIPS, MOST_GROUPS = 10, 6, 12
@@ -25,9 +27,7 @@ def describe(
 
     No cell of the table can make the terminal do anything: control characters are spelt out.
     """
-    flips = [findings.of_flip(flip) for flip in summary.flips[:MOST_FLIPS]]
-    if len(summary.flips) > MOST_FLIPS:
-        flips.append(f"… and {len(summary.flips) - MOST_FLIPS} rarer confusions.")
+    flips = of_confusions(summary, MOST_FLIPS)
     groups = findings.of_groups(summary)
     if len(groups) > MOST_GROUPS:
         groups[MOST_GROUPS:] = [f"… and {len(groups) - MOST_GROUPS} groups with fewer."]
@@ -70,8 +70,9 @@ def _strongest(explanation: Explanation) -> str:
     if not explanation.reasons:
         return "no single column stands out"
     reason = explanation.reasons[0]
-    value, typical = one_line(reason.value, 24), one_line(reason.typical, 24)
-    return f"{one_line(reason.column, 24)} = {value} (usually {typical})"
+    column, value = one_line(reason.column, 24), one_line(reason.value, 24)
+    usual, instead = one_line(reason.typical, 24), one_line(reason.typical_suggested, 40)
+    return f"{column} = {value} (usually {usual}; → {instead})"
 
 
 def width(text: str) -> int:

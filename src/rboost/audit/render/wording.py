@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from rboost._validation import is_missing
+from rboost.audit.numbers import format_count
 
 LONGEST_VALUE = 80
+MOST_NAMED = 12
 
 # Characters that turn the direction of what follows, or end a line, without being seen.
 _UNSEEN = frozenset(
@@ -57,37 +59,16 @@ def quoted(name: Any, longest: int = 40) -> str:
     return f"“{text}”"
 
 
-def percent(share: float) -> str:
-    """A share in percent, with a decimal where it is close to 0 or 1.
-
-    >>> percent(0.1821), percent(0.042), percent(0.9998)
-    ('18 %', '4.2 %', '>99.9 %')
-    """
-    if np.isnan(share):
-        return "unknown"
-    if 0 < share < 0.0005:
-        return "<0.1 %"
-    if 0.9995 < share < 1:
-        return ">99.9 %"
-    if share in (0, 1) or 0.0995 <= share <= 0.99:
-        return f"{100 * share:.0f} %"
-    return f"{100 * share:.1f} %"
-
-
-def format_count(number: float) -> str:
-    r"""A number of rows; one that is expected rather than counted keeps a decimal while small.
-
-    >>> format_count(12345), format_count(3.25), format_count(99.7)
-    ('12\u202f345', '3.2', '100')
-    """
-    if float(number).is_integer() or number >= 9.95:
-        return f"{number:,.0f}".replace(",", "\u202f")
-    return f"{number:.1f}"
-
-
 def with_noun(number: int, one: str, several: str | None = None) -> str:
     """A number with its noun: 1 row, 2 rows."""
     return f"{format_count(number)} {one if number == 1 else several or one + 's'}"
+
+
+def listed(words: list[str]) -> str:
+    """Words as a list in a sentence; of very many the first."""
+    if len(words) > MOST_NAMED:
+        words = [*words[:MOST_NAMED], f"{len(words) - MOST_NAMED} more"]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def _is_unseen(character: str) -> bool:

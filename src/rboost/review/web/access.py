@@ -1,8 +1,8 @@
 """Who may ask: the person who started the server, on this machine, from this page.
 
-The address that is printed holds a token, which opens the page once and leaves a cookie. Other
-sites that the same browser has open can reach the port as well, so names, origins and headers are
-checked, too.
+The address that is printed holds a token, which opens the page once and leaves a cookie; who has
+the page open may ask for further ones, for other browsers. Other sites that the same browser has
+open can reach the port as well, so names, origins and headers are checked, too.
 """
 
 from __future__ import annotations
@@ -12,23 +12,32 @@ import secrets
 from collections.abc import Iterable
 from http.cookies import CookieError, SimpleCookie
 
+# Addresses that wait to be opened.
+MOST_INVITED = 20
+
 
 class Access:
     """The token and the cookie of one server, and the names under which it is reached."""
 
     def __init__(self, port: int) -> None:
         self.port = port
-        self.token = secrets.token_urlsafe(32)
+        self._unused: list[str] = []
+        self._used: set[str] = set()
+        self.token = self.invite()
         self._session = secrets.token_urlsafe(32)
-        self._is_token_used = False
         # Cookies are shared by all ports of a machine; the name keeps two reviews apart.
         self.cookie_name = f"rboost-{port}"
         self.hosts = frozenset({f"127.0.0.1:{port}", f"localhost:{port}"})
 
-    @property
-    def url(self) -> str:
-        """The address that opens the page, once."""
-        return f"http://127.0.0.1:{self.port}/?token={self.token}"
+    def invite(self) -> str:
+        """A new token, which opens the page once; of very many the latest are good."""
+        token = secrets.token_urlsafe(32)
+        self._unused = [*self._unused, token][-MOST_INVITED:]
+        return token
+
+    def url(self, token: str) -> str:
+        """The address with a token."""
+        return f"http://127.0.0.1:{self.port}/?token={token}"
 
     @property
     def cookie(self) -> str:
@@ -37,10 +46,12 @@ class Access:
 
     def redeem(self, token: str, has_session: bool) -> bool:
         """Whether a token opens the page: once, or again where it has opened it before."""
-        if not _same(token, self.token) or (self._is_token_used and not has_session):
-            return False
-        self._is_token_used = True
-        return True
+        own = next((each for each in self._unused if _same(token, each)), None)
+        if own is not None:
+            self._unused.remove(own)
+            self._used.add(own)
+            return True
+        return has_session and any(_same(token, each) for each in self._used)
 
     def knows(self, cookies: Iterable[str]) -> bool:
         """Whether one of the cookie headers is of a page that a token opened."""

@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
-import uuid
+import math
+import time
 from dataclasses import asdict
+from functools import cached_property
 
+from rboost.review.agreement import agreement
+from rboost.review.answers import CHANGE, KEEP, UNSURE, Answer, Log
 from rboost.review.queue import ORDERS
 from rboost.review.session import Review
-from rboost.review.store import CHANGE, KEEP, UNSURE, Answer
+from rboost.review.snapshot import SECOND, Wanted
+from rboost.review.web import content as read
+from rboost.review.web.images import read_image
+from rboost.review.web.kinds import kind_of
 from rboost.review.web.rows import (
     Json,
     cell,
+    columns_of,
     describe_neighbours,
     describe_opinion,
     describe_row,
+    describe_similar,
     describe_suggestion,
     name_of,
     position,
     reveals_nothing,
 )
+from rboost.review.web.search import find, similar
 
-DEFAULT_ORDER = next(iter(ORDERS))
-# Answers that are listed, and rows that one question may leave out.
-MOST_LISTED, MOST_SKIPPED = 200, 1000
+# Answers that are listed, and disagreements.
+MOST_LISTED, MOST_DISPUTED = 200, 50
+# Seconds after which rows that are fetched ahead are sent without explanations.
+PATIENCE = 0.25
 
 
 class ReviewApi:
@@ -33,68 +44,117 @@ class ReviewApi:
 
     def __init__(self, review: Review) -> None:
         self.review = review
+        self._columns = columns_of(review.snapshot.fitted.table)  # a new fit is of the same table
 
     def about(self, query: Json) -> Json:
-        """What never changes while the page is open."""
+        """What never changes while the page is open, and who has answered so far."""
         audit = self.review.snapshot.fitted
         return {
             "classes": [cell(name, 200) for name in audit.classes],
             "columns": [str(column)[:200] for column in audit.table.columns],
+            "kinds": self._kinds,
             "id_name": audit.id_name[:200],
             "label_name": audit.labels.name[:200],
             "n_rows": len(audit),
-            "orders": list(ORDERS),
+            "orders": [*ORDERS, SECOND],
+            "reviewers": list(self.review.store.log().by_reviewer),
             "checked_csv": str(self.review.checked_csv),
         }
 
+    @cached_property
+    def _kinds(self) -> list[str]:
+        table, root = self.review.snapshot.fitted.table, self.review.images_root
+        return [kind_of(table.iloc[:, k], root) for k in range(table.shape[1])]
+
     def next(self, query: Json) -> Json:
-        """The row to look at next."""
-        skipped = query.get("skip", "").split(",") if query.get("skip") else []
-        if len(skipped) > MOST_SKIPPED or not all(map(_is_digits, skipped)):
-            raise ValueError(f"skip must hold at most {MOST_SKIPPED} positions, with commas.")
-        row = self.review.next_row(query.get("order", DEFAULT_ORDER), set(map(int, skipped)))
-        return {"row": None} if row is None else {"row": self._row(row, query)}
+        """The rows to look at next."""
+        wanted = Wanted(
+            query.get("order") or Wanted.order,
+            read.number(query, "given"),
+            read.number(query, "suggested"),
+            read.reviewer(query),
+        )
+        count = read.count(query, 1, read.MOST_DESCRIBED)
+        rows, n_left = self.review.next_rows(wanted, count, read.skipped(query))
+        # Of several rows that are fetched ahead, some may be shown before they are explained.
+        end = time.monotonic() + PATIENCE if count > 1 else math.inf
+        return {"rows": [self._row(row, query, end) for row in rows], "left": n_left}
 
     def row(self, query: Json) -> Json:
         """A row, answered or not."""
-        if not _is_digits(query["row"]):
+        return {"row": self._row(self._asked_row(query), query)}
+
+    def _asked_row(self, query: Json) -> int:
+        if not read.is_digits(query.get("row", "")):
             raise LookupError("There is no such row.")
         row = int(query["row"])
         self.review.check_row(row)
-        return {"row": self._row(row, query)}
+        return row
 
-    def _row(self, row: int, query: Json) -> Json:
-        """The row without the model's opinion, unless that is asked for by ``opinion=1``."""
-        snapshot, explanation = self.review.snapshot, self.review.explain(row)
-        present = self.review.store.log().current.get(row)
-        details = describe_row(snapshot.live, row)
-        details["present"] = self._answer(present) if present else None
+    def _row(self, row: int, query: Json, end: float = math.inf) -> Json:
+        """The row without the model's opinion, unless that is asked for by ``opinion=1``.
+
+        What is not explained by the time ``end`` is left out, and ``is_explained`` says so.
+        """
+        live, log = self.review.snapshot.live, self.review.store.log()
+        reviewer = read.reviewer(query)
+        present = log.own(reviewer).get(row)
+        others = [each for each in log.of_row(row) if each.reviewer != reviewer]
+        details = describe_row(live, self._columns, row)
+        details["present"] = self.describe(present) if present else None
+        details["others"] = [self.describe(each) for each in others] if present else []
         is_asked = query.get("opinion") == "1"
-        if is_asked or reveals_nothing(snapshot.live, row):
-            details["neighbours"] = describe_neighbours(snapshot.live, explanation)
-        if is_asked:
-            details["opinion"] = describe_opinion(snapshot.live, explanation)
+        if is_asked or reveals_nothing(live, row):
+            seconds = None if end == math.inf else end - time.monotonic()
+            explanation = self.review.explain(row, seconds)
+            details["is_explained"] = explanation is not None
+            details["neighbours"] = describe_neighbours(live, self._columns, explanation)
+            if is_asked:
+                details["opinion"] = describe_opinion(live, row, explanation)
         return details
 
-    def _answer(self, answer: Answer) -> Json:
+    def describe(self, answer: Answer) -> Json:
+        """An answer, with the name and the given label of its row."""
         audit = self.review.snapshot.fitted
+        details = asdict(answer)
+        del details["action"]
         given = position(audit.labels.given[answer.row])
-        return {**asdict(answer), "id": name_of(audit, answer.row), "given": given}
+        return {**details, "id": name_of(audit, answer.row), "given": given}
+
+    def find(self, query: Json) -> Json:
+        """Rows that hold a text."""
+        return find(self.review.snapshot.fitted, read.search(query))
+
+    def similar(self, query: Json) -> Json:
+        """Rows that are like one, and that nobody has looked at."""
+        row, snapshot = self._asked_row(query), self.review.snapshot
+        answered = self.review.store.log().current
+        count = read.count(query, 12, read.MOST_SIMILAR)
+        rows = similar(snapshot.live, snapshot.fitted.standardized, row, answered, count)
+        return {"rows": [describe_similar(snapshot.live, self._columns, row) for row in rows]}
+
+    def image(self, query: Json) -> tuple[bytes, str]:
+        """The image that a cell names, and its kind."""
+        row, table = self._asked_row(query), self.review.snapshot.fitted.table
+        column = read.number(query, "column")
+        if column is None or column >= table.shape[1]:
+            raise LookupError("There is no such column.")
+        return read_image(self.review.images_root, str(table.iat[row, column]))
 
     def answers(self, query: Json) -> Json:
         """The latest answers, the last first, and all rows that a person was unsure of."""
         current = list(self.review.store.log().current.values())[::-1]
         unsure = [answer for answer in current if answer.answer == UNSURE]
         return {
-            "answers": [self._answer(answer) for answer in current[:MOST_LISTED]],
-            "unsure": [self._answer(answer) for answer in unsure[:MOST_LISTED]],
+            "answers": [self.describe(answer) for answer in current[:MOST_LISTED]],
+            "unsure": [self.describe(answer) for answer in unsure[:MOST_LISTED]],
             "total": len(current),
         }
 
     def progress(self, query: Json) -> Json:
         """What was answered, what follows from it, and how a new fit goes."""
         review, log = self.review, self.review.store.log()
-        if log.version != review.snapshot.version:
+        if log.version != review.snapshot.version and review.updating.is_settled:
             review.updating.ask()  # another process may have written
         kinds = [answer.answer for answer in log.current.values()]
         snapshot, job = review.snapshot, review.refit_job
@@ -104,12 +164,16 @@ class ReviewApi:
             "confirmed": kinds.count(KEEP),
             "corrected": kinds.count(CHANGE),
             "unsure": kinds.count(UNSURE),
-            "open": len(snapshot.rankings[DEFAULT_ORDER]),
+            "open": len(snapshot.rankings[Wanted.order]),
             "without_label": len(snapshot.live.missing()),
+            "reviewers": [
+                {"name": name, "answered": len(own)} for name, own in log.by_reviewer.items()
+            ],
+            "agreement": self._agreement(log),
             "start": review.start,
             "now": asdict(snapshot.estimate),
             "is_current": snapshot.version == log.version,
-            "problem": review.updating.error,
+            "problem": review.updating.error or review.exporting.error,
             "refit": {
                 "state": job.status,
                 "error": job.error,
@@ -117,22 +181,44 @@ class ReviewApi:
             },
         }
 
+    def _agreement(self, log: Log) -> Json | None:
+        found, audit = agreement(log), self.review.snapshot.fitted
+        if found is None:
+            return None
+        disputed = [
+            {"row": row, "id": name_of(audit, row), "answers": list(map(self.describe, answers))}
+            for row, answers in list(found.disagreements.items())[:MOST_DISPUTED]
+        ]
+        return {
+            "rows": found.n_rows,
+            "agreed": found.n_agreed,
+            "kappa": found.kappa,
+            "disagreements": disputed,
+        }
+
     def answer(self, content: Json) -> Json:
         """Save what a person said; what the model thought follows in the reply."""
-        row, answer = _whole(content, "row"), content.get("answer")
-        if not isinstance(answer, str):
-            raise ValueError("answer must be keep, change or unsure.")
-        label = _whole_or_none(content, "label")
-        expects = _whole_or_none(content, "expects")
+        row, label = read.whole(content, "row"), read.whole_or_none(content, "label")
         before = self.review.snapshot.live
-        saved = self.review.answer(_key(content), row, answer, label, expects)
-        opinion = describe_suggestion(before, row)
-        return {"saved": self._answer(saved), "opinion": opinion}
+        saved = self.review.answer(
+            read.key(content), row, read.answer(content), label,
+            read.whole_or_none(content, "expects"), read.reviewer(content), read.comment(content),
+        )  # fmt: skip
+        return {"saved": self.describe(saved), "opinion": describe_suggestion(before, row)}
+
+    def answer_all(self, content: Json) -> Json:
+        """Save the same answer to several rows."""
+        saved = self.review.answer_all(
+            read.key(content), read.rows(content), read.answer(content),
+            read.whole_or_none(content, "label"), read.reviewer(content), read.comment(content),
+        )  # fmt: skip
+        return {"saved": [self.describe(answer) for answer in saved]}
 
     def undo(self, content: Json) -> Json:
-        """Take back an answer; the reply says which."""
-        number = _whole_or_none(content, "number")
-        return {"undone": self._answer(self.review.undo(_key(content), number))}
+        """Take back an answer or an action; the reply says which answers."""
+        number = read.whole_or_none(content, "number")
+        undone = self.review.undo(read.key(content), number, read.reviewer(content))
+        return {"undone": [self.describe(answer) for answer in undone]}
 
     def refit(self, content: Json) -> Json:
         """Begin to fit the model again."""
@@ -141,28 +227,5 @@ class ReviewApi:
 
     def export(self, query: Json) -> bytes:
         """checked.csv, written to the folder and sent."""
-        return self.review.export().read_bytes()
-
-
-def _whole_or_none(content: Json, name: str) -> int | None:
-    return None if content.get(name) is None else _whole(content, name)
-
-
-def _whole(content: Json, name: str) -> int:
-    """A whole number of the content that a database can hold."""
-    value = content.get(name)
-    if not isinstance(value, int) or isinstance(value, bool) or abs(value) >= 2**63:
-        raise ValueError(f"{name} must be a whole number.")
-    return value
-
-
-def _key(content: Json) -> str:
-    """The name of a request, by which a second try is known."""
-    try:
-        return str(uuid.UUID(content.get("key")))
-    except (ValueError, TypeError, AttributeError) as error:
-        raise ValueError("key must be a UUID.") from error
-
-
-def _is_digits(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 19
+        self.review.export()
+        return self.review.checked_csv.read_bytes()

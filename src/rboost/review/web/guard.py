@@ -11,8 +11,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rboost.review.web.access import Access
 
-# An answer takes a few hundred bytes.
-LARGEST_BODY = 16_384
+# The longest comment and fifty rows take less.
+LARGEST_BODY = 65_536
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "

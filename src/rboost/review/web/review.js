@@ -1,285 +1,293 @@
 // One row at a time: which it is, what the person says, what comes next.
 
-import { Gone, Refused, ask, insist, tell } from "/talk.js";
-import {
-  answerInWords, at, hideBanner, labelName, make, own, say, showBanner, showOpinion, showProgress,
-  showValues,
-} from "/view.js";
+import { Ahead } from "/ahead.js";
+import { isChosen, labelOfKey, learnDigits, showChoices } from "/choices.js";
+import { openFind, startFind } from "/find.js";
+import { Keys } from "/keys.js";
+import { follow, startFollowing } from "/progress.js";
+import { showOpinion, showQuestion, showValues, thought } from "/row.js";
+import { isFiltered, person, reviewer, startSettings, wishes } from "/settings.js";
+import { decide, isDeciding, openSimilar } from "/similar.js";
+import { Refused, allSaved, ask, need, save } from "/talk.js";
+import { answerInWords, at, count, decision, own, say } from "/words.js";
 
-const FEW_ANSWERS = 8;
 let about = null; // what never changes
-let row = null; // the row on the page, as the server described it
+let row = null; // the row on the page, as the server described it, and the note on it
+let state = "waiting"; // or "row", or "finished"
+let isNextWanted = false; // whether it is the next row that the page waits for
+let wish = 0; // counts what was wanted; a reply to an earlier wish is not shown
 let isOpinionShown = false;
-let isBusy = true; // an answer is on its way, or a row
-let version = -1; // of the answers that are listed
-let refitState = "idle";
-let timer = 0;
+const saving = new Set(); // rows whose answers are on their way
 
-const hides = () => at("hide-opinion").checked;
-const opinion = () => (hides() ? {} : { opinion: "1" });
+const held = () => (row === null ? [...saving] : [row.row, ...saving]);
+const ahead = new Ahead({
+  query: wishes, held, arrived: () => isNextWanted && advance(), refused: (error) => say(true, error.message),
+});
 
-function setBusy(busy) {
-  isBusy = busy;
-  const isOpen = !busy && row !== null;
-  at("keep").disabled = !isOpen || row.given === null;
-  for (const id of ["change", "unsure-button"]) at(id).disabled = !isOpen;
-  for (const choice of at("choices").querySelectorAll("button, select")) choice.disabled = !isOpen;
-  at("undo").disabled = busy;
+function enable() {
+  at("card").dataset.row = row === null ? "" : row.row;
+  at("row").hidden = row === null;
+  at("finished").hidden = state !== "finished";
+  at("keep").disabled = row === null || row.given === null;
+  for (const id of ["change", "unsure-button", "similar-button"]) at(id).disabled = row === null;
+  for (const choice of at("choices").querySelectorAll("button, select")) choice.disabled = row === null;
+  at("undo").disabled = state === "waiting";
 }
 
-// Repeats a question until the server answers it.
-async function need(question) {
-  for (;;) {
-    try {
-      const reply = await question();
-      hideBanner();
-      return reply;
-    } catch (error) {
-      if (!(error instanceof Gone)) throw error;
-      await new Promise((again) => {
-        const pause = setTimeout(again, 2000);
-        showBanner(`Sorry, ${error.message}.`, () => { clearTimeout(pause); again(); });
-      });
-    }
+function focusRow() {
+  if (!document.querySelector("dialog[open]")) at("row-title").focus({ preventScroll: true });
+}
+
+// Nothing can be answered until the row comes that was asked for; keys wait with the page.
+function wait(words) {
+  row = null;
+  state = "waiting";
+  wish += 1;
+  at("row-title").textContent = words;
+  enable();
+  return wish;
+}
+
+// A row that is not answered comes again after the one that is wanted now.
+function setAside() {
+  if (row !== null && !row.present) ahead.putBack(row);
+}
+
+// Shows the next row at once where it is here already.
+function advance() {
+  const found = ahead.take();
+  if (found) {
+    show(found);
+  } else if (isNextWanted && ahead.isEmpty) {
+    finish();
+  } else {
+    wait("Loading …");
+    isNextWanted = true;
   }
+  ahead.fill();
 }
 
-async function load(path, query) {
-  setBusy(true);
-  try {
-    show((await need(() => ask(path, { ...query, ...opinion() }))).row);
-  } catch (error) {
-    if (!(error instanceof Refused)) throw error;
-    say(error.message, true);
-    setBusy(false);
-  }
+function finish() {
+  row = null;
+  state = "finished";
+  isNextWanted = false;
+  wish += 1;
+  const isSecond = at("order").value === "second";
+  at("row-title").textContent = isSecond || isFiltered() ? "No such row is left" : "Nothing is left to check";
+  at("finished-text").textContent = isSecond
+    ? "There is no row that others have answered and you have not. Choose another order to go on."
+    : isFiltered() ? "Every row that the filter lets through has an answer."
+      : "Every row has an answer. Fit the model again to see what follows from them, or download checked.csv.";
+  at("all-rows").hidden = !isFiltered();
+  enable();
+  keys.give();
 }
-
-const next = () => load("/api/next", { order: at("order").value });
-const open = (position) => load(`/api/rows/${position}`, {});
 
 function show(found) {
+  const active = document.activeElement;
   row = found;
-  at("row").hidden = row === null;
-  at("finished").hidden = row !== null;
-  if (row === null) {
-    at("row-title").textContent = "Nothing is left to check";
-  } else {
-    isOpinionShown = row.opinion !== undefined;
-    at("row-title").replaceChildren(about.id_name === "row" ? "Row " : own(about.id_name), " ", own(row.id));
-    at("given-word").replaceChildren("Its ", own(about.label_name), " is ");
-    at("given").textContent = labelName(about, row.given);
-    at("present").replaceChildren();
-    if (row.present) at("present").append("Your answer so far: ", answerInWords(about, row.present));
-    showOpinion(about, row, isOpinionShown);
-    showValues(about, row);
-    showChoices();
-  }
-  setBusy(false);
-  if (!at("help").open) at("row-title").focus({ preventScroll: true });
+  state = "row";
+  isNextWanted = false;
+  wish += 1;
+  isOpinionShown = row.opinion !== undefined;
+  at("sentence").textContent = row.sentence || "";
+  at("note").value = row.note ?? row.present?.comment ?? "";
+  showQuestion(about, row);
+  showValues(about, row);
+  showThoughts();
+  if (active === document.body || active.closest("#card, #bar-of-answers")) focusRow();
   window.scrollTo(0, 0);
+  keys.give();
 }
 
-function showChoices() {
-  const isChosen = about.classes.length > 2 || row.given === null;
-  at("choices").hidden = !isChosen;
-  at("change-text").replaceChildren("Change");
-  at("choices").replaceChildren();
-  if (!isChosen) {
-    at("change-text").append(" to ", own(labelName(about, 1 - row.given)));
-    return;
+// What depends on whether the opinion is shown.
+function showThoughts() {
+  showOpinion(about, row, isOpinionShown);
+  showChoices(about, row, isOpinionShown ? row.opinion.suggested : null, choose);
+  enable();
+}
+
+const load = async (position) => (await need(() => ask(`/api/rows/${position}`, person()))).row;
+
+// Shows a row, answered or not, once all answers before are saved.
+async function open(position) {
+  setAside();
+  await arrive(wait("Loading …"), () => allSaved().then(() => load(position)));
+}
+
+async function arrive(mine, loading) {
+  isNextWanted = false;
+  focusRow();
+  try {
+    const found = await loading();
+    if (mine === wish) show(found);
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    keys.takeAll(); // they were meant for a row that does not come
+    say(true, error.message);
+    if (mine === wish) advance();
   }
-  about.classes.slice(0, 9).forEach((_, k) => {
-    const button = make("button");
-    button.type = "button";
-    button.append(own(labelName(about, k)), " ", make("kbd", k + 1));
-    button.onclick = () => choose(k);
-    at("choices").append(button);
+}
+
+async function undo(number = null) {
+  setAside();
+  await arrive(wait("Taking back …"), async () => {
+    const { undone } = await save("/api/undo", { number, reviewer: reviewer() });
+    const found = await load(undone[0].row);
+    if (undone.length === 1) say(false, "Taken back. ", answerInWords(about, undone[0]), ".");
+    else say(false, `Taken back: ${count(undone.length, "answer")}.`);
+    return found;
   });
-  if (about.classes.length <= 9) return;
-  const select = make("select");
-  select.setAttribute("aria-label", "Other labels");
-  select.append(new Option("other labels …", ""));
-  about.classes.slice(9).forEach((_, k) => select.append(new Option(labelName(about, k + 9), k + 9)));
-  select.onchange = () => select.value !== "" && choose(Number(select.value));
-  at("choices").append(select);
+  follow();
 }
 
 const choose = (label) => (label === row.given ? answer("keep") : answer("change", label));
 
 function change() {
-  if (at("choices").hidden) answer("change", 1 - row.given);
-  else at("choices").querySelector("button").focus();
+  if (row === null) return;
+  if (isChosen(about, row)) at("choices").querySelector("button").focus();
+  else answer("change", 1 - row.given);
 }
 
-async function answer(kind, label = null) {
-  if (isBusy || row === null || (kind === "keep" && row.given === null)) return;
-  const expects = row.present ? row.present.number : null;
-  const content = { row: row.row, answer: kind, label: kind === "change" ? label : null, expects };
-  setBusy(true);
-  say(""); // what was saved before must not be taken for this one
+function accept() {
+  if (row === null) return;
+  if (isOpinionShown) choose(row.opinion.suggested);
+  else say(true, "Nothing is accepted that is not shown: look at the model’s opinion first (M).");
+}
+
+// Takes what a person says of the row, or of several; the next row is there before it is saved.
+function answer(kind, label = null) {
+  if (row === null || (kind === "keep" && row.given === null)) return;
+  const rows = isDeciding() ? decide() : [row.row];
+  const content = {
+    answer: kind, label: kind === "change" ? label : null, reviewer: reviewer(), comment: at("note").value.trim(),
+  };
+  const answered = { ...row, note: at("note").value };
+  say(false); // what was saved before must not be taken for this one
+  for (const each of rows) saving.add(each);
+  ahead.answered(rows);
+  deliver(answered, rows, content, isOpinionShown);
+  row = null;
+  isNextWanted = false;
+  advance();
+}
+
+async function deliver(answered, rows, content, wasOpinionShown) {
   try {
-    const { saved, opinion: thought } = await insist("/api/answer", content, showBanner);
-    hideBanner();
-    say("");
-    at("status").append("Saved. ", answerInWords(about, saved), ".");
-    if (!isOpinionShown) {
-      const wrong = thought.probability_wrong;
-      at("status").append(wrong === null ? " The model suggests " : wrong >= 0.5
-        ? " The model would change it to " : " The model would keep it.");
-      if (wrong === null || wrong >= 0.5) at("status").append(own(labelName(about, thought.suggested)), ".");
+    if (rows.length === 1) {
+      const expects = answered.present ? answered.present.number : null;
+      const { saved, opinion } = await save("/api/answer", { ...content, row: answered.row, expects });
+      say(false, "Saved. ", answerInWords(about, saved), ".", ...(wasOpinionShown ? [] : thought(about, opinion)));
+    } else {
+      const { saved } = await save("/api/answers", { ...content, rows });
+      say(false, `Saved. ${count(saved.length, "row")}: `, ...decision(about, saved[0]), ".");
     }
-    await next();
-  } catch (error) {
-    await refused(error);
-  }
-  follow();
-}
-
-// The server said no: somebody else was faster, or the answer makes no sense.
-async function refused(error) {
-  if (!(error instanceof Refused)) throw error;
-  hideBanner();
-  say(error.message, true);
-  const { present } = error.content;
-  if (present && row) {
-    const known = { ...present, id: row.id, given: row.given };
-    at("status").append(" It stands as: ", answerInWords(about, known), ". Here is the next row.");
-  }
-  if (error.status === 409) await next();
-  else setBusy(false);
-}
-
-async function undo(number = null) {
-  if (isBusy) return;
-  setBusy(true);
-  try {
-    const { undone } = await insist("/api/undo", { number }, showBanner);
-    hideBanner();
-    await open(undone.row);
-    say("");
-    at("status").append("Taken back. ", answerInWords(about, undone), ".");
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
-    hideBanner();
-    say(error.message, true);
-    setBusy(false);
+    await comeBack(answered, error.message);
   }
-  follow();
+  for (const each of rows) saving.delete(each);
+  if (!saving.size) follow();
+}
+
+// A row whose answer was refused is the next one: the row on the page stays under the fingers.
+async function comeBack(answered, sentence) {
+  const again = { ...await load(answered.row), note: answered.note, sentence: `Not saved: ${sentence}` };
+  ahead.putBack(again);
+  say(true, "Not saved: ", own(answered.id), ": ", sentence, " This row comes back next.");
+  if (state === "finished" || isNextWanted) advance();
 }
 
 async function toggleOpinion() {
-  if (isBusy || row === null) return;
-  if (!isOpinionShown && row.opinion === undefined) {
-    setBusy(true);
-    row = (await need(() => ask(`/api/rows/${row.row}`, { opinion: "1" }))).row;
-    setBusy(false);
+  if (row === null) return;
+  const asked = row;
+  if (asked.opinion === undefined) {
+    const { row: found } = await need(() => ask(`/api/rows/${asked.row}`, { ...person(), opinion: "1" }));
+    Object.assign(asked, { opinion: found.opinion, neighbours: found.neighbours });
+    if (row !== asked) return;
     showValues(about, row);
   }
   isOpinionShown = !isOpinionShown;
-  showOpinion(about, row, isOpinionShown);
+  showThoughts();
 }
 
-async function refit() {
-  try {
-    await tell("/api/refit", {});
-  } catch (error) {
-    if (error instanceof Gone) showBanner(`Not started: ${error.message}.`, follow);
-    else at("refit-state").textContent = error.message;
+function note() {
+  if (row === null) return;
+  at("note").value += keys.takeAll().join(""); // what was typed before the row was there
+  at("note").focus();
+}
+
+// Other rows are wanted, or the same in another way.
+function restart() {
+  ahead.reset();
+  isNextWanted = false;
+  row = null;
+  advance();
+}
+
+async function refresh() {
+  ahead.reset();
+  if (row === null) {
+    if (isNextWanted || state === "finished") restart();
     return;
   }
-  follow();
+  const asked = row;
+  await allSaved();
+  const found = await load(asked.row);
+  if (row === asked) show({ ...found, note: at("note").value, sentence: asked.sentence });
+  ahead.fill();
 }
 
-// Keeps progress, estimate and answers up to date, also with what other tabs do.
-async function follow() {
-  clearTimeout(timer);
-  let pause = 4000;
-  if (!isBusy && !document.hidden) {
-    try {
-      const progress = await ask("/api/progress");
-      hideBanner();
-      showProgress(progress);
-      if (progress.version !== version) await listAnswers(progress.version);
-      if (refitState === "running" && progress.refit.state === "done" && row && !isBusy) {
-        await open(row.row); // what the model thinks of it may have changed
-      }
-      refitState = progress.refit.state;
-      if (!progress.is_current || refitState === "running") pause = 500;
-    } catch (error) {
-      if (error instanceof Gone && !isBusy) showBanner(`Sorry, ${error.message}.`, follow);
-    }
-  }
-  clearTimeout(timer);
-  timer = setTimeout(follow, pause);
-}
-
-async function listAnswers(newest) {
-  const { answers, unsure } = await ask("/api/answers");
-  version = newest;
-  at("answers").replaceChildren(...answers.slice(0, FEW_ANSWERS).map(listed));
-  at("unsure").replaceChildren(...unsure.map(listed));
-  at("unsure-details").hidden = !unsure.length;
-  at("unsure-title").textContent = `Unsure: ${unsure.length}`;
-  at("finished-unsure").textContent = unsure.length
-    ? "Rows that you were unsure of are listed under Answers; look at them again there." : "";
-}
-
-function listed(answered) {
-  const item = make("li");
-  const again = make("button", "Look again");
-  const back = make("button", "Undo");
-  again.type = back.type = "button";
-  again.setAttribute("aria-label", `Look again at ${answered.id}`);
-  back.setAttribute("aria-label", `Undo the answer to ${answered.id}`);
-  again.onclick = () => isBusy || open(answered.row);
-  back.onclick = () => undo(answered.number);
-  item.append(answerInWords(about, answered), again, back);
-  return item;
-}
-
-const keys = {
-  k: () => answer("keep"), c: () => isBusy || row === null || change(), u: () => answer("unsure"), z: () => undo(),
-  m: toggleOpinion, "?": () => at("help").showModal(),
+const deciding = { k: () => answer("keep"), c: change, u: () => answer("unsure"), a: accept };
+const actions = {
+  ...deciding, z: () => undo(), m: toggleOpinion, n: note, s: () => row && openSimilar(about, row, isOpinionShown),
 };
+const keys = new Keys(() => state !== "waiting", (pressed) => {
+  const key = pressed.toLowerCase();
+  const label = labelOfKey(key);
+  if (/^[0-9]$/.test(key)) return row !== null && label !== undefined && choose(label);
+  return (isDeciding() ? deciding : actions)[key]?.();
+});
 
 function onKey(event) {
   const isTyping = event.target.closest("input:not([type=checkbox]), select, textarea, [contenteditable]");
-  if (isTyping || event.repeat || event.ctrlKey || event.altKey || event.metaKey || at("help").open) return;
-  const digit = /^[1-9]$/.test(event.key) ? Number(event.key) - 1 : -1;
-  if (digit >= 0 && row !== null && !at("choices").hidden && digit < about.classes.length) {
-    event.preventDefault();
-    choose(digit);
-  } else if (Object.hasOwn(keys, event.key.toLowerCase())) {
-    event.preventDefault();
-    keys[event.key.toLowerCase()]();
-  }
+  const isAside = document.querySelector("dialog[open]:not(#similar)");
+  if (isTyping || isAside || event.repeat || event.ctrlKey || event.altKey || event.metaKey) return;
+  const key = event.key.toLowerCase();
+  const isText = keys.has("n") && key.length === 1; // of a note that waits for its row
+  if (key === "/" && !isText && !isDeciding()) openFind();
+  else if (key === "?" && !isText && !isDeciding()) at("help").showModal();
+  else if (isText || /^[0-9]$/.test(key) || Object.hasOwn(actions, key)) keys.press(event.key);
+  else return;
+  event.preventDefault();
 }
 
-async function start() {
-  at("hide-opinion").checked = localStorage.getItem("hide-opinion") === "1";
-  at("order").value = localStorage.getItem("order") || "mixed";
+function connect() {
   at("keep").onclick = () => answer("keep");
   at("change").onclick = change;
   at("unsure-button").onclick = () => answer("unsure");
   at("undo").onclick = () => undo();
+  at("similar-button").onclick = actions.s;
   at("opinion-button").onclick = toggleOpinion;
-  at("refit").onclick = refit;
   at("help-button").onclick = () => at("help").showModal();
-  at("hide-opinion").onchange = () => {
-    localStorage.setItem("hide-opinion", hides() ? "1" : "0");
-    if (row && !isBusy) open(row.row);
-  };
-  at("order").onchange = () => {
-    localStorage.setItem("order", at("order").value);
-    if (!isBusy) next();
+  at("note").oninput = () => { if (row) row.note = at("note").value; };
+  at("note").onkeydown = (event) => {
+    if (event.key !== "Escape" && (event.key !== "Enter" || event.shiftKey)) return;
+    event.preventDefault();
+    focusRow();
   };
   document.addEventListener("keydown", onKey);
-  document.addEventListener("visibilitychange", follow);
+}
+
+async function start() {
+  connect();
   about = await need(() => ask("/api/about"));
   at("export").title = `Also written to ${about.checked_csv}`;
-  await next();
-  follow();
+  learnDigits(about);
+  startSettings(about, restart, refresh);
+  startFind(about, open);
+  advance();
+  startFollowing(about, { open, undo, refresh, answeredElsewhere: (rows) => ahead.dropAnswered(rows) });
 }
 
 start();

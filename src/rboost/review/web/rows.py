@@ -40,9 +40,14 @@ def name_of(audit: LabelAudit, row: int, longest: int = LONGEST_BESIDE) -> str:
     return "" if found is None else found["text"] + ("…" if "length" in found else "")
 
 
-def values_of(audit: LabelAudit, row: int, longest: int = LONGEST) -> list[Json | None]:
+def columns_of(table: Any) -> list[Any]:
+    """The columns of a frame, whose cells are found ten times as fast as those of the frame."""
+    return [table.iloc[:, k].array for k in range(table.shape[1])]
+
+
+def values_of(columns: list[Any], row: int, longest: int = LONGEST) -> list[Json | None]:
     """The cells of a row, one for each column; each keeps its own type that way."""
-    return [cell(audit.table.iat[row, k], longest) for k in range(audit.table.shape[1])]
+    return [cell(column[row], longest) for column in columns]
 
 
 def position(label: int) -> int | None:
@@ -50,18 +55,22 @@ def position(label: int) -> int | None:
     return None if label == NO_LABEL else int(label)
 
 
-def describe_row(audit: LabelAudit, row: int) -> Json:
+def describe_row(audit: LabelAudit, columns: list[Any], row: int) -> Json:
     """What a person needs to judge a row, without what the model thinks of it."""
     return {
         "row": row,
         "id": name_of(audit, row),
         "given": position(audit.labels.given[row]),
-        "values": values_of(audit, row),
+        "values": values_of(columns, row),
     }
 
 
-def describe_neighbours(live: LabelAudit, explanation: Explanation) -> list[Json]:
+def describe_neighbours(
+    live: LabelAudit, columns: list[Any], explanation: Explanation | None
+) -> list[Json]:
     """The nearest rows of both sides, the nearest first, with the labels they have by now."""
+    if explanation is None:
+        return []
     rows = explanation.agreeing + explanation.opposing
     distances = explanation.agreeing_distance + explanation.opposing_distance
     return [
@@ -71,7 +80,7 @@ def describe_neighbours(live: LabelAudit, explanation: Explanation) -> list[Json
             "label": position(live.labels.current[row]),
             "is_checked": bool(live.labels.is_checked[row]),
             "distance": round(distance, 3),
-            "values": values_of(live, row, LONGEST_BESIDE),
+            "values": values_of(columns, row, LONGEST_BESIDE),
         }
         for distance, row in sorted(zip(distances, rows, strict=True))
     ]
@@ -97,15 +106,29 @@ def describe_suggestion(live: LabelAudit, row: int) -> Json:
     }
 
 
-def describe_opinion(live: LabelAudit, explanation: Explanation) -> Json:
-    """What the model thinks, and why."""
+def describe_opinion(live: LabelAudit, row: int, explanation: Explanation | None) -> Json:
+    """What the model thinks, and why, as far as that is known."""
     reasons = [
         {
             "column": reason.column,
             "value": cell(reason.value, LONGEST_BESIDE),
             "typical": reason.typical[:LONGEST_BESIDE],
+            "typical_suggested": reason.typical_suggested[:LONGEST_BESIDE],
             "strength": round(reason.strength, 3),
         }
-        for reason in explanation.reasons
+        for reason in (explanation.reasons if explanation else ())
     ]
-    return {**describe_suggestion(live, explanation.row), "reasons": reasons}
+    return {**describe_suggestion(live, row), "reasons": reasons}
+
+
+def describe_similar(live: LabelAudit, columns: list[Any], row: int) -> Json:
+    """A row beside others to which the same answer may be given."""
+    suggestion = describe_suggestion(live, row)
+    return {
+        "row": row,
+        "id": name_of(live, row),
+        "given": position(live.labels.given[row]),
+        "suggested": suggestion["suggested"],
+        "probability_wrong": suggestion["probability_wrong"],
+        "values": values_of(columns, row, LONGEST_BESIDE),
+    }

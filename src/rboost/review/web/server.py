@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import sys
 import threading
 import webbrowser
 
@@ -13,6 +14,8 @@ from rboost.review.session import Review
 
 # Ports that are tried first, so that the same audit has the same address when it can.
 FIRST_PORT, N_PORTS = 21_000, 8_000
+# How long a thread that computes may keep one that answers waiting, each time that it waits.
+SWITCH_SECONDS = 0.0005
 
 
 def serve(
@@ -45,13 +48,19 @@ def _run(review: Review, listening: socket.socket, open_browser: bool) -> None:
         make_app(review, access), log_level="warning", access_log=False, lifespan="off",
         ws="none", http="h11", server_header=False, timeout_graceful_shutdown=3,
     )  # fmt: skip
-    print(f"Check labels at {access.url}", flush=True)
+    url = access.url(access.token)
+    print(f"Check labels at {url}", flush=True)
     print("The address opens the page once. Ctrl-C ends; every answer is saved.", flush=True)
     if open_browser:
         # Some browsers do not return before they are closed.
-        threading.Thread(target=webbrowser.open, args=(access.url,), daemon=True).start()
-    with contextlib.suppress(KeyboardInterrupt):  # uvicorn passes it on when it has ended
-        uvicorn.Server(config).run(sockets=[listening])
+        threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_SECONDS)
+    try:
+        with contextlib.suppress(KeyboardInterrupt):  # uvicorn passes it on when it has ended
+            uvicorn.Server(config).run(sockets=[listening])
+    finally:
+        sys.setswitchinterval(usual)
 
 
 def _listen(host: str, port: int, fingerprint: str) -> socket.socket:

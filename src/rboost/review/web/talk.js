@@ -1,5 +1,7 @@
 // Talks to the server. What cannot be delivered is never taken for done.
 
+import { at, hideBanner, showBanner } from "/words.js";
+
 // How long to wait before an answer is sent again, and when a reply is given up, in ms.
 const PAUSE = 2000;
 const PATIENCE = 20000;
@@ -49,22 +51,51 @@ export function tell(path, content) {
   return talk(path, { method: "POST", headers, body: JSON.stringify(content) });
 }
 
-// Sends until the server has answered; the key makes the server count it once.
-// `trouble` is told why it is not done yet, and a function that tries again at once.
-export async function insist(path, content, trouble) {
-  const keyed = { ...content, key: crypto.randomUUID() };
+// Repeats a question until the server answers it, and says meanwhile why it does not.
+export async function need(question, trouble = "No connection") {
   for (;;) {
     try {
-      return await tell(path, keyed);
+      const reply = await question();
+      hideBanner(trouble);
+      return reply;
     } catch (error) {
-      if (!(error instanceof Gone)) throw error;
+      if (!(error instanceof Gone)) {
+        hideBanner(trouble);
+        throw error;
+      }
       await new Promise((again) => {
-        const timer = setTimeout(again, PAUSE);
-        trouble(`Not saved: ${error.message}.`, () => {
-          clearTimeout(timer);
+        const pause = setTimeout(again, PAUSE);
+        showBanner(trouble, error.message, () => {
+          clearTimeout(pause);
           again();
         });
       });
     }
   }
 }
+
+let last = Promise.resolve();
+let nUnsaved = 0;
+
+// Says that the page holds so many commands more that the server has not confirmed.
+function countUnsaved(more) {
+  nUnsaved += more;
+  at("saving").textContent = nUnsaved ? `${nUnsaved} being saved` : "";
+}
+
+// Sends what a person did, one after the other, each until the server has answered; the key makes
+// the server count it once.
+export function save(path, content) {
+  const keyed = { ...content, key: crypto.randomUUID() };
+  countUnsaved(1);
+  const reply = last.then(() => need(() => tell(path, keyed), "Not saved"));
+  last = reply.catch(() => {}).then(() => countUnsaved(-1));
+  return reply;
+}
+
+// Waits until everything before is saved or refused.
+export const allSaved = () => last;
+
+window.addEventListener("beforeunload", (event) => {
+  if (nUnsaved) event.preventDefault();
+});

@@ -1,0 +1,161 @@
+"""What audit_labels takes, checked: a table, its labels, names of rows and groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rboost._validation import is_missing
+from rboost.audit.features import as_frame
+from rboost.audit.labels import Labels, encode_labels, spelling
+from rboost.context import Groups, group_rows
+from rboost.io.packages import package
+
+FEWEST_ROWS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Arguments:
+    """Rows of a table with their labels; ``n_extra`` trusted ones that are not of it come last."""
+
+    table: Any
+    labels: Labels
+    ids: NDArray[Any]
+    groups: Groups | None
+    n_extra: int
+
+
+def check_arguments(
+    X: Any,
+    y: Any,
+    y_checked: Any,
+    checked_at_random: Any,
+    X_trusted: Any,
+    y_trusted: Any,
+    context: Any,
+    ids: Any,
+    label_name: str,
+    needs_columns: bool = True,
+) -> Arguments:
+    """Fail with one sentence where arguments do not fit together."""
+    given = _one_a_row(y, "y")
+    if X is None and not needs_columns:
+        X = package("pandas").DataFrame(index=range(len(given)))
+    table, groups = _grouped(as_frame(X), context)
+    n_rows = len(table)
+    names = list(range(1, n_rows + 1)) if ids is None else _one_a_row(ids, "ids")
+    checked = [None] * n_rows if y_checked is None else _one_a_row(y_checked, "y_checked")
+    for name, values in (("y", given), ("ids", names), ("y_checked", checked)):
+        _check_length("X", n_rows, name, values)
+    if checked_at_random is not None and y_checked is None:
+        raise ValueError("checked_at_random is said of checked labels; pass them as y_checked.")
+    _check_answers(checked, given)
+    extra, extra_labels = _trusted_rows(table, X_trusted, y_trusted)
+    table, names = with_trusted(table, names, extra)
+    labels = encode_labels(given + [None] * len(extra_labels), checked + extra_labels, label_name)
+    labels = replace(labels, at_random=_drawn(checked_at_random, n_rows, len(table)))
+    _check_enough(labels)
+    n_extra = len(table) - n_rows
+    groups = None if groups is None else groups.followed_by(n_extra)
+    return Arguments(table, labels, as_objects(names), groups, n_extra)
+
+
+def _one_a_row(values: Any, name: str) -> list[Any]:
+    """The values as a list; fails if they are not one a row."""
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise ValueError(f"{name} must have one entry a row, but is {str(values)[:40]!r}.")
+    shape: tuple[Any, ...] = getattr(values, "shape", (None,))
+    if len(shape) == 2 and shape[1] == 1:  # a single column is meant
+        values, shape = np.asarray(values, dtype=object)[:, 0], shape[:1]
+    found = list(values.tolist() if hasattr(values, "tolist") else values)
+    if len(shape) != 1 or any(isinstance(one, (list, tuple, np.ndarray)) for one in found):
+        raise ValueError(f"{name} must have one entry a row, not several; pass a single column.")
+    return found
+
+
+def as_objects(values: list[Any]) -> NDArray[Any]:
+    """An array of these values, each as it is."""
+    found = np.empty(len(values), dtype=object)
+    found[:] = values
+    return found
+
+
+def _check_enough(labels: Labels) -> None:
+    n_observed = np.count_nonzero(labels.is_observed)
+    if n_observed < FEWEST_ROWS:
+        raise ValueError(
+            f"Only {n_observed} rows have a label that nobody checked, but at least {FEWEST_ROWS} "
+            "are needed: with fewer there is nothing to estimate; add rows, or check the rest too."
+        )
+
+
+def _drawn(at_random: Any, n_rows: int, n_all: int) -> NDArray[np.bool_]:
+    """Whether each row was drawn at random, were it checked; trusted rows at the end were not."""
+    drawn = np.asarray(False if at_random is None else at_random)
+    if drawn.dtype != bool or drawn.shape not in ((), (n_rows,)):
+        raise ValueError(
+            "checked_at_random must be True, False, or one of them for each row of X; pass True "
+            "if all rows that have a checked label were drawn at random."
+        )
+    found = np.zeros(n_all, dtype=bool)
+    found[:n_rows] = drawn
+    return found
+
+
+def _grouped(table: Any, context: Any) -> tuple[Any, Groups | None]:
+    """The columns that are features, and the groups of rows that the others make."""
+    if context is None:
+        return table, None
+    names = [context] if isinstance(context, str) else context
+    if not isinstance(names, (list, tuple)) or not all(isinstance(one, str) for one in names):
+        return table, group_rows(context, len(table))
+    absent = [one for one in names if one not in table.columns]
+    if len(absent) == len(names) == len(table):  # a word for each row
+        return table, group_rows(context, len(table))
+    if absent:
+        raise ValueError(
+            f"context names the column {absent[0]!r}, which X does not have; pass names of columns "
+            "of X, or one entry a row."
+        )
+    return table.drop(columns=list(names)), group_rows(table[list(names)], len(table))
+
+
+def with_trusted(table: Any, names: list[Any], extra: Any) -> tuple[Any, list[Any]]:
+    """The table and the names of its rows, then trusted rows that are not of the table, if any."""
+    if extra is None:
+        return table, names
+    joined = package("pandas").concat([table, extra], ignore_index=True)
+    return joined, [*names, *(f"trusted {k}" for k in range(1, len(extra) + 1))]
+
+
+def _trusted_rows(table: Any, X_trusted: Any, y_trusted: Any) -> tuple[Any, list[Any]]:
+    """Extra rows with the columns of the table, and their labels; None where there are none."""
+    if X_trusted is None and y_trusted is None:
+        return None, []
+    if X_trusted is None or y_trusted is None:
+        raise ValueError("X_trusted and y_trusted belong together; pass both or neither.")
+    extra, labels = as_frame(X_trusted), list(y_trusted)
+    absent = [column for column in table.columns if column not in extra.columns]
+    if absent:
+        raise ValueError(f"X_trusted lacks the columns {absent}; pass all columns of X.")
+    _check_length("X_trusted", len(extra), "y_trusted", labels)
+    return extra[table.columns], labels
+
+
+def _check_answers(checked: list[Any], given: list[Any]) -> None:
+    """Fail where a checked label is none of the table's."""
+    known = {spelling(value) for value in given if not is_missing(value)}
+    unknown = [value for value in checked if not is_missing(value) and spelling(value) not in known]
+    if unknown:
+        raise ValueError(
+            f"y_checked holds {unknown[0]!r}, which y never is; use the same labels in both."
+        )
+
+
+def _check_length(table: str, n_rows: int, name: str, values: list[Any]) -> None:
+    if len(values) != n_rows:
+        raise ValueError(f"{table} has {n_rows} rows but {name} has {len(values)}; pass one a row.")

@@ -1,0 +1,104 @@
+"""The labels of an audit, mended: what people said first, then what is probable enough.
+
+Three ways: ``relabel`` writes the suggested label where it is probable enough, ``drop`` leaves out
+rows whose labels are so likely wrong, ``weigh`` keeps every row and label with the probability that
+the label is right as its weight. What a person said replaces the label in all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rboost._typing import Floats, Integers
+from rboost._validation import Number
+from rboost.audit.inference import Inference
+from rboost.audit.insight.doubts import issue_probability
+from rboost.audit.labels import NO_LABEL, Labels
+
+# From which probability on a label is changed, or a row left out, unless it is said otherwise.
+THRESHOLD = 0.9
+# Where a label comes from.
+GIVEN, ANSWER, SUGGESTED = "given", "answer", "suggested"
+
+
+@dataclass(frozen=True, eq=False)
+class CleanLabels:
+    """For each row whether it is kept, its class or −1, where that comes from, perhaps a weight."""
+
+    is_kept: NDArray[np.bool_]
+    label: Integers
+    source: NDArray[np.str_]
+    weight: Floats | None = None
+
+
+def clean_labels(
+    labels: Labels, found: Inference, how: str = "relabel", threshold: float = THRESHOLD
+) -> CleanLabels:
+    """Mend the labels; ``threshold`` is the probability from which on something is changed."""
+    if how not in WAYS:
+        raise ValueError(f"how must be one of {', '.join(WAYS)}, not {how!r}.")
+    between = Number(0.5, closed=True, high=1)
+    if not between.accepts(threshold):
+        raise ValueError(f"threshold must be {between}, not {threshold!r}.")
+    answered = np.where(labels.is_checked, ANSWER, GIVEN)
+    as_it_is = CleanLabels(np.ones(len(labels), dtype=bool), labels.current, answered)
+    return WAYS[how](as_it_is, labels, found, threshold)
+
+
+def _relabel(start: CleanLabels, labels: Labels, found: Inference, threshold: float) -> CleanLabels:
+    likeliest, chance = found.posterior.argmax(axis=1), found.posterior.max(axis=1)
+    is_changed = ~labels.is_checked & (chance >= threshold) & (likeliest != labels.current)
+    return CleanLabels(
+        start.is_kept,
+        np.where(is_changed, likeliest, start.label),
+        np.where(is_changed, SUGGESTED, start.source),
+    )
+
+
+def _drop(start: CleanLabels, labels: Labels, found: Inference, threshold: float) -> CleanLabels:
+    wrong = np.nan_to_num(issue_probability(found.posterior, labels), nan=0.0)
+    return CleanLabels(wrong < threshold, start.label, start.source)
+
+
+def _weigh(start: CleanLabels, labels: Labels, found: Inference, threshold: float) -> CleanLabels:
+    wrong = issue_probability(found.posterior, labels)
+    weight = np.where(start.label == NO_LABEL, 0.0, 1 - np.nan_to_num(wrong, nan=0.0))
+    return CleanLabels(start.is_kept, start.label, start.source, weight)
+
+
+Way = Callable[[CleanLabels, Labels, Inference, float], CleanLabels]
+WAYS: dict[str, Way] = {"relabel": _relabel, "drop": _drop, "weigh": _weigh}
+
+
+def cleaned_frame(table: Any, labels: Labels, found: Inference, mended: CleanLabels) -> Any:
+    """A table with its column of labels mended, and columns that say what was done.
+
+    All but the table may have trusted rows behind its own, which are left out.
+    """
+    rows = slice(len(table))
+    before = table[labels.name].to_numpy(dtype=object)
+    # A class is written as the table writes it; what has not changed stays as it is, typos too.
+    spelled = np.array([*map(str, labels.classes), None], dtype=object)
+    for k, name in enumerate(labels.class_names):
+        alike = np.flatnonzero((labels.given[rows] == k) & (labels.written[rows] == name))
+        spelled[k] = before[alike[0]] if len(alike) else name
+    is_new = mended.label[rows] != labels.given[rows]
+    added = {
+        "given_label": labels.written[rows],
+        "label_source": mended.source[rows],
+        "probability_wrong": issue_probability(found.posterior, labels)[rows].round(4),
+    }
+    if mended.weight is not None:
+        added["weight"] = mended.weight[rows].round(4)
+    names = [*table.columns]
+    for name in added:
+        names.append(name if name not in names else f"{name} by rboost")
+    frame = table.assign(**{labels.name: np.where(is_new, spelled[mended.label[rows]], before)})
+    for name, values in zip(names[len(table.columns) :], added.values(), strict=True):
+        frame[name] = values
+    return frame[mended.is_kept[rows]].reset_index(drop=True)

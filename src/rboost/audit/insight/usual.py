@@ -1,0 +1,230 @@
+"""What rows of each class usually have in a column, and which values tell two classes apart.
+
+A value speaks for one class and against another only if the other class does not usually have it,
+and if it is clearly more frequent in the first. Missing values are values like any other.
+
+Rows of a class are those that carry its label, probably rightly; ``label`` holds their classes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rboost._typing import Floats, Integers
+from rboost.audit.numbers import format_value, percent
+from rboost.io.packages import package
+
+# Rows of a class that are looked at, at most, and without which nothing is said of it.
+MOST_ROWS, FEWEST_ROWS = 20_000, 5
+# Ranges in which numbers are counted, and words that are counted one by one; numbers of so few
+# values are words.
+N_RANGES, MOST_WORDS, FEW_VALUES = 16, 200, 5
+# A value tells classes apart if it is so many times as frequent in one, and words by so much more.
+TIMES, MORE = 1.5, 0.05
+# All classes are a little alike beforehand: as if so many rows of each were drawn from all rows.
+PRIOR_ROWS = 5.0
+# Less frequent words are not what is usual; longer ones are cut.
+USUAL_SHARE, LONGEST_WORD = 0.1, 40
+
+
+class Usual(Protocol):
+    """What is usual in one column."""
+
+    def evidence(self, values: Any, given: Integers, suggested: Integers) -> Floats:
+        """How far each value speaks for one class and against the other, in nats; 0 if not."""
+
+    def in_words(self, value: Any, given: int, suggested: int) -> tuple[str, str]:
+        """What rows of the two classes usually have where this row has this value."""
+
+
+def usual_values(column: Any, members: list[Integers], is_date: bool) -> Usual:
+    """Count a column of a frame among rows of each class, of which ``members`` has positions."""
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    some = [rows[:: len(rows) // MOST_ROWS + 1] for rows in members]
+    label = np.repeat(np.arange(len(members)), [len(rows) for rows in some])
+    sample = column.iloc[np.concatenate(some)]
+    if is_date:
+        return UsualDates(sample, label, len(members))
+    is_number = is_numeric_dtype(column) and not is_bool_dtype(column)
+    if is_number and sample.nunique() > FEW_VALUES:
+        return UsualNumbers(sample, label, len(members))
+    return UsualWords(sample, label, len(members))
+
+
+class UsualNumbers:
+    """Numbers: the middle half of each class, or that most are missing."""
+
+    def __init__(self, sample: Any, label: Integers, n_classes: int) -> None:
+        numbers = self._read(sample)
+        present = ~np.isnan(numbers)
+        self._edges = range_edges(numbers[present], N_RANGES)
+        self._logs, self._shares = _frequencies(
+            self._place(numbers), label, n_classes, len(self._edges) + 2
+        )
+        by_class = [numbers[present & (label == k)] for k in range(n_classes)]
+        self._middle = np.array([_quantiles(own, np.array([0.25, 0.75])) for own in by_class])
+
+    @staticmethod
+    def _read(values: Any) -> Floats:
+        """The values as numbers, NaN where they are missing."""
+        return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
+
+    @staticmethod
+    def _write(number: float) -> str:
+        return format_value(number)
+
+    def _shown(self) -> Floats:
+        """The middle halves as people read them: rounded."""
+        return np.array([[float(format_value(end)) for end in ends] for ends in self._middle])
+
+    def _place(self, numbers: Floats) -> Integers:
+        """The range of each number; the last place is that of missing ones."""
+        found = np.searchsorted(self._edges, numbers, side="right")
+        return np.where(np.isnan(numbers), len(self._edges) + 1, found)
+
+    def evidence(self, values: Any, given: Integers, suggested: Integers) -> Floats:
+        """How far each value speaks for one class and against the other, in nats; 0 if not."""
+        numbers = self._read(values)
+        place, missing = self._place(numbers), np.isnan(numbers)
+        never = self._shares[:, -1]
+        low = np.minimum(self._middle, self._shown())[:, 0]
+        high = np.maximum(self._middle, self._shown())[:, 1]
+        mostly_missing = never > 0.5
+        rounded = np.array([float(f"{number:.6g}") for number in numbers])
+        above = np.minimum(numbers, rounded) > high[given]
+        below = np.maximum(numbers, rounded) < low[given]
+        leans = (above & (high[suggested] > high[given])) | (below & (low[suggested] < low[given]))
+        speaks = np.where(
+            missing,
+            ~mostly_missing[given] & (never[suggested] >= never[given] + MORE),
+            (mostly_missing[given] | leans) & ~mostly_missing[suggested],
+        )
+        return _clear(self._logs[suggested, place] - self._logs[given, place], speaks)
+
+    def in_words(self, value: Any, given: int, suggested: int) -> tuple[str, str]:
+        """What rows of the two classes usually have where this row has this value."""
+        is_missing = bool(np.isnan(self._read(_series([value]))[0]))
+        return self._of_class(given, is_missing), self._of_class(suggested, is_missing)
+
+    def _of_class(self, k: int, is_missing: bool) -> str:
+        share = self._shares[k, -1]
+        if share > 0.5:
+            return f"missing ({percent(share)})"
+        low, high = map(self._write, self._middle[k])
+        middle = low if low == high else f"{low} to {high}"
+        return f"{middle}, missing in {percent(share)}" if is_missing else middle
+
+
+class UsualDates(UsualNumbers):
+    """Dates: the days between which the middle half of each class lies."""
+
+    @staticmethod
+    def _read(values: Any) -> Floats:
+        """Days since 1970, by the clock of the place itself."""
+        if getattr(values.dtype, "tz", None) is not None:
+            values = values.dt.tz_localize(None)
+        dates = package("pandas").to_datetime(values, errors="coerce", format="mixed", utc=True)
+        days = dates.dt.tz_localize(None).to_numpy("datetime64[D]")
+        return np.where(np.isnat(days), np.nan, days.astype(np.int64).astype(np.float64))
+
+    @staticmethod
+    def _write(number: float) -> str:
+        return "unknown" if np.isnan(number) else str(np.datetime64(int(number), "D"))
+
+    def _shown(self) -> Floats:
+        return self._middle
+
+
+class UsualWords:
+    """Categories, and numbers of few values: how frequent each is in each class."""
+
+    def __init__(self, sample: Any, label: Integers, n_classes: int) -> None:
+        words = _words(sample)
+        self._names = [word for word, _ in Counter(words).most_common(MOST_WORDS)]
+        self._places = {name: place for place, name in enumerate(self._names)}
+        # Other words share the last place, and speak for nothing.
+        self._logs, self._shares = _frequencies(
+            self._place(words), label, n_classes, len(self._names) + 1
+        )
+        self._usual = self._shares[:, :-1].argmax(axis=1)
+
+    def _place(self, words: list[str]) -> Integers:
+        return np.array([self._places.get(word, len(self._names)) for word in words], dtype=np.intp)
+
+    def evidence(self, values: Any, given: Integers, suggested: Integers) -> Floats:
+        """How far each value speaks for one class and against the other, in nats; 0 if not."""
+        place = self._place(_words(values))
+        more = self._shares[suggested, place] - self._shares[given, place]
+        speaks = (place < len(self._names)) & (place != self._usual[given]) & (more >= MORE)
+        return _clear(self._logs[suggested, place] - self._logs[given, place], speaks)
+
+    def in_words(self, value: Any, given: int, suggested: int) -> tuple[str, str]:
+        """What rows of the two classes usually have where this row has this value."""
+        place = int(self._place(_words(_series([value])))[0])
+        usual = int(self._usual[suggested])
+        of_suggested = self._counted(suggested, usual)
+        if place != usual:
+            of_suggested += f", {self._counted(suggested, place, least=0)}"
+        return self._counted(given, int(self._usual[given])), of_suggested
+
+    def _counted(self, k: int, place: int, least: float = USUAL_SHARE) -> str:
+        share, word = float(self._shares[k, place]), self._names[place]
+        cut = word if len(word) <= LONGEST_WORD else f"{word[: LONGEST_WORD - 1]}…"
+        return f"{cut} ({percent(share)})" if share >= least else "various values"
+
+
+def _clear(ratio: Floats, speaks: NDArray[np.bool_]) -> Floats:
+    return np.where(speaks & (ratio >= np.log(TIMES)), ratio, 0.0)
+
+
+def _frequencies(
+    place: Integers, label: Integers, n_classes: int, n_places: int
+) -> tuple[Floats, Floats]:
+    """Logarithms of how likely each place is in each class, and the shares as they are counted.
+
+    Both are NaN in classes of too few rows, of which nothing is said.
+    """
+    counts = np.zeros((n_classes, n_places))
+    np.add.at(counts, (label, place), 1.0)
+    total = counts.sum(axis=1, keepdims=True)
+    everywhere = counts.sum(axis=0) / max(1.0, counts.sum())
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log((counts + PRIOR_ROWS * everywhere) / (total + PRIOR_ROWS))
+        shares = counts / total
+    few = total[:, 0] < FEWEST_ROWS
+    logs[few], shares[few] = np.nan, np.nan
+    return logs, shares
+
+
+def range_edges(numbers: Floats, n_ranges: int) -> Floats:
+    """Where ranges of about as many numbers each begin; a frequent number is a range of its own."""
+    shares = np.arange(1, n_ranges) / n_ranges
+    edges, times = np.unique(_quantiles(numbers, shares), return_counts=True)
+    return np.unique(np.append(edges, np.nextafter(edges[times > 1], np.inf)))
+
+
+def _quantiles(numbers: Floats, shares: Floats) -> Floats:
+    """Some of the numbers, as between infinite ones nothing can be interpolated."""
+    if not len(numbers):
+        return np.full(len(shares), np.nan)
+    return np.asarray(np.quantile(numbers, shares, method="inverted_cdf"), dtype=np.float64)
+
+
+def _words(values: Any) -> list[str]:
+    missing = values.isna().tolist()
+    return ["missing" if gone else _word(value)
+            for gone, value in zip(missing, values.tolist(), strict=True)]  # fmt: skip
+
+
+def _word(value: Any) -> str:
+    text = f"{value:.6g}" if isinstance(value, float) else str(value)
+    return text or "(empty)"
+
+
+def _series(values: list[Any]) -> Any:
+    return package("pandas").Series(values)

@@ -1,0 +1,96 @@
+"""What people said, and what holds now: the answers that were not taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+KEEP, CHANGE, UNSURE = ANSWERS = ("keep", "change", "unsure")
+UNDO = "undo"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a person said of a row; ``label`` is the position of a class, None when unsure.
+
+    Answers that were given together have the same ``action``.
+    """
+
+    number: int
+    row: int
+    answer: str
+    label: int | None
+    time: str
+    reviewer: str = ""
+    comment: str = ""
+    action: str = field(default="", repr=False)
+
+    @property
+    def said(self) -> tuple[int, str, int | None]:
+        """The row and what was said of it."""
+        return self.row, self.answer, self.label
+
+
+@dataclass(frozen=True)
+class Log:
+    """What the log says after its event ``version``.
+
+    ``held`` are the answers that were not taken back, by their numbers, the oldest first;
+    ``touched`` all rows that ever had one.
+    """
+
+    version: int
+    held: dict[int, Answer]
+    touched: frozenset[int]
+
+    @cached_property
+    def current(self) -> dict[int, Answer]:
+        """The answer that stands of each row that has one: the latest, whoever gave it."""
+        return _latest(self.held.values())
+
+    @cached_property
+    def by_reviewer(self) -> dict[str, dict[int, Answer]]:
+        """For each name the same of that person's own answers."""
+        names = dict.fromkeys(answer.reviewer for answer in self.held.values())
+        answers: dict[str, list[Answer]] = {name: [] for name in names}
+        for answer in self.held.values():
+            answers[answer.reviewer].append(answer)
+        return {name: _latest(own) for name, own in answers.items()}
+
+    def own(self, reviewer: str) -> dict[int, Answer]:
+        """The answers of one person that hold, by their rows, the oldest first."""
+        return self.by_reviewer.get(reviewer, {})
+
+    def of_row(self, row: int) -> list[Answer]:
+        """What each person says of a row, the latest last."""
+        answers = [own[row] for own in self.by_reviewer.values() if row in own]
+        return sorted(answers, key=lambda answer: answer.number)
+
+    def after(self, events: Iterable[tuple[Answer, int | None]]) -> Log:
+        """The log after more events, each with the number of the answer that it takes back."""
+        version, held, touched = self.version, dict(self.held), set(self.touched)
+        for event, undoes in events:
+            version = event.number
+            if undoes is None:
+                held[event.number] = event
+                touched.add(event.row)
+            else:
+                del held[undoes]
+        return Log(version, held, frozenset(touched))
+
+
+def _latest(answers: Iterable[Answer]) -> dict[int, Answer]:
+    latest: dict[int, Answer] = {}
+    for answer in answers:
+        latest.pop(answer.row, None)  # so that the latest come last
+        latest[answer.row] = answer
+    return latest
+
+
+class ConflictError(ValueError):
+    """Something else happened meanwhile; ``present`` is the answer that the row has now."""
+
+    def __init__(self, sentence: str, present: Answer | None = None) -> None:
+        super().__init__(sentence)
+        self.present = present

@@ -1,0 +1,71 @@
+// The buttons of an answer, with the keys that are shown on them and no others.
+
+import { digitsOf } from "/keys.js";
+import { at, labelName, make, makeButton, own } from "/words.js";
+
+let digits = [];
+let labelOf = new Map(); // digits that are on the buttons now, and the labels they say
+
+export const learnDigits = (about) => { digits = digitsOf(about.classes.map((name) => name.text)); };
+
+export const labelOfKey = (key) => labelOf.get(key);
+
+// Labels with more than two classes, or where none is given, are chosen; else Keep and Change say it.
+export const isChosen = (about, row) => about.classes.length > 2 || row.given === null;
+
+function keysOf(label, isSuggested) {
+  const keys = [];
+  if (digits[label] !== null) keys.push(" ", make("kbd", digits[label]));
+  if (isSuggested) keys.push(" ", make("kbd", "A"));
+  return keys;
+}
+
+// `suggested` is null as long as the model's opinion is not shown: nothing may give it away.
+export function showChoices(about, row, suggested, choose) {
+  const shown = isChosen(about, row) ? chosen(about, row, suggested, choose) : kept(about, row, suggested);
+  labelOf = new Map(shown.filter((k) => digits[k] !== null).map((k) => [digits[k], k]));
+}
+
+// Two classes: the digits are on Keep and Change, and only those that are labels themselves.
+function kept(about, row, suggested) {
+  at("choices").hidden = true;
+  at("choices").replaceChildren();
+  const own2 = [row.given, 1 - row.given].filter((k) => digits[k] === about.classes[k].text);
+  const keys = (k) => (own2.includes(k) ? keysOf(k, false) : []);
+  at("keep-text").replaceChildren("Keep", ...keys(row.given));
+  const isSuggested = suggested === 1 - row.given;
+  at("change-text").replaceChildren("Change to ", own(labelName(about, 1 - row.given)), ...keys(1 - row.given));
+  at("accept-key").hidden = !isSuggested;
+  return own2;
+}
+
+function chosen(about, row, suggested, choose) {
+  at("keep-text").textContent = "Keep";
+  at("change-text").textContent = "Change";
+  at("accept-key").hidden = true;
+  const labels = about.classes.map((_, k) => k);
+  const shown = labels.filter((k) => digits[k] !== null || k === suggested);
+  const buttons = shown.map((k) => choice(about, row, k, k === suggested, choose));
+  at("choices").replaceChildren(...buttons);
+  const others = labels.filter((k) => !shown.includes(k));
+  if (others.length) at("choices").append(otherLabels(about, others, choose));
+  at("choices").hidden = false;
+  return shown;
+}
+
+function choice(about, row, label, isSuggested, choose) {
+  const button = makeButton(() => choose(label), own(labelName(about, label)), ...keysOf(label, isSuggested));
+  const notes = [label === row.given ? "as given" : "", isSuggested ? "suggested" : ""].filter(Boolean);
+  if (notes.length) button.append(" ", make("span", notes.join(", "), "note"));
+  button.classList.toggle("suggested", isSuggested);
+  return button;
+}
+
+function otherLabels(about, labels, choose) {
+  const select = make("select");
+  select.setAttribute("aria-label", "Other labels");
+  select.append(new Option("other labels …", ""));
+  for (const k of labels) select.append(new Option(labelName(about, k), k));
+  select.onchange = () => select.value !== "" && choose(Number(select.value));
+  return select;
+}

@@ -1,0 +1,135 @@
+// Beside the row: how far the review is, what follows from the answers, and who gave them.
+
+import { answerInWords, at, count, decision, make, makeButton, own, percent } from "/words.js";
+
+const FEW_ANSWERS = 8;
+const FEW_NAMES = 20;
+
+function rates(head, rows) {
+  const table = make("table");
+  const top = make("tr");
+  for (const text of head) {
+    const cell = make("th", text);
+    cell.scope = "col";
+    top.append(cell);
+  }
+  table.append(make("thead"), make("tbody"));
+  table.tHead.append(top);
+  for (const [name, ...cells] of rows) {
+    const line = make("tr");
+    const first = make("th");
+    first.scope = "row";
+    first.append(name);
+    line.append(first, ...cells.map((text) => make("td", text)));
+    table.tBodies[0].append(line);
+  }
+  return table;
+}
+
+function compared(before, after) {
+  const interval = (rate) => `${percent(rate.rate)} (${(100 * rate.low).toFixed(0)}–${(100 * rate.high).toFixed(0)})`;
+  const rows = before.noise.map((rate, k) => {
+    const name = make("span");
+    name.append("Wrong, if truly ", own(rate.true_class));
+    return [name, interval(rate), interval(after.noise[k])];
+  });
+  rows.push(["Wrong labels left", before.expected_wrong.toFixed(1), after.expected_wrong.toFixed(1)]);
+  rows.push(["Suspects left", before.suspects, after.suspects]);
+  return rows;
+}
+
+export function showProgress(progress) {
+  const { now, start } = progress;
+  const left = now.suspects + progress.without_label;
+  const isDone = left === 0;
+  at("bar").value = isDone ? 1 : progress.answered / (progress.answered + left);
+  const without = progress.without_label ? ` and ${count(progress.without_label, "row")} without a label` : "";
+  at("bar-text").textContent = isDone
+    ? `${count(progress.answered, "answer")}. No label left is more likely wrong than right; you may stop here.`
+    : `${count(progress.answered, "answer")}. Left: ${count(now.suspects, "label")} more likely wrong than right${without}.`;
+  at("counts").textContent =
+    `${progress.confirmed} kept, ${progress.corrected} changed, ${progress.unsure} unsure; ${count(progress.open, "row")} not looked at.`;
+  const table = rates(["", "At the start", "Now"], compared(start, now));
+  at("estimate").replaceChildren(...table.childNodes);
+  const drawn = now.random_checks;
+  at("at-random").textContent = drawn
+    ? `Of ${count(drawn.n_checked, "label")} drawn at random ${drawn.n_wrong} ${drawn.n_wrong === 1 ? "was" : "were"} wrong: by this count alone, ${percent(drawn.low)} to ${percent(drawn.high)} of all labels given.` : "";
+  at("contradiction").textContent = now.contradiction;
+  at("updating").textContent = progress.problem
+    ? `The estimate could not be updated: ${progress.problem}` : progress.is_current ? "" : "Updating …";
+  document.title = `${progress.answered} – Check labels`;
+  showRefit(progress.refit);
+}
+
+function showRefit({ state, error, changes }) {
+  at("refit").disabled = state === "running";
+  const words = {
+    idle: "", running: "Fitting … you can go on meanwhile.", done: "Fitted again. What changed:",
+    failed: `The fit failed, and everything is as it was: ${error}`,
+  };
+  if (at("refit-state").textContent !== words[state]) at("refit-state").textContent = words[state];
+  at("changes").hidden = !changes;
+  if (!changes) return;
+  const { before, after } = changes;
+  const rows = compared(before, after);
+  rows.push(["Model right (expected)", percent(before.accuracy), percent(after.accuracy)]);
+  rows.push(["Labels right (expected)", percent(before.label_accuracy), percent(after.label_accuracy)]);
+  const parts = [rates(["", "Before", "After"], rows)];
+  const sets = [["New suspects", changes.new_suspects, changes.n_new_suspects],
+    ["No longer suspects", changes.former_suspects, changes.n_former_suspects]];
+  for (const [title, names, total] of sets) {
+    const line = make("p");
+    names.slice(0, FEW_NAMES).forEach((name, k) => line.append(k ? ", " : "", own(name)));
+    if (total > FEW_NAMES) line.append(` and ${total - FEW_NAMES} more`);
+    parts.push(make("h3", `${title}: ${total}`), line);
+  }
+  at("changes").replaceChildren(...parts);
+}
+
+// The latest answers and those that were unsure; `open` shows a row, `undo` takes an answer back.
+export function showAnswers(about, { answers, unsure }, open, undo) {
+  const listed = (answered) => {
+    const item = make("li");
+    const again = makeButton(() => open(answered.row), "Look again");
+    const back = makeButton(() => undo(answered.number), "Undo");
+    again.setAttribute("aria-label", `Look again at ${answered.id}`);
+    back.setAttribute("aria-label", `Undo the answer to ${answered.id}`);
+    item.append(answerInWords(about, answered), again, back);
+    return item;
+  };
+  at("answers").replaceChildren(...answers.slice(0, FEW_ANSWERS).map(listed));
+  at("unsure").replaceChildren(...unsure.map(listed));
+  at("unsure-details").hidden = !unsure.length;
+  at("unsure-title").textContent = `Unsure: ${unsure.length}`;
+  at("finished-unsure").textContent = unsure.length
+    ? "Rows that you were unsure of are listed under Answers; look at them again there." : "";
+}
+
+// Who has answered how much, and how often two of them say the same.
+export function showReviewers(about, { reviewers, agreement }, open) {
+  at("people").hidden = reviewers.every((reviewer) => reviewer.name === "");
+  at("reviewers").replaceChildren(...reviewers.map(({ name, answered }) => {
+    const item = make("li");
+    item.append(name === "" ? "without a name" : own(name), `: ${count(answered, "answer")}`);
+    return item;
+  }));
+  const apart = agreement ? agreement.disagreements : [];
+  at("agreement").textContent = agreement
+    ? `Of ${count(agreement.rows, "row")} that several have answered, they agree on ${agreement.agreed}`
+      + `${agreement.kappa === null ? "" : ` (kappa ${agreement.kappa.toFixed(2)}; 1 is full agreement, 0 is chance)`}.`
+    : "No row has answers of two people yet; choose the order “second opinion” to give some.";
+  at("disagreements-details").hidden = !apart.length;
+  at("disagreements-title").textContent = `They disagree on ${count(apart.length, "row")}`;
+  at("disagreements").replaceChildren(...apart.map((each) => {
+    const item = make("li");
+    const words = make("span");
+    words.append(own(each.id), ": ");
+    each.answers.forEach((answer, k) => {
+      words.append(k ? "; " : "", own(answer.reviewer || "without a name"), " ", ...decision(about, answer));
+    });
+    const look = makeButton(() => open(each.row), "Look");
+    look.setAttribute("aria-label", `Look at ${each.id}`);
+    item.append(words, look);
+    return item;
+  }));
+}

@@ -1,0 +1,156 @@
+// One row as it is seen: its values, those of similar rows, and what the model thinks.
+
+import { at, decision, labelName, make, makeButton, own, percent } from "/words.js";
+
+// Texts that are longer, in characters or lines, are folded.
+const LONG = 280;
+const LINES = 6;
+// Reasons name values that stand in the table anyway; so much of them is enough.
+const SHORT = 60;
+
+function fill(element, cell) {
+  element.dir = "auto";
+  if (cell === null) {
+    element.append(make("span", "missing", "missing"));
+    return element;
+  }
+  element.append(cell.text);
+  if (cell.length) element.append(make("span", `… (${cell.length} characters)`, "cut"));
+  return element;
+}
+
+
+// A text that can be unfolded where it is long.
+function readable(cell) {
+  const block = fill(make("div", null, "text"), cell);
+  const isLong = cell !== null && (cell.text.length > LONG || cell.text.split("\n").length > LINES);
+  if (!isLong) return [block];
+  block.classList.add("folded");
+  const button = makeButton(() => {
+    const isFolded = block.classList.toggle("folded");
+    button.textContent = isFolded ? "Show all" : "Show less";
+    button.setAttribute("aria-expanded", String(!isFolded));
+  }, "Show all");
+  button.setAttribute("aria-expanded", "false");
+  return [block, button];
+}
+
+// The picture that a cell names, and its path for those who do not see it.
+function picture(row, column, cell) {
+  const image = make("img");
+  image.alt = cell.text;
+  image.src = `/api/image?row=${row}&column=${column}`;
+  image.onerror = () => image.replaceWith(make("span", "no picture of this name: ", "missing"));
+  const path = fill(make("div", null, "quiet"), cell);
+  return [image, path];
+}
+
+export function showCell(about, element, row, column, cell) {
+  if (about.kinds[column] === "image" && cell !== null) element.append(...picture(row, column, cell));
+  else element.append(...readable(cell));
+  return element;
+}
+
+const isLarge = (kind) => kind === "image" || kind === "long";
+
+// Pictures and long texts of this row stand above the table, where there is room for them.
+function showLarge(about, row) {
+  const parts = about.columns.flatMap((column, k) => {
+    if (!isLarge(about.kinds[k])) return [];
+    const part = make("section");
+    const title = make("h3", column);
+    title.dir = "auto";
+    part.append(title);
+    return [showCell(about, part, row.row, k, row.values[k])];
+  });
+  at("large").replaceChildren(...parts);
+}
+
+function headOf(about, neighbours) {
+  const head = make("tr");
+  head.append(make("th", "Column"), make("th", "This row"));
+  for (const other of neighbours) {
+    const cell = make("th");
+    const word = other.is_checked ? "checked as " : "labelled ";
+    cell.append("Row ", own(other.id), make("br"), make("span", word, "beside"));
+    cell.append(own(labelName(about, other.label)), make("br"));
+    cell.append(make("span", `distance ${other.distance}`, "quiet"));
+    head.append(cell);
+  }
+  for (const cell of head.children) cell.scope = "col";
+  return head;
+}
+
+export function showValues(about, row) {
+  const neighbours = row.neighbours || [];
+  const marked = new Set((row.opinion ? row.opinion.reasons : []).map((reason) => reason.column));
+  showLarge(about, row);
+  const body = make("tbody");
+  about.columns.forEach((column, k) => {
+    const isAbove = isLarge(about.kinds[k]);
+    if (isAbove && !neighbours.length) return;
+    const line = make("tr");
+    if (marked.has(column)) line.classList.add("speaks");
+    const name = make("th", column);
+    name.scope = "row";
+    name.dir = "auto";
+    line.append(name);
+    const first = make("td");
+    line.append(isAbove ? make("td", "above", "quiet") : showCell(about, first, row.row, k, row.values[k]));
+    for (const other of neighbours) line.append(showCell(about, make("td"), other.row, k, other.values[k]));
+    body.append(line);
+  });
+  const top = make("thead");
+  top.append(headOf(about, neighbours));
+  at("values").replaceChildren(top, body);
+  at("no-neighbours").hidden = row.neighbours !== undefined;
+}
+
+export function showQuestion(about, row) {
+  at("row-title").replaceChildren(about.id_name === "row" ? "Row " : own(about.id_name), " ", own(row.id));
+  at("given-word").replaceChildren("Its ", own(about.label_name), " is ");
+  at("given").textContent = labelName(about, row.given);
+  at("present").replaceChildren();
+  if (row.present) at("present").append("Your answer so far: ", ...decision(about, row.present), ". ");
+  for (const other of row.others || []) {
+    at("present").append(own(other.reviewer || "somebody"), " said: ", ...decision(about, other), ". ");
+  }
+}
+
+const shortened = (text) => (text.length > SHORT ? `${text.slice(0, SHORT)}…` : text);
+
+export function showOpinion(about, row, isShown) {
+  at("opinion-button").replaceChildren(
+    `${isShown ? "Hide" : "Show"} the model’s opinion `, make("kbd", "M"));
+  at("opinion-button").setAttribute("aria-expanded", String(isShown));
+  at("opinion-text").hidden = !isShown;
+  at("opinion-text").replaceChildren();
+  if (!isShown) return;
+  const { opinion } = row;
+  const line = make("p");
+  if (row.given !== null) {
+    line.append("The label is wrong with probability ", make("strong", percent(opinion.probability_wrong)), ". ");
+  }
+  line.append(row.given === null ? "Suggested: " : "It would then be ");
+  line.append(make("strong"));
+  line.lastChild.append(own(labelName(about, opinion.suggested)));
+  const isSaid = about.classes.length === 2 && row.given !== null;
+  line.append(isSaid ? "." : ` (${percent(opinion.probability_suggested)}).`);
+  at("opinion-text").append(line);
+  if (!opinion.reasons.length) return;
+  const reasons = make("ul");
+  for (const reason of opinion.reasons) {
+    const item = make("li");
+    item.append(own(reason.column), " = ", reason.value === null ? "missing" : own(shortened(reason.value.text)));
+    item.append(" (usually ", own(shortened(reason.typical)), ")");
+    reasons.append(item);
+  }
+  at("opinion-text").append(make("p", "What speaks against the label, and what rows with this label usually have:"), reasons);
+}
+
+// What the model thought of a row, once a person has said what he thinks himself.
+export function thought(about, { probability_wrong: wrong, suggested }) {
+  if (wrong !== null && wrong < 0.5) return [" The model would keep it."];
+  const words = wrong === null ? " The model suggests " : " The model would change it to ";
+  return [words, own(labelName(about, suggested)), "."];
+}

@@ -1,0 +1,94 @@
+// What a person has chosen: order, filter, name and whether the model's opinion comes at once.
+// The browser remembers it, but for the filter.
+
+import { Gone, Refused, tell } from "/talk.js";
+import { at, labelName } from "/words.js";
+
+export const reviewer = () => at("reviewer").value.trim();
+export const isOpinionHidden = () => at("hide-opinion").checked;
+
+// How a row is asked for.
+export const person = () => ({ reviewer: reviewer(), ...(isOpinionHidden() ? {} : { opinion: "1" }) });
+
+export const isFiltered = () => at("given-filter").value !== "" || suggestedFilter() !== "";
+
+// What is suggested is part of the opinion; while that is hidden, nothing is filtered by it.
+const suggestedFilter = () => (isOpinionHidden() ? "" : at("suggested-filter").value);
+
+// How the next rows are asked for.
+export function wishes() {
+  const query = { order: at("order").value, ...person() };
+  if (at("given-filter").value !== "") query.given = at("given-filter").value;
+  if (suggestedFilter() !== "") query.suggested = suggestedFilter();
+  return query;
+}
+
+async function showLink() {
+  at("link-state").textContent = "";
+  try {
+    at("link-text").value = (await tell("/api/link", {})).url;
+    at("link").showModal();
+    at("link-text").select();
+    await navigator.clipboard.writeText(at("link-text").value);
+    at("link-state").textContent = "Copied.";
+  } catch (error) {
+    if (error instanceof Gone || error instanceof Refused) at("link-text").value = "";
+    at("link-state").textContent = at("link-text").value ? "Copy it from here." : error.message;
+    if (!at("link").open) at("link").showModal();
+  }
+}
+
+function restore() {
+  at("hide-opinion").checked = localStorage.getItem("hide-opinion") === "1";
+  at("order").value = localStorage.getItem("order") || "mixed";
+  if (at("order").value === "") at("order").value = "mixed";
+  at("reviewer").value = localStorage.getItem("reviewer") || "";
+  at("suggested-filter").disabled = isOpinionHidden();
+}
+
+// Keys are answers again once something is chosen. Who goes through a list by arrows is not yet done.
+function returnToRow() {
+  const back = () => at("row-title").focus({ preventScroll: true });
+  for (const control of at("settings").querySelectorAll("select, input")) {
+    let isByMouse = false;
+    control.addEventListener("mousedown", () => { isByMouse = true; });
+    control.addEventListener("keydown", (event) => {
+      isByMouse = false;
+      if (event.key === "Enter" || event.key === "Escape") back();
+    });
+    control.addEventListener("change", () => isByMouse && back());
+  }
+}
+
+// `changedOrder` is called when other rows are wanted, `changedView` when the same row is to be
+// shown in another way.
+export function startSettings(about, changedOrder, changedView) {
+  about.classes.forEach((_, k) => {
+    for (const id of ["given-filter", "suggested-filter"]) at(id).append(new Option(labelName(about, k), k));
+  });
+  restore();
+  const wide = window.matchMedia("(min-width: 60rem)");
+  at("settings").open = wide.matches;
+  wide.onchange = () => { at("settings").open = wide.matches; };
+  at("order").onchange = () => {
+    localStorage.setItem("order", at("order").value);
+    changedOrder();
+  };
+  at("given-filter").onchange = changedOrder;
+  at("suggested-filter").onchange = changedOrder;
+  at("all-rows").onclick = () => {
+    at("given-filter").value = at("suggested-filter").value = "";
+    changedOrder();
+  };
+  at("hide-opinion").onchange = () => {
+    localStorage.setItem("hide-opinion", isOpinionHidden() ? "1" : "0");
+    at("suggested-filter").disabled = isOpinionHidden();
+    changedView();
+  };
+  at("reviewer").onchange = () => {
+    localStorage.setItem("reviewer", reviewer());
+    changedView();
+  };
+  returnToRow();
+  at("link-button").onclick = showLink;
+}

@@ -1,0 +1,68 @@
+"""A cleaned table: people first, then what is probable enough; every change is named."""
+
+import numpy as np
+import pytest
+
+from rboost.audit.cleaning import WAYS, clean_labels
+
+
+@pytest.mark.parametrize("how", WAYS)
+def test_what_people_said_stands_in_every_way(small_audit, how):
+    frame = small_audit.clean(how)
+    checked = small_audit.labels.is_checked
+    if how == "drop":
+        assert (frame["label_source"] == "answer").sum() == checked.sum()
+        return
+    said = small_audit.labels.names(small_audit.labels.checked[checked])
+    assert frame["tree"][checked].tolist() == said
+    assert frame["label_source"][checked].eq("answer").all()
+    assert frame["given_label"].tolist() == small_audit.labels.written.tolist()
+
+
+def test_labels_are_changed_where_another_is_probable_enough(small_audit):
+    for threshold in (0.5, 0.9, 1.0):
+        frame = small_audit.clean("relabel", threshold)
+        posterior = small_audit.inference.posterior
+        is_open = ~small_audit.labels.is_checked
+        likeliest = np.array(small_audit.labels.names(posterior.argmax(axis=1)))
+        differs = likeliest != small_audit.labels.names(small_audit.labels.given)
+        changed = is_open & (posterior.max(axis=1) >= threshold) & differs
+        assert (frame["label_source"] == "suggested").tolist() == changed.tolist()
+        assert frame["tree"][changed].tolist() == likeliest[changed].tolist()
+        kept = is_open & ~changed
+        assert frame["tree"][kept].fillna("").tolist() == frame["given_label"][kept].tolist()
+
+
+def test_rows_are_dropped_by_their_doubt_and_others_are_untouched(small_audit):
+    frame = small_audit.clean("drop", 0.7)
+    doubted = np.nan_to_num(small_audit.issue_probability, nan=0) >= 0.7
+    assert 0 < doubted.sum() == len(small_audit) - len(frame)
+    assert frame["height"].tolist() == small_audit.table["height"][~doubted].tolist()
+
+
+def test_weights_are_how_likely_the_label_is_right(small_audit):
+    frame = small_audit.clean("weigh")
+    wrong = small_audit.issue_probability
+    expected = np.where(np.isnan(wrong), 0, 1 - np.nan_to_num(wrong))
+    np.testing.assert_allclose(frame["weight"], expected, atol=1e-4)
+    is_open = ~small_audit.labels.is_checked
+    written = small_audit.labels.written[is_open].tolist()
+    assert frame["tree"][is_open].fillna("").tolist() == written
+
+
+def test_columns_of_the_table_keep_their_names(small_audit):
+    from dataclasses import replace
+
+    table = small_audit.table.assign(given_label=1, label_source=2)
+    frame = replace(small_audit, table=table).clean()
+    assert frame["given_label"].eq(1).all()
+    assert frame["label_source by rboost"].isin(["given", "answer", "suggested"]).all()
+
+
+@pytest.mark.parametrize(
+    ("how", "threshold", "message"),
+    [("burn", 0.9, "how must be one of relabel, drop, weigh"), ("drop", 0.2, "threshold must be")],
+)
+def test_what_makes_no_sense_is_refused(small_audit, how, threshold, message):
+    with pytest.raises(ValueError, match=message):
+        clean_labels(small_audit.labels, small_audit.inference, how, threshold)

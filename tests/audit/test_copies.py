@@ -1,0 +1,58 @@
+"""Rows that repeat others, label and all, count once; before, a wrong label confirmed itself."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rboost.audit import audit_labels
+from rboost.audit.labels import encode_labels, first_copies
+from tests.audit.conftest import make_table
+
+
+@pytest.fixture(scope="module")
+def tables():
+    """A table of two classes, 15 % of its labels wrong, and the same with every row thrice."""
+    X, true, given = make_table(200, 2)
+    repeated = np.tile(np.arange(200), 3)
+    return X, true, given, repeated
+
+
+def audited(X, y, **options):
+    return audit_labels(X, y, model="linear", check_columns=False, **options)
+
+
+def test_copies_change_neither_noise_nor_doubts(tables):
+    X, _, given, repeated = tables
+    with pytest.warns(UserWarning, match="400 rows repeat others, label and all"):
+        thrice = audited(X[repeated], given[repeated])
+    once = audited(X, given)
+    np.testing.assert_allclose(thrice.noise_matrix, once.noise_matrix)
+    np.testing.assert_allclose(thrice.issue_probability, once.issue_probability[repeated])
+    np.testing.assert_array_equal(thrice.copy_of, repeated)
+
+
+def test_a_wrong_label_is_found_although_it_was_copied(tables):
+    X, true, given, repeated = tables
+    with pytest.warns(UserWarning, match="repeat others"):
+        audit = audited(X[repeated], given[repeated])
+    is_wrong = (true != given)[repeated]
+    found = np.isin(np.arange(len(repeated)), audit.suspects().rows)
+    assert found[is_wrong].mean() > 0.6
+
+
+def test_rows_that_are_alike_by_chance_are_rows_of_their_own(tables):
+    _, true, given, _ = tables
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        audit = audited(pd.DataFrame({"a": true, "b": np.arange(200) % 3}), given)
+    assert audit.copy_of is None
+
+
+def test_a_checked_copy_speaks_for_itself_only(tables):
+    labels = encode_labels(["a", "b"] * 10, [None] * 18 + ["b", "a"])
+    copy_of = np.arange(20) % 2
+    first = first_copies(labels, copy_of)
+    assert first.tolist() == [0, 1] * 9 + [18, 19]
+    assert first_copies(labels, None).tolist() == list(range(20))

@@ -1,0 +1,94 @@
+"""``rboost clean``: all columns as they were written, better labels, and the input untouched."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rboost.audit.disk.folder import read_audit, read_record, rerun
+from rboost.cli import main
+from rboost.review.session import open_review
+from tests.cli.test_audit import make_table
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    path = tmp_path_factory.mktemp("data") / "table.csv"
+    table = make_table()
+    table.insert(1, "price", [f"${k}.00" for k in range(len(table))])
+    table["remark"] = "NA"
+    table.to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture(scope="module")
+def audited(data, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("work") / "audit"
+    arguments = ["--label", "churn", "--id", "key", "--drop", "note", "--out", str(folder)]
+    assert main(["audit", str(data), "--model", "linear", "--quiet", *arguments]) == 0
+    return folder
+
+
+def cleaned(folder, out, *options):
+    assert main(["clean", str(folder), "--out", str(out), *options]) == 0
+    read = pd.read_parquet if out.suffix == ".parquet" else pd.read_csv
+    if out.suffix == ".xlsx":
+        return pd.read_excel(out, dtype=str, keep_default_na=False)
+    return read(out) if out.suffix == ".parquet" else read(out, dtype=str, keep_default_na=False)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "xlsx"])
+def test_every_column_stays_and_labels_are_better(data, audited, tmp_path, ending, capsys):
+    before = data.read_bytes()
+    frame = cleaned(audited, tmp_path / f"clean.{ending}", "--threshold", "0.5")
+    said = capsys.readouterr()
+    assert data.read_bytes() == before
+    raw = pd.read_csv(data, dtype=str, keep_default_na=False)
+    for column in ("key", "price", "kind", "remark"):
+        assert frame[column].tolist() == raw[column].tolist()
+    assert frame["given_label"].tolist() == raw["churn"].tolist()
+    likes = raw["amount"].astype(float) > 0
+    right_before = (raw["churn"] == np.where(likes, "yes", "no")).mean()
+    assert (frame["churn"] == np.where(likes, "yes", "no")).mean() > right_before
+    changed = frame["churn"] != frame["given_label"]
+    assert set(frame["label_source"][changed]) == {"suggested"}
+    assert f"{changed.sum()} suggested" in said.out
+    assert "measure no model on this table" in said.err
+
+
+def test_answers_come_first_although_no_audit_was_made_with_them(data, audited, tmp_path):
+    opened = read_record(audited)
+    review = open_review(
+        read_audit(audited), audited, lambda checked, drawn: rerun(audited, checked, opened, drawn)
+    )
+    row = int(np.flatnonzero(review.snapshot.fitted.labels.given == 0)[0])
+    review.answer("0b5c41ab-4f2c-4a2b-9d7d-1f3c66a3f0aa", row, "change", 1)
+    review.finish()
+    for how in ("relabel", "drop", "weigh"):
+        frame = cleaned(audited, tmp_path / f"{how}.csv", "--how", how)
+        (answered,) = frame[frame["label_source"] == "answer"].to_dict("records")
+        assert answered["key"] == f"k{row:04}"
+        assert (answered["given_label"], answered["churn"]) == ("no", "yes")
+        assert how != "weigh" or float(answered["weight"]) == 1
+        assert how == "drop" or len(frame) == len(pd.read_csv(data))
+
+
+def test_the_input_is_never_overwritten(data, audited, tmp_path, capsys):
+    before = data.read_bytes()
+    for out in (data, audited / "suspects.csv", data.parent / ".." / data.parent.name / data.name):
+        assert main(["clean", str(audited), "--out", str(out)]) == 2
+        assert "belongs to the audit; choose another file" in capsys.readouterr().err
+    assert data.read_bytes() == before
+    assert main(["clean", str(audited), "--out", str(tmp_path / "x.docx")]) == 2
+    assert "docx" in capsys.readouterr().err
+    assert main(["clean", str(audited), "--out", str(tmp_path / "x.csv"), "--threshold", "2"]) == 2
+    assert "threshold must be" in capsys.readouterr().err
+    assert main(["clean", str(tmp_path), "--out", str(tmp_path / "x.csv")]) == 2
+    assert "holds no audit" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_version_is_told(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith("rboost 0.")

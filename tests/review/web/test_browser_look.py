@@ -1,0 +1,118 @@
+"""That everything on the page can be read, by eye and by ear, and fits on the screen."""
+
+import pytest
+
+from tests.browser import complaints
+from tests.review.web.pages import NARROW, WIDE
+from tests.review.web.tables import WORDS, labelled, with_pictures
+
+CONTRASTS = """
+const parse = (colour) => colour.match(/[\\d.]+/g).map(Number);
+const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
+  .map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+  .reduce((sum, v, k) => sum + v * [0.2126, 0.7152, 0.0722][k], 0);
+const ground = (element) => {
+  for (let e = element; e; e = e.parentElement) {
+    const colour = parse(getComputedStyle(e).backgroundColor);
+    if (colour.length === 3 || colour[3] > 0) return colour;
+  }
+  return [255, 255, 255];
+};
+return [...document.querySelectorAll("body *")]
+  .filter((e) => e.checkVisibility() && !e.closest(":disabled, dialog, noscript"))
+  .filter((e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim()))
+  .map((e) => {
+    const [a, b] = [light(parse(getComputedStyle(e).color)), light(ground(e))];
+    return [(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), e.outerHTML.slice(0, 80)];
+  }).filter(([contrast]) => contrast < 4.5);
+"""
+
+
+# What can be operated, and is on the page or in a dialog that is open.
+CONTROLS = (
+    "button, select, input, textarea, a[href], summary, progress, img, [tabindex='0'], dialog"
+)
+SMALL = """
+return [...document.querySelectorAll("button, select, input, textarea, summary")]
+  .filter((e) => e.checkVisibility()).filter((e) => !(e.type === "checkbox" && e.closest("label")))
+  .filter((e) => e.getBoundingClientRect().height < 24).map((e) => e.outerHTML.slice(0, 80));
+"""
+DIALOGS = {"similar": "s", "find": "/", "help": "?"}
+
+
+def unnamed(page, inside="html"):
+    """Controls that a screen reader could not name."""
+    seen = [each for each in page.all(f"{inside} :is({CONTROLS})") if each.is_displayed()]
+    assert seen
+    return [each.get_attribute("outerHTML") for each in seen if not each.accessible_name]
+
+
+def check(page):
+    page.until(lambda: page.text("status").startswith("Saved"))
+    assert page.run(CONTRASTS) == []
+    assert page.run(SMALL) == []
+    assert unnamed(page) == []
+    assert not page.scrolls_sideways()
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everything_can_be_read(visit, browser, scheme, size):
+    media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+    try:
+        page = visit(labelled(WORDS), size, remembered={"reviewer": "Ann"})
+        page.run("document.getElementById('settings').open = true")
+        page.answer("u")
+        page.until(lambda: "Ann: 1 answer" in page.text("people"))
+        check(page)
+        for name, key in DIALOGS.items():
+            page.press(key)
+            page.until(lambda name=name: page.at(name).is_displayed())
+            if name == "similar":
+                page.until(lambda: len(page.all("#similar tbody tr")) > 1)
+            assert unnamed(page, f"#{name}") == []
+            assert not page.scrolls_sideways()
+            page.click(f"#{name} form button")
+        assert complaints(browser) == []
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def test_what_happens_is_announced(visit):
+    page = visit()
+    roles = {"status": "status", "banner": "alert", "sentence": "alert", "refit-state": "status"}
+    for name, role in {**roles, "find-count": "status", "bar-of-answers": "group"}.items():
+        assert page.at(name).get_attribute("role") == role
+    assert page.at("bar-of-answers").accessible_name == "Answer"
+    assert page.at("keep").accessible_name == "Keep K"
+    page.answer("u")
+    assert page.browser.switch_to.active_element == page.at("row-title")
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+def test_pictures_and_long_texts_are_shown_as_such(visit, tmp_path, size):
+    page = visit(with_pictures(tmp_path), size)
+    image = page.all("#large img")[0]
+    page.until(lambda: image.get_property("naturalWidth") == 40)
+    assert image.get_attribute("alt") == image.accessible_name == f"{page.row()}.png"
+    assert image.get_attribute("src").endswith(f"/api/image?row={page.row()}&column=2")
+    assert len(page.all("#values img")) >= 2  # of similar rows
+    text = page.all("#large .text")[0]
+    assert f"Story {page.row()} <b>begins</b>." in text.text
+    folded = text.size["height"]
+    [button] = page.all("#large button")
+    assert (button.text, button.get_attribute("aria-expanded")) == ("Show all", "false")
+    page.click("#large button")
+    assert text.size["height"] > 1.2 * folded
+    assert (button.text, button.get_attribute("aria-expanded")) == ("Show less", "true")
+    assert not page.scrolls_sideways()
+    assert complaints(page.browser) == []
+    # A picture that does not exist leaves its name.
+    page.press("/", "5.png")
+    page.until(lambda: page.all("#found button"))
+    found = [each for each in page.all("#found button") if "photo: 5.png" in each.text]
+    found[0].click()
+    page.until(lambda: page.row() == 5)
+    page.until(lambda: "no picture of this name" in page.text("large"))
+    assert "5.png" in page.text("large")
