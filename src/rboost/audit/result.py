@@ -30,19 +30,8 @@ from rboost.audit.insight.segments import Segment, find_segments
 from rboost.audit.insight.summary import AuditSummary, summarize
 from rboost.audit.insight.suspects import Suspects, choose_suspects
 from rboost.audit.labels import NO_LABEL, Labels
-from rboost.audit.render.group_plot import GroupNoiseDisplay
 from rboost.audit.render.listing import list_rows
-from rboost.audit.render.notebook import MOST_ROWS, InlineReport, as_html, as_lines
-from rboost.audit.render.origin import Origin
-from rboost.audit.render.pictures import Displays
-from rboost.audit.render.plots import (
-    IssueDistributionDisplay,
-    NoiseMatrixDisplay,
-    ReviewGainDisplay,
-)
-from rboost.audit.render.projection_plot import ProjectionDisplay
-from rboost.audit.render.report import MOST_SHOWN, ReportContents, render_report
-from rboost.audit.render.terminal import describe
+from rboost.audit.render.shown import Shown
 from rboost.context import Groups
 from rboost.io.spreadsheets import write_csv
 from rboost.noise.answers import LearntFromAnswers
@@ -51,8 +40,8 @@ from rboost.noise.answers import LearntFromAnswers
 MOST_EXPLAINED = 500
 
 
-@dataclass(frozen=True, eq=False)
-class LabelAudit:
+@dataclass(frozen=True, eq=False, repr=False)
+class LabelAudit(Shown):
     """The labels of a table, and how far to believe each.
 
     Attributes
@@ -297,70 +286,3 @@ class LabelAudit:
     def to_csv(self, path: str | Path, suspects: Suspects | None = None) -> None:
         """Write the suspects to a file that a spreadsheet may open."""
         write_csv(self.to_frame(suspects), Path(path))
-
-    def to_text(self, suspects: Suspects | None = None) -> str:
-        """What was found, and the ten most suspicious rows, for the terminal."""
-        chosen = self.suspects() if suspects is None else suspects
-        most_suspicious = self.explain_all(chosen.rows[:10])
-        return describe(self.summary(chosen), most_suspicious, self.ids, self.id_name)
-
-    def to_html(
-        self,
-        suspects: Suspects | None = None,
-        title: str = "Label audit",
-        origin: Origin | None = None,
-    ) -> str:
-        """The report, a page that needs nothing but itself.
-
-        ``origin`` says what it is of, and with which commands to go on.
-        """
-        chosen = self.suspects() if suspects is None else suspects
-        missing = self.missing()
-        surest = np.argsort(-self.inference.posterior[missing].max(axis=1), kind="stable")
-        contents = ReportContents(
-            self.summary(chosen), self.quality, self.segments,
-            Displays.from_audit(self, chosen),
-            suspects=self.explain_all(chosen.rows[: MOST_SHOWN["suspects"]]),
-            unlabelled=self.explain_all(missing[surest[: MOST_SHOWN["unlabelled"]]]),
-            table=self.table, ids=self.ids, id_name=self.id_name,
-            columns=self.columns, promises=self.promises, origin=origin,
-        )  # fmt: skip
-        return render_report(contents, title)
-
-    def report(self, suspects: Suspects | None = None, title: str = "Label audit") -> InlineReport:
-        """The report of :meth:`to_html`, which a notebook shows in place; ``save`` writes it."""
-        return InlineReport(self.to_html(suspects, title))
-
-    def __repr__(self) -> str:
-        return as_lines(self.summary())
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows: the findings, and the most suspicious rows."""
-        most_suspicious = self.explain_all(self.suspects().rows[:MOST_ROWS])
-        return as_html(self.summary(), most_suspicious, self.ids, self.id_name)
-
-    def plot_noise_matrix(self, ax: Any = None) -> NoiseMatrixDisplay:
-        """Draw how often each true class carries each label, on ``ax`` if given."""
-        return NoiseMatrixDisplay.from_audit(self).plot(ax)
-
-    def plot_distribution(self, ax: Any = None) -> IssueDistributionDisplay:
-        """Draw how many labels are how likely to be wrong, by the label given."""
-        return IssueDistributionDisplay.from_audit(self).plot(ax)
-
-    def plot_gain(self, suspects: Suspects | None = None, ax: Any = None) -> ReviewGainDisplay:
-        """Draw how many wrong labels one finds by checking rows in order of suspicion."""
-        return ReviewGainDisplay.from_audit(self, suspects).plot(ax)
-
-    def plot_projection(
-        self, suspects: Suspects | None = None, ax: Any = None
-    ) -> ProjectionDisplay:
-        """Draw the rows in the plane in which they differ most, suspects marked."""
-        return ProjectionDisplay.from_audit(self, suspects).plot(ax)
-
-    def plot_groups(self, ax: Any = None) -> GroupNoiseDisplay:
-        """Draw the share of wrong labels in each group of the context."""
-        if self.groups is None:
-            raise ValueError(
-                "There are no groups to draw; name the columns that labels depend on as context."
-            )
-        return GroupNoiseDisplay.from_audit(self).plot(ax)
