@@ -109,5 +109,6 @@ def test_copies_are_told_from_rows_that_happen_to_be_alike(rng):
     warn_of_copies(few_kinds, rng.randint(2, size=200))  # labels differ within a kind: no warning
     warn_of_copies(rng.standard_normal((200, 2)), np.ones(200))
     warn_of_copies(np.array([["a"], ["b"]] * 100), np.ones(200))
+    warn_of_copies(np.array([[10**400], [1]] * 100), np.ones(200))  # no number of a table
     with pytest.warns(UserWarning, match="100 rows of X repeat others"):
         warn_of_copies(np.tile(rng.standard_normal((100, 2)), (2, 1)), np.tile([0, 1], 100))

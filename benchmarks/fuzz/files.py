@@ -104,7 +104,8 @@ def options(random: Random, folder: Path) -> None:
     name = random.choice(list(TABLES))
     path = folder / "table.csv"
     base_table(name).to_csv(path, index=False)
-    columns = [*base_table(name).columns, *NAMES, *ODD[:40]]
+    own = list(base_table(name).columns)
+    columns = [*own * 10, *NAMES, *ODD[:40]]  # most often one that there is
     numbers = ("0", "-1", "1", "7", "1e3", "99999999999999999999", "", "x", "½", "٣", "2147483648")
     texts: dict[str, Callable[[], list[str]]] = {
         "--id": lambda: [random.choice(columns)],

@@ -46,7 +46,7 @@ def python_call(random: Random, folder: Path) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             CALLS[called](X, y, random)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         check_sentence(error, () if called == "audit_labels" else KNOWN)
 
 

@@ -24,15 +24,15 @@ from rboost.progress import track
 
 # What is tried, and of ten thousand cases how many; a whole audit takes a second or two.
 KINDS: dict[str, tuple[Callable[[Random, Path], None], int]] = {
-    "read": (files.read, 3700),
-    "audit": (files.audited, 600),
-    "options": (files.options, 500),
+    "read": (files.read, 3000),
+    "audit": (files.audited, 1300),
+    "options": (files.options, 800),
     "parquet": (files.parquet, 700),
-    "trusted": (files.trusted, 1000),
-    "predict": (files.predicted, 900),
+    "trusted": (files.trusted, 800),
+    "predict": (files.predicted, 1000),
     "folder": (files.audit_folder, 900),
     "answers": (answers, 900),
-    "python": (python_call, 800),
+    "python": (python_call, 600),
 }
 # With so many cases, the first are the tables as they are.
 MANY = 1000

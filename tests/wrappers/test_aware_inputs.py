@@ -39,6 +39,11 @@ def test_rows_in_any_container(container, noisy_banana):
     assert_allclose(found.label_issue_probability_, expected.label_issue_probability_, atol=1e-6)
 
 
+def test_a_dictionary_is_no_table():
+    with pytest.raises(ValueError, match=r"not a dictionary; make a frame of it\.$"):
+        NoiseAwareClassifier(LogisticRegression()).fit({"a": [1.0, 2.0]}, [0, 1])
+
+
 def test_around_a_pipeline_on_a_frame_with_strings():
     frame, noisy, true = frame_of_people()
     model = NoiseAwareClassifier(one_hot_pipeline(), cv=2, tol=1e-2, random_state=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -47,6 +48,8 @@ class ClassifierAround(Documented, MetaEstimatorMixin, ClassifierMixin, BaseEsti
                 "X must have two dimensions, rows and columns. Reshape your data: "
                 "X.reshape(-1, 1) for one column, X.reshape(1, -1) for one row."
             )
+        if isinstance(X, Mapping):
+            raise ValueError("X must be a table or an array, not a dictionary; make a frame of it.")
         validate_data(self, X, skip_check_array=True, reset=reset)
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
 from rboost.audit import audit_labels
-from rboost.audit.features import standardized
+from rboost.audit.features import standardized, vectorize
 from rboost.audit.insight.explanation import Explainer
 from rboost.audit.insight.usual import usual_values
 from rboost.audit.labels import Labels
@@ -127,7 +127,7 @@ def explained(draw):
     wrong = np.where(random.rand(n_rows) < 0.3, 0.9, 0.1)
     posterior = np.empty((n_rows, 2))
     posterior[np.arange(n_rows), label], posterior[np.arange(n_rows), 1 - label] = 1 - wrong, wrong
-    features = random.randn(n_rows, 3)
+    vectorizer, dates, features = vectorize(table, instead=random.randn(n_rows, 3))
     return Explainer(
         table,
         labels,

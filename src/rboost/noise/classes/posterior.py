@@ -47,9 +47,9 @@ class ClassesPosterior(NoisePosterior):
         """Where p(observed | true) lies with which probability."""
         values = []
         for fit in self.fits:
-            mean, deviation = float(fit.noise_matrix[true, observed]), _deviations(fit)
-            is_kept = true == observed
-            spread = _values(fit, 1 - mean if is_kept else mean, float(deviation[true, observed]))
+            mean, is_kept = float(fit.noise_matrix[true, observed]), true == observed
+            deviation = _deviation(fit, fit.layout.kind.directions[:, true, observed])
+            spread = _values(fit, 1 - mean if is_kept else mean, deviation)
             values.append(1 - spread if is_kept else spread)
         return self._atoms(values)
 
@@ -73,7 +73,9 @@ class ClassesPosterior(NoisePosterior):
             alone = ClassesPosterior((fit,), np.ones(1), self.spread)
             share = float(alone.issue_probability(scores, observed).mean())
             classes = alone.probability(scores).mean(axis=0)
-            values.append(_values(fit, share, _share_deviation(fit, classes)))
+            # How the share changes with each rate, given how frequent classes are.
+            lost = -np.einsum("j,mjj->m", classes, fit.layout.kind.directions)
+            values.append(_values(fit, share, _deviation(fit, lost)))
         return self._atoms(values)
 
     def _atoms(self, values: list[Floats]) -> Cells:
@@ -104,17 +106,9 @@ def relative_scores(scores: Floats) -> Floats:
     return scores - scores.max(axis=1, keepdims=True)
 
 
-def _deviations(fit: Fit) -> Floats:
-    """Standard deviation of each entry of the noise matrix within one kind of noise."""
-    directions = fit.layout.kind.directions
-    variance = np.einsum("mjk,ml,ljk->jk", directions, fit.covariance, directions)
-    return np.sqrt(np.maximum(variance, 0.0))
-
-
-def _share_deviation(fit: Fit, classes: Floats) -> float:
-    """Standard deviation of the share of wrong labels, given how frequent classes are."""
-    lost = -np.einsum("j,mjj->m", classes, fit.layout.kind.directions)
-    return float(np.sqrt(max(lost @ fit.covariance @ lost, 0.0)))
+def _deviation(fit: Fit, direction: Floats) -> float:
+    """Standard deviation, within one kind of noise, of what changes so with each of its rates."""
+    return float(np.sqrt(np.maximum(direction @ fit.covariance @ direction, 0.0)))
 
 
 def _values(fit: Fit, mean: float, deviation: float) -> Floats:
