@@ -81,7 +81,7 @@ def test_distribution_counts_every_unchecked_label_once(small_audit):
     assert display.counts[:, 5:].sum() == len(small_audit.suspects())
 
 
-def test_bars_are_as_high_as_their_numbers(small_audit):
+def test_bars_are_as_high_as_their_numbers():
     display = on_new_axes(
         IssueDistributionDisplay(np.array([[900, 50, 5, 1], [700, 0, 10, 25]]), "ab")
     )
