@@ -125,10 +125,12 @@ def test_rows_drawn_at_random_say_how_many_labels_are_wrong(data, tmp_path, caps
 def test_suspects_name_rows_labels_and_reasons(audited, data):
     suspects = pd.read_csv(audited / "suspects.csv")
     table = pd.read_csv(data).set_index("key")
+    values = [name for name in table.columns if name != "churn"]
     assert list(suspects.columns) == [
         "key", "given_label", "suggested_label", "probability_wrong", "probability_suggested",
-        "against_given_label", "nearest_agreeing_rows",
+        "against_given_label", "nearest_agreeing_rows", *values,
     ]  # fmt: skip
+    np.testing.assert_allclose(suspects["amount"], table.loc[suspects["key"], "amount"])
     assert len(suspects)
     assert (table.loc[suspects["key"], "churn"].to_numpy() == suspects["given_label"]).all()
     assert suspects["against_given_label"].str.contains("amount").mean() > 0.5

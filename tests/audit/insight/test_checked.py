@@ -10,6 +10,7 @@ from rboost.audit.insight.checked import (
     MISTAKES,
     _distribution,
     check_predictions,
+    compare_promises,
     count_random_checks,
 )
 from rboost.audit.labels import Labels
@@ -103,3 +104,25 @@ def test_what_nobody_expected_contradicts():
     found = check_predictions(before, scores, labels.with_checked(one))
     assert found.p_value == pytest.approx(2 * MISTAKES, rel=0.5)  # anybody errs once
     assert check_predictions(before, scores, labels.with_checked(np.full(len(true), -1))) is None
+
+
+def test_promises_are_compared_with_what_people_found_bin_by_bin():
+    random = np.random.RandomState(0)
+    scores = 4 * random.randn(2000)
+    true = (random.rand(2000) < 1 / (1 + np.exp(-scores))).astype(int)
+    noisy, flipped = flip_labels(true, symmetric(0.2), random_state=0)
+    before = infer_noise(scores, noisy)
+    rows = random.rand(2000) < 0.5
+    labels = Labels(np.array(["a", "b"]), noisy, np.where(rows, true, -1))
+    found = compare_promises(before, scores, labels)
+    assert sum(one.n_checked for one in found) == rows.sum()
+    assert sum(one.n_wrong for one in found) == (flipped & rows).sum()
+    promised = before.issue_probability(scores[rows], noisy[rows])
+    for one in found:
+        own = (promised >= one.low) & (promised < one.high)
+        assert one.promised == pytest.approx(promised[own].mean())
+        assert one.n_checked == own.sum()
+        assert one.found_low <= one.found <= one.found_high
+    assert np.mean([one.is_kept for one in found]) >= 0.6  # the labels are as was assumed
+    nobody = Labels(labels.classes, noisy, np.full(2000, -1))
+    assert compare_promises(before, scores, nobody) == ()

@@ -7,42 +7,8 @@ from rboost.audit import audit_labels
 from rboost.audit.features import standardized
 from rboost.audit.insight.likeness import comparable, relevance
 
-FIRST = [
-    "Ada",
-    "Bo",
-    "Cy",
-    "Di",
-    "Eve",
-    "Flo",
-    "Gus",
-    "Hal",
-    "Ivy",
-    "Jo",
-    "Kim",
-    "Lea",
-    "Max",
-    "Ned",
-    "Ole",
-    "Pia",
-]
-LAST = [
-    "Ames",
-    "Bell",
-    "Cole",
-    "Dunn",
-    "Ezra",
-    "Frost",
-    "Gold",
-    "Hart",
-    "Ives",
-    "Jung",
-    "Kerr",
-    "Lang",
-    "Moss",
-    "Nash",
-    "Orr",
-    "Pike",
-]
+FIRST = ["Ada", "Bo", "Cy", "Di", "Eve", "Flo", "Gus", "Hal", "Ivy", "Jo", "Kim", "Lea", "Max"]
+LAST = ["Ames", "Bell", "Cole", "Dunn", "Ezra", "Frost", "Gold", "Hart", "Ives", "Jung", "Kerr"]
 
 
 def test_a_column_of_random_names_hardly_changes_the_neighbours():

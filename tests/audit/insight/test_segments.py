@@ -156,3 +156,13 @@ def test_infinite_empty_and_constant_columns_do_no_harm():
     found = find_segments(table, doubts(np.arange(N_ROWS) < 300, high=0.9))
     assert found[0].column == "infinite"
     assert found[0].values.endswith("inf")
+
+
+def test_parts_with_hardly_a_wrong_label_are_not_named():
+    table = table_of(0)
+    where = (table["site"] == "east").to_numpy()
+    few = np.where(where, 5e-4, 1e-5)  # fifty times as many, of next to nothing
+    assert find_segments(table, few) == ()
+    assert find_segments(table, 20 * few)[0].rate == pytest.approx(0.01)
+    clear_but_small = np.where(where, 0.1, 0.09)
+    assert find_segments(table, clear_but_small) == ()

@@ -10,12 +10,16 @@ from rboost.audit import (
     ReviewGainDisplay,
     audit_labels,
 )
+from rboost.audit.insight.checked import Promise
 from rboost.audit.insight.gain import review_gain
 from rboost.audit.insight.projection import MOST_ROWS, project
+from rboost.audit.render.promise_plot import PromiseDisplay
 
 mpl.use("Agg")
 
-DISPLAYS = [NoiseMatrixDisplay, IssueDistributionDisplay, ReviewGainDisplay, ProjectionDisplay]
+DISPLAYS = [
+    NoiseMatrixDisplay, IssueDistributionDisplay, ReviewGainDisplay, ProjectionDisplay,
+]  # fmt: skip
 
 
 def texts(display):
@@ -75,6 +79,25 @@ def test_distribution_counts_every_unchecked_label_once(small_audit):
     assert display.counts.shape == (3, 10)
     assert display.counts.sum() == 135
     assert display.counts[:, 5:].sum() == len(small_audit.suspects())
+
+
+def test_bars_are_as_high_as_their_numbers():
+    display = on_new_axes(
+        IssueDistributionDisplay(np.array([[900, 50, 5, 1], [700, 0, 10, 25]]), "ab")
+    )
+    heights = np.array([bar.get_height() for bar in display.ax_.containers[0]])
+    np.testing.assert_allclose(heights / heights[1], [0, 1, 0.1, 0.02])
+    other = np.array([bar.get_height() for bar in display.ax_.containers[1]])
+    np.testing.assert_allclose(other / heights[1], [0, 0, 0.2, 0.5])
+    assert {"900", "700", "50", "25"} <= {text.get_text() for text in display.ax_.texts}
+
+
+def test_promises_are_drawn_beside_what_was_found():
+    promises = [Promise(0.0, 0.1, 50, 3, 0.02, 0.01, 0.1), Promise(0.9, 1.0, 9, 2, 0.95, 0.1, 0.6)]
+    drawn = on_new_axes(PromiseDisplay(promises))
+    np.testing.assert_allclose([bar.get_height() for bar in drawn.ax_.patches], [3 / 50, 2 / 9])
+    np.testing.assert_allclose(drawn.ax_.lines[0].get_ydata(), [0.02, 0.95])
+    assert [one.is_kept for one in promises] == [True, False]
 
 
 def test_distribution_of_many_classes_shows_those_with_most_wrong_labels(small_audit):

@@ -10,6 +10,8 @@ import pytest
 
 from rboost.audit import audit_labels
 from rboost.audit.insight.quality import ASSUMPTIONS
+from rboost.audit.numbers import percent
+from rboost.audit.render.origin import Origin
 
 
 class Outline(HTMLParser):
@@ -105,6 +107,35 @@ def test_says_what_it_knows_in_words(small_audit, html):
     assert ("Take care." in text) == (
         float(np.ptp(small_audit.noise_interval, axis=0).max()) > 0.2
     )  # fmt: skip
+
+
+def test_says_how_columns_were_read_and_what_people_found(small_audit, html):
+    text = Outline(html).text
+    for one in small_audit.columns:
+        assert f"{one.name} number {percent(one.importance)}" in text
+    assert "10 checked labels" in text
+    assert "rboost review FOLDER" in text
+
+
+def test_says_where_it_comes_from_and_the_real_commands(small_audit):
+    origin = Origin(
+        "trees <1>.csv", "2026-01-31 12:00 UTC", "9.9", 7, "forest", ("rboost", "review", "my dir"),
+        ("rboost", "audit", "<script>"), ("rboost", "predict"), (("who", "context"),),
+    )  # fmt: skip
+    html = small_audit.to_html(origin=origin)
+    text = Outline(html).text
+    assert "150 rows of trees <1>.csv · made 2026-01-31 12:00 UTC" in text
+    assert "rboost 9.9, model forest, seed 7" in text
+    assert "rboost review 'my dir'" in text
+    assert "rboost audit '<script>'" in text
+    assert "who context" in text
+    assert len(Outline(html).named("script")) == 1
+
+
+def test_one_way_to_write_percentages(html):
+    text = Outline(html[html.index("<main") : html.index("</main>")]).text
+    assert "100.0" not in text
+    assert not re.search(r"\d%", text)
 
 
 def test_hostile_texts_stay_texts(hostile_html):

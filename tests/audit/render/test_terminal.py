@@ -64,5 +64,8 @@ def test_wording():
     assert [percent(x) for x in (0, 1e-5, 0.05, 0.5, 0.995, 0.9999, 1, float("nan"))] == [
         "0 %", "<0.1 %", "5.0 %", "50 %", "99.5 %", ">99.9 %", "100 %", "unknown",
     ]  # fmt: skip
+    assert [percent(x) for x in (1 + 1e-12, 0.9995, 0.99, -1e-17, 0.985, 0.98)] == [
+        "100 %", ">99.9 %", "99.0 %", "0 %", "98.5 %", "98 %",
+    ]  # fmt: skip
     assert [format_count(x) for x in (0, 3.24, 12.7, 1000)] == ["0", "3.2", "13", "1\u202f000"]
     assert quoted("שלום") == "“\u2068שלום\u2069”"

@@ -22,7 +22,7 @@ N_RANGES, MOST_ROWS = 8, 20_000
 DEVIATIONS = 3.0
 # A column that tells nothing by itself keeps this share of the weight of the best, as it may tell
 # something together with others.
-LEAST_WEIGHT = 0.02
+LEAST_WEIGHT = 0.005
 
 
 def relevance(standardized: Floats, source: Integers, label: Integers) -> Floats:

@@ -192,10 +192,9 @@ def _frequencies(
     counts = np.zeros((n_classes, n_places))
     np.add.at(counts, (label, place), 1.0)
     total = counts.sum(axis=1, keepdims=True)
-    everywhere = counts.sum(axis=0) / max(1.0, counts.sum())
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log((counts + PRIOR_ROWS * everywhere) / (total + PRIOR_ROWS))
-        shares = counts / total
+    everywhere = (counts.sum(axis=0) + 1) / (counts.sum() + n_places)
+    logs = np.log((counts + PRIOR_ROWS * everywhere) / (total + PRIOR_ROWS))
+    shares = counts / np.maximum(total, 1.0)
     few = total[:, 0] < FEWEST_ROWS
     logs[few], shares[few] = np.nan, np.nan
     return logs, shares

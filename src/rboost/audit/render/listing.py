@@ -10,6 +10,8 @@ from rboost.audit.insight.explanation import Explanation, Reason
 from rboost.audit.render.wording import one_line, shortened
 from rboost.io.packages import package
 
+NO_REASON = "no single column stands out"
+
 
 def list_rows(explanations: list[Explanation], ids: Any, id_name: str, table: Any) -> Any:
     """A pandas frame of rows: what they are labelled, what is suggested, why, and their values."""
@@ -44,7 +46,9 @@ def _renamed(columns: Any, taken: list[str]) -> list[str]:
 
 
 def in_words(explanation: Explanation) -> str:
-    """The reasons in one line."""
+    """The reasons in one line; nothing where none were looked for, which leaves no neighbours."""
+    if not explanation.reasons:
+        return NO_REASON if explanation.given and explanation.agreeing else ""
     return "; ".join(
         f"{reason.column} = {shortened(reason.value)} ({usually(reason, explanation)})"
         for reason in explanation.reasons

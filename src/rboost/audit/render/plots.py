@@ -63,7 +63,10 @@ class NoiseMatrixDisplay:
         if is_numbered:
             self._write_numbers(drawn)
         else:
-            self.figure_.colorbar(drawn, ax=self.ax_, label="share of the true class")
+            self.figure_.colorbar(
+                drawn, ax=self.ax_, label="share of the true class",
+                format=lambda share, _: percent(share),
+            )  # fmt: skip
         self._write_names()
         self.ax_.set(xlabel="label given", ylabel="true class")
         self.ax_.set_ylim(n_classes, 0)
@@ -91,9 +94,9 @@ class NoiseMatrixDisplay:
             lightness = np.dot(drawn.to_rgba(rate)[:3], (0.3, 0.59, 0.11))
             color = "white" if j != k and lightness < 0.45 else INK
             style = {"color": color, "ha": "center", "va": "center"}
-            text = f"{100 * rate:.0f}" if is_small else percent(rate)
+            text = _digits(100 * rate) if is_small else percent(rate)
             self.ax_.text(k + 0.5, j + 0.4, text, fontsize=large, **style)
-            interval = f"{low[j, k]:.0f}–{high[j, k]:.0f}{unit}"
+            interval = f"{_digits(low[j, k])}–{_digits(high[j, k])}{unit}"
             self.ax_.text(k + 0.5, j + 0.7, interval, fontsize=small, **style)
 
 
@@ -244,6 +247,12 @@ class ReviewGainDisplay:
                     ha="center", fontsize=9, color=INK,
                 )  # fmt: skip
                 last = one.n_rows
+
+
+def _digits(percentage: float) -> str:
+    """A percentage with as many digits as :func:`percent` gives it, where there is little room."""
+    is_plain = percentage in (0, 100) or 9.95 <= percentage < 98.5
+    return f"{percentage:.0f}" if is_plain else f"{percentage:.1f}"
 
 
 def axes_for(ax: Any) -> tuple[Any, Any]:

@@ -10,6 +10,7 @@ from rboost.audit.insight.summary import AuditSummary
 from rboost.audit.numbers import percent
 from rboost.audit.render import findings
 from rboost.audit.render.confusions import of_confusions
+from rboost.audit.render.listing import NO_REASON
 from rboost.audit.render.wording import one_line, with_noun
 
 WIDTH = 100
@@ -68,7 +69,7 @@ def _aligned(rows: list[Explanation], ids: Any, id_name: str) -> str:
 
 def _strongest(explanation: Explanation) -> str:
     if not explanation.reasons:
-        return "no single column stands out"
+        return NO_REASON
     reason = explanation.reasons[0]
     column, value = one_line(reason.column, 24), one_line(reason.value, 24)
     usual, instead = one_line(reason.typical, 24), one_line(reason.typical_suggested, 40)

@@ -1,0 +1,62 @@
+import time
+
+import numpy as np
+import pandas as pd
+
+from rboost.audit import audit_labels
+from rboost.audit.insight.reading import read_columns
+
+
+def a_table(n_rows=200):
+    random = np.random.RandomState(0)
+    y = random.randint(0, 2, n_rows)
+    table = pd.DataFrame(
+        {
+            "noise": random.randn(n_rows),
+            "decides": y + 0.3 * random.randn(n_rows),
+            "site": random.choice(["north", "south"], n_rows),
+            "day": pd.date_range("2020", periods=n_rows),
+            "story": [f"once {k} upon {k * k} a time" for k in range(n_rows)],
+            "key": [f"k{k}" for k in range(n_rows)],
+            "empty": np.nan,
+            "same": 1,
+            "flag": random.rand(n_rows) < 0.5,
+        }
+    )
+    return table, y
+
+
+def test_each_column_says_what_it_was_taken_for_and_the_one_that_decides_comes_first():
+    table, y = a_table()
+    audit = audit_labels(table, y, model="forest", check_columns=False)
+    found = {one.name: one for one in audit.columns}
+    assert [(name, found[name].kind) for name in table.columns[:5]] == [
+        ("noise", "number"), ("decides", "number"), ("site", "category"), ("day", "date"),
+        ("story", "text"),
+    ]  # fmt: skip
+    assert found["flag"].kind == "category"
+    assert audit.columns[0].name == "decides"
+    assert found["decides"].importance > 0.2 > 0.1 > found["noise"].importance
+    assert {one.name: one.why for one in audit.columns[-3:]} == {
+        "key": "another word in every row, like a name",
+        "empty": "empty",
+        "same": "the same in every row",
+    }
+    assert all(one.importance is None for one in audit.columns[-3:])
+
+
+def test_without_a_model_kinds_come_from_the_types_and_nothing_is_known_to_matter():
+    table, _ = a_table()
+    found = read_columns(table, np.zeros((len(table), 1)), None)
+    assert [one.kind for one in found[:4]] == ["number", "number", "category", "date"]
+    assert all(one.importance is None for one in found)
+
+
+def test_many_columns_take_little_time():
+    random = np.random.RandomState(0)
+    y = random.randint(0, 2, 400)
+    X = random.randn(400, 300) + 0.1 * y[:, np.newaxis]
+    audit = audit_labels(X, y, model="linear", check_columns=False)
+    start = time.process_time()
+    assert len(audit.columns) == 300
+    assert time.process_time() - start < 4

@@ -1,0 +1,41 @@
+import numpy as np
+import pandas as pd
+
+from rboost.audit import audit_labels
+from rboost.audit.insight.explanation import Explanation, Reason
+from rboost.audit.render.listing import in_words
+
+
+def test_the_values_of_a_row_follow_its_reasons(small_audit):
+    suspects = small_audit.suspects(n=7)
+    frame = small_audit.to_frame(suspects)
+    assert list(frame.columns[-3:]) == ["height", "girth", "year"]
+    rows = np.concatenate([suspects.rows, small_audit.missing()])
+    expected = small_audit.table.iloc[rows].reset_index(drop=True)
+    pd.testing.assert_frame_equal(frame[["height", "girth", "year"]], expected)
+
+
+def test_columns_that_are_called_like_ours_get_another_name_and_the_context_is_there():
+    random = np.random.RandomState(0)
+    y = random.randint(0, 2, 100)
+    names = ["row", "given_label", "table_row", "other"]
+    X = pd.DataFrame(random.randn(100, 4) + y[:, np.newaxis], columns=names)
+    who = random.choice(["ann", "bob"], 100)
+    audit = audit_labels(X.assign(who=who), y, context="who", model="linear", check_columns=False)
+    suspects = audit.suspects(n=5)
+    frame = audit.to_frame(suspects)
+    assert list(frame.columns[-5:]) == [
+        "who", "table_table_row", "table_given_label", "table_row", "other",
+    ]  # fmt: skip
+    assert frame.columns.is_unique
+    assert frame["who"].tolist() == who[suspects.rows].tolist()
+    assert frame["table_table_row"].tolist() == X["row"].iloc[suspects.rows].tolist()
+
+
+def test_a_reason_says_what_rows_of_both_labels_have():
+    reasons = (Reason("age", 71, 1.0, "22 to 35", "60 to 80"),)
+    one = Explanation(0, "no", "yes", 0.9, 0.9, reasons)
+    assert in_words(one) == "age = 71 (usually 22 to 35 for 'no', 60 to 80 for 'yes')"
+    none = Explanation(0, "no", "yes", 0.9, 0.9, (), agreeing=(3,))
+    assert in_words(none) == "no single column stands out"
+    assert in_words(Explanation(0, "no", "yes", 0.9, 0.9, ())) == ""  # not looked for
