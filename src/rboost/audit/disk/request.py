@@ -106,6 +106,9 @@ def read_inputs(request: Request) -> Inputs:
             raise ValueError(
                 f"{column!r} is the label; name another column with --id, --drop or --context."
             )
+    both = set(request.drop) & set(request.context)
+    if both:
+        raise ValueError(f"{min(both)!r} is named with --drop and --context; choose one of them.")
     ids: list[Any] = list(range(1, len(table) + 1))
     if request.id is not None:
         ids = _unique_ids(table[request.id], request.id)
