@@ -75,7 +75,7 @@ def load(name: str) -> tuple[pd.DataFrame, Integers]:
 
 def doubts(X: pd.DataFrame, y: Integers) -> tuple[Floats, Integers]:
     """How unsure a forest is of rows that it was not fitted to, and the likeliest other class."""
-    features = np.nan_to_num(as_features(make_vectorizer(X).fit_transform(X)))
+    features = np.nan_to_num(as_features(make_vectorizer(X).fit_transform, X))
     forest = RandomForestClassifier(100, min_samples_leaf=3, random_state=0)
     probability = cross_val_predict(forest, features, y, cv=5, method="predict_proba")
     doubt = 1 - probability.max(axis=1)

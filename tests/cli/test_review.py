@@ -13,6 +13,7 @@ import pytest
 
 from rboost.audit.disk.folder import read_audit
 from rboost.cli import main
+from rboost.cli.review import _images_root
 from tests.cli.test_audit import make_table
 
 CODE = "import sys; from rboost.cli import main; sys.exit(main(sys.argv[1:]))"
@@ -93,6 +94,42 @@ def test_answers_survive_a_kill_and_a_refit_learns_from_them(folder):
     options += ["--trusted", str(folder.parent / "checked.csv"), "--out", str(other)]
     assert main(["audit", str(folder.parent / "table.csv"), *options]) == 0
     assert (read_audit(other).labels.checked == again.labels.checked).all()
+
+
+def test_answers_are_in_the_file_at_once_and_without_a_browser(folder, capsys, tmp_path):
+    assert main(["review", str(folder), "--export"]) == 2
+    assert "has no answers yet; give some with: rboost review" in capsys.readouterr().err
+    with served(folder) as (client, process):
+        row = next_row(client)["row"]
+        content = {"key": str(uuid.uuid4()), "row": row, "answer": "keep", "comment": "=1+1"}
+        assert client.post("/api/answer", json={**content, "reviewer": "@x"}).status_code == 200
+        for _ in range(100):
+            time.sleep(0.1)
+            found = pd.read_csv(folder / "checked.csv", keep_default_na=False)
+            if len(found):
+                break
+        assert found["answer"].tolist() == ["keep"]
+        process.kill()
+    (folder / "checked.csv").unlink()
+    for options in ([], [str(tmp_path / "x.csv")]):
+        path = options[0] if options else folder / "checked.csv"
+        assert main(["review", str(folder), "--export", *options]) == 0
+        assert capsys.readouterr().out.strip() == str(path)
+        found = pd.read_csv(path, keep_default_na=False)
+        assert found["reviewer"].tolist() == ["'@x"]
+        assert found["comment"].tolist() == ["'=1+1"]
+    assert main(["review", str(folder), "--export", str(folder)]) == 2
+    assert "is a folder" in capsys.readouterr().err
+
+
+def test_images_are_those_of_the_folder_of_the_table(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    one, other = (str(tmp_path / name / "table.csv") for name in ("a", "b"))
+    assert _images_root(one) == tmp_path / "a"
+    assert _images_root([one]) == tmp_path / "a"
+    assert _images_root([one, other]) == tmp_path
+    assert _images_root([]) is None
 
 
 def test_strangers_are_turned_away(folder):

@@ -7,10 +7,12 @@ import lzma
 import tracemalloc
 import zipfile
 
+import numpy as np
+import pandas as pd
 import pyarrow
 import pytest
 
-from rboost.io import unpacking
+from rboost.io import parquet, unpacking
 from rboost.io.reading import read_table
 
 LARGE = bytes(2**26)
@@ -56,6 +58,14 @@ def test_no_file_unpacks_without_end(tmp_path, monkeypatch, kind):
     path = tmp_path / "table.csv"
     path.write_bytes(PACKERS[kind](b"a,b\n" + b"1,2\n" * 5))
     with pytest.raises(ValueError, match="unpacks to 24 or more"):
+        read_table(path)
+
+
+def test_parquet_that_repeats_a_value(tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet, "MOST_CELLS", 10**6)
+    path = tmp_path / "table.parquet"
+    pd.DataFrame({"a": np.zeros(10**6), "b": 1}).to_parquet(path)
+    with pytest.raises(ValueError, match="says that it holds 2000000 cells, as files do that are"):
         read_table(path)
 
 

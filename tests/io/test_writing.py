@@ -49,6 +49,8 @@ def test_text_files_for_programs_and_for_people(tmp_path):
     assert (tmp_path / "a.csv").read_bytes() == b"a,b,c\n'-1,'=1+1,\n2,\"x\ry\",'+\n"
     write_table(frame[["b", "c"]], tmp_path / "a.tsv", guarded=True)
     assert (tmp_path / "a.tsv").read_bytes() == b"b\tc\n'=1+1\t\n\"x\ry\"\t'+\n"
+    write_table(frame[:0], tmp_path / "none.csv")
+    assert (tmp_path / "none.csv").read_bytes() == b"a,b,c\n"
     for name in ("a.csv.gz", "b.csv.gz"):
         write_table(frame, tmp_path / name)
     assert (tmp_path / "a.csv.gz").read_bytes() == (tmp_path / "b.csv.gz").read_bytes()

@@ -1,6 +1,7 @@
 """What follows from answers, at once and after a new fit."""
 
 import threading
+import time
 import uuid
 
 import numpy as np
@@ -291,6 +292,34 @@ def test_work_asked_for_meanwhile_is_done_once():
     latest.wait()
     assert 1 <= len(runs) <= 2
     assert latest.is_settled
+
+
+def test_work_waits_for_a_pause_but_not_for_ever():
+    runs = []
+    latest = Refresher(lambda: runs.append(time.monotonic()), quiet=0.3, longest=1.0)
+    begin = time.monotonic()
+    while time.monotonic() < begin + 0.6:  # nobody pauses
+        latest.ask()
+        time.sleep(0.01)
+    assert runs == []
+    while not runs and time.monotonic() < begin + 20:
+        latest.ask()
+        time.sleep(0.01)
+    assert runs[0] >= begin + 1.0
+    latest.ask()
+    latest.wait(0.25)  # who waits for the work has it without a pause
+    assert len(runs) == 2
+
+
+def test_long_work_takes_a_fifth_of_the_time_at_most():
+    runs = []
+    latest = Refresher(lambda: (runs.append(time.monotonic()), time.sleep(0.1)), 0.02, 0.05)
+    begin = time.monotonic()
+    while time.monotonic() < begin + 1.2:
+        latest.ask()
+        time.sleep(0.002)
+    latest.wait()
+    assert 1 <= len(runs) <= 4
 
 
 def test_work_that_fails_is_said_and_tried_again():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,7 @@ def vectorize(table: Any, instead: Floats | None = None) -> tuple[Any, dict[str,
         dates = find_dates(table)
         table = cut_texts(with_times(table, dates))
         vectorizer = make_vectorizer(table)
-        features = as_features(vectorizer.fit_transform(table))
+        features = as_features(vectorizer.fit_transform, table)
         if features.shape[1]:
             return vectorizer, dates, features
     if instead is None:
@@ -127,10 +128,10 @@ def _beginning(value: Any) -> Any:
     return value[:LONGEST_TEXT] if isinstance(value, str) else value
 
 
-def as_features(vectorized: Any) -> Floats:
-    """The numbers that a vectorizer gave as one matrix; infinite values count as missing."""
+def as_features(transform: Callable[[Any], Any], table: Any) -> Floats:
+    """The numbers that a vectorizer makes of a frame; infinite values count as missing."""
     with np.errstate(over="ignore"):  # numbers too large for float32 become infinite
-        features = np.array(vectorized.to_numpy(dtype=np.float32), order="C")
+        features = np.array(transform(table).to_numpy(dtype=np.float32), order="C")
     np.nan_to_num(features, copy=False, nan=np.nan, posinf=np.nan, neginf=np.nan)
     return features
 

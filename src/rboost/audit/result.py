@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -30,18 +29,13 @@ from rboost.audit.insight.segments import Segment, find_segments
 from rboost.audit.insight.summary import AuditSummary, summarize
 from rboost.audit.insight.suspects import Suspects, choose_suspects
 from rboost.audit.labels import NO_LABEL, Labels
-from rboost.audit.render.listing import list_rows
-from rboost.audit.render.shown import Shown
+from rboost.audit.views import AuditViews
 from rboost.context import Groups
-from rboost.io.spreadsheets import write_csv
 from rboost.noise.answers import LearntFromAnswers
-
-# Reasons take time; beyond this many suspects, and rows without a label, the list goes on without.
-MOST_EXPLAINED = 500
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LabelAudit(Shown):
+class LabelAudit(AuditViews):
     """The labels of a table, and how far to believe each.
 
     Attributes
@@ -265,24 +259,3 @@ class LabelAudit(Shown):
     def missing(self) -> Integers:
         """Positions of rows without a label, for which there is only a suggestion."""
         return np.flatnonzero(self.labels.current == NO_LABEL)
-
-    def to_frame(self, suspects: Suspects | None = None, verbose: bool = False) -> Any:
-        """Suspects, then rows without a label, as a pandas frame; 500 of each with reasons.
-
-        The values of the rows come last, after the group of each where there is a context.
-        """
-        chosen = self.suspects() if suspects is None else suspects
-        listed = []
-        for rows in (chosen.rows, self.missing()):
-            listed += self.explain_all(rows[:MOST_EXPLAINED], verbose)
-            listed += self._explainer.without_reasons(rows[MOST_EXPLAINED:])
-        table = self.table
-        if self.groups is not None:
-            names = np.array([*self.groups.names, ""], dtype=object)[self.groups.position]
-            table = table.copy(deep=False)
-            table.insert(0, self.groups.column, names, allow_duplicates=True)
-        return list_rows(listed, self.ids, self.id_name, table)
-
-    def to_csv(self, path: str | Path, suspects: Suspects | None = None) -> None:
-        """Write the suspects to a file that a spreadsheet may open."""
-        write_csv(self.to_frame(suspects), Path(path))

@@ -147,7 +147,8 @@ class TableModel(ClassifierMixin, BaseEstimator):
 
     def features(self, table: Any) -> Floats:
         """The frame in numbers."""
-        return as_features(self.vectorizer.transform(cut_texts(with_times(table, self.dates))))
+        table = cut_texts(with_times(table, self.dates))
+        return as_features(self.vectorizer.transform, table)
 
     def probability(self, features: Floats) -> Floats:
         """Probability of each true class, for rows in numbers."""

@@ -1,8 +1,8 @@
 """From an Excel file to columns of text, as :mod:`rboost.io.text` makes them of CSV.
 
 Read is the first sheet with a table, and of formulas what they gave when the file was saved. Files
-are unpacked by then as far as their size was checked (:mod:`rboost.io.unpacking`); definitions of
-entities, with which small XML grows without limit, are refused before anything is parsed.
+that unpack to far more than they are, and definitions of entities, with which small XML grows
+without limit, are refused before anything is parsed.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from xml.parsers import expat
 
 from rboost.io.packages import package
 from rboost.io.text import listed, named_columns, warn_skipped
+from rboost.io.unpacking import RefusedError, check_size
 
 # Rows in which a header is looked for.
 SAMPLE_ROWS = 50
@@ -38,7 +39,7 @@ def read_excel(content: bytes, path: Path) -> tuple[list[str], list[Any]]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about fonts, filters and other decoration
-            _refuse_entities(content, path)
+            _check_archive(content, path)
             book = openpyxl.load_workbook(
                 io.BytesIO(content), read_only=True, data_only=True, keep_links=False
             )
@@ -46,7 +47,7 @@ def read_excel(content: bytes, path: Path) -> tuple[list[str], list[Any]]:
             tables = [sheet for sheet in sheets if _has_table(sheet, path)]
             rows = list(_rows(tables[0], path)) if tables else []
             titles = [sheet.title for sheet in tables]
-    except _RefusedError:
+    except RefusedError:
         raise
     except Exception as error:  # damaged files fail anywhere in there
         raise ValueError(
@@ -65,20 +66,18 @@ def read_excel(content: bytes, path: Path) -> tuple[list[str], list[Any]]:
     return _table(rows, path)
 
 
-class _RefusedError(ValueError):
-    """What is not read, in one sentence."""
-
-
-def _refuse_entities(content: bytes, path: Path) -> None:
-    """Fail if any XML of the archive begins with definitions, which Excel never writes."""
+def _check_archive(content: bytes, path: Path) -> None:
+    """Fail if it unpacks to too much, or if XML begins with definitions, which no Excel writes."""
 
     def refuse(*_: Any) -> None:
-        raise _RefusedError(
+        raise RefusedError(
             f"{path} holds definitions of XML entities, which no Excel writes and which can fill "
             "the memory; save the table as CSV and read that."
         )
 
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        # No member gives more bytes than it declares.
+        check_size(sum(one.file_size for one in archive.infolist()), len(content), path)
         for name in archive.namelist():
             parser = expat.ParserCreate()
             elements: list[Any] = []
@@ -100,7 +99,7 @@ def _rows(sheet: Any, path: Path, most: int | None = None) -> Iterator[Row]:
     for values in itertools.islice(sheet.iter_rows(values_only=True), most):
         n_cells += len(values)
         if n_cells > MOST_CELLS:
-            raise _RefusedError(f"{path} has more than {MOST_CELLS} cells; save it as Parquet.")
+            raise RefusedError(f"{path} has more than {MOST_CELLS} cells; save it as Parquet.")
         row = [_text(value) for value in values]
         while row and not (row[-1] and row[-1].strip()):
             row.pop()

@@ -102,19 +102,22 @@ def _header_place(records: list[Record]) -> tuple[int, int, bool]:
     table = [cells for _, cells in records]
     width = Counter(map(len, table[1:] or table)).most_common(1)[0][0]
     first = next(place for place, cells in enumerate(table) if len(cells) == width)
-    share = sum(len(cells) == width for cells in table[first:]) / len(table[first:])
+    widths = [len(cells) for cells in table[first:]]
+    share = widths.count(width) / len(widths)
+    has_index = share >= 0.8 and width - 1 > 1 and width - 1 not in widths
     place = 0
-    while place + 2 < len(table) and _precedes(table[place:], width, share):
+    while place + 2 < len(table) and _precedes(table[place:], width, share, has_index):
         place += 1
-    if place + 1 == first and share == 1 and len(table[place]) == width - 1 > 1:
+    if has_index and place + 1 == first and len(table[place]) == width - 1:
         return place, width, True
     return place, len(table[place]), False
 
 
-def _precedes(table: Sequence[list[str]], width: int, share: float) -> bool:
+def _precedes(table: Sequence[list[str]], width: int, share: float, has_index: bool) -> bool:
     """Whether the first of these records stands before the header.
 
-    ``share`` is that of the records that are as wide as most, from the first such on.
+    ``share`` is that of the records that are as wide as most, from the first such on; a header of
+    one name less may belong to them if there can be an index.
     """
     cells, others = table[0], table[1:]
     if _is_comment(cells) and len(cells) == len(others[0]) == width:  # a header may begin with #
@@ -123,9 +126,12 @@ def _precedes(table: Sequence[list[str]], width: int, share: float) -> bool:
         return True
     if len(cells) == width:  # spreadsheets fill titles and empty lines up with empty cells
         return width > 2 and not any(cell.strip() for cell in cells[1:])
-    if len(cells) == width - 1 > 1 and len(others[0]) == width and share == 1:
+    if has_index and len(cells) == width - 1 and len(others[0]) == width:
         return _is_header(others)  # else it lacks the name of the index
-    return len(cells) < width and share >= (0.8 if len(cells) == 1 else 1)
+    if len(cells) == 1 < width:
+        return share >= 0.8
+    header = next((record for record in others if len(record) == width), [])
+    return len(cells) < width and share == 1 and not any(map(is_number, header))
 
 
 def _is_comment(cells: list[str]) -> bool:

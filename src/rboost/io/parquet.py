@@ -6,12 +6,23 @@ from pathlib import Path
 from typing import Any
 
 from rboost.io.packages import package
+from rboost.io.unpacking import RefusedError
+
+# A value that is repeated takes no room in the file, but eight bytes in memory.
+MOST_CELLS, MOST_CELLS_OF_A_BYTE = 2**30, 25
 
 
 def read_parquet(content: bytes, path: Path) -> tuple[list[str], list[Any]]:
     """Names and Arrow columns of a Parquet file; an index that pandas stored is a column too."""
     arrow, parquet = package("pyarrow"), package("pyarrow.parquet")
     try:
+        about = parquet.read_metadata(arrow.BufferReader(content))
+        n_cells = about.num_rows * about.num_columns
+        if n_cells > MOST_CELLS and n_cells > MOST_CELLS_OF_A_BYTE * len(content):
+            raise RefusedError(
+                f"{path} has {len(content)} bytes but says that it holds {n_cells} cells, as files "
+                "do that are made to fill the memory; if you trust it, write a sample of its rows."
+            )
         table = parquet.read_table(arrow.BufferReader(content))
     except (arrow.ArrowException, OSError) as error:
         raise ValueError(

@@ -178,7 +178,7 @@ def label_column(table: Any, name: str) -> Any:
     pandas = package("pandas")
     check_column(list(table.columns), name)
     column = table[name]
-    if column.dtype.kind in "iu":
+    if column.dtype.kind in "iu" and (column.dropna() < 2**63).all():
         return column.astype("Int64")
     if column.dtype.kind == "f":
         there = column.dropna()

@@ -83,11 +83,11 @@ def write_csv(frame: Any, path: Path) -> None:
         file.writelines(csv_lines(frame))
 
 
-def csv_lines(frame: Any, delimiter: str = ",", guard: bool = True) -> Iterator[str]:
+def csv_lines(frame: Any, delimiter: str = ",") -> Iterator[str]:
     """The lines of a pandas frame as CSV, the header first."""
-    yield _line(map(str, frame.columns), delimiter, guard)
+    yield _line(map(str, frame.columns), delimiter)
     for row in rows_of(frame):
-        yield _line(map(_text, row), delimiter, guard)
+        yield _line(map(_text, row), delimiter)
 
 
 def rows_of(frame: Any) -> Iterator[Iterable[Any]]:
@@ -103,14 +103,12 @@ def _text(value: Any) -> str:
     return "" if is_missing(value) else str(value)
 
 
-def _line(cells: Iterable[str], delimiter: str, guard: bool) -> str:
-    if guard:
-        first, *others = map(_kept, cells)
-        safe = guarded(first)
-        if safe == first and FORMULA.match(first):
-            safe = f"'{first}"  # if the whole line is one cell, its sign makes that a formula
-        cells = [safe, *map(guarded, others)]
-    return delimiter.join(map(_quoted, cells)) + "\n"
+def _line(cells: Iterable[str], delimiter: str) -> str:
+    first, *others = map(_kept, cells)
+    safe = guarded(first)
+    if safe == first and FORMULA.match(first):
+        safe = f"'{first}"  # if the whole line is one cell, its sign makes that a formula
+    return delimiter.join(map(_quoted, [safe, *map(guarded, others)])) + "\n"
 
 
 def _kept(text: str) -> str:

@@ -44,9 +44,9 @@ def read_text(content: bytes, path: Path) -> tuple[list[str], list[Any], str]:
 
 def warn_skipped(number: int, example: str, path: Path) -> None:
     """Warn that lines before the header are no part of the table."""
-    lines = "1 line" if number == 1 else f"{number} lines"
+    skipped = "1 line was" if number == 1 else f"{number} lines were"
     warnings.warn(
-        f"{path} has {lines} before its header, which were skipped, such as {example[:40]!r}.",
+        f"{path} does not begin with its header; {skipped} skipped, the first is {example[:40]!r}.",
         stacklevel=5,
     )
 

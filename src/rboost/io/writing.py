@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import date, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from rboost._validation import is_missing
 from rboost.io.files import atomic_path
 from rboost.io.packages import package
-from rboost.io.spreadsheets import csv_lines, rows_of, write_csv
+from rboost.io.spreadsheets import ROWS_AT_A_TIME, csv_lines, rows_of, write_csv
 from rboost.io.text import listed
 
 ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".xlsx")
@@ -74,8 +76,24 @@ def _write_text(frame: Any, temporary: Path, path: Path, guarded: bool) -> None:
         # Without the time of writing and a name, so that the same table gives the same file.
         file = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if name.endswith(".gz") else raw
         with file:
-            for line in csv_lines(frame, delimiter, guarded):
-                file.write(line.encode(errors="replace"))
+            for lines in (csv_lines if guarded else _plain_lines)(frame, delimiter):
+                file.write(lines.encode(errors="replace"))
+
+
+def _plain_lines(frame: Any, delimiter: str) -> Iterator[str]:
+    """Many lines of CSV at a time, each cell as it is."""
+    lines: list[str] = []
+    # The writer quotes cells with what ends lines, so it has to know of both characters.
+    writer: Any = csv.writer(
+        SimpleNamespace(write=lines.append), delimiter=delimiter, lineterminator="\r\n"
+    )
+    writer.writerow(frame.columns)
+    for start in range(0, max(len(frame), 1), ROWS_AT_A_TIME):
+        part = frame.iloc[start : start + ROWS_AT_A_TIME]
+        values = part.astype(object).where(part.notna(), None)
+        writer.writerows(values.itertuples(index=False, name=None))
+        yield "".join(line[:-2] + "\n" for line in lines)
+        lines.clear()
 
 
 def _write_parquet(frame: Any, temporary: Path, path: Path, guarded: bool) -> None:
@@ -109,8 +127,11 @@ def _write_excel(frame: Any, temporary: Path, path: Path, guarded: bool) -> None
                 f"{path} cannot hold a cell of {len(value)} characters, more than Excel takes; "
                 "write .csv or .parquet instead."
             )
-        made = cells.WriteOnlyCell(sheet, CONTROL.sub("\ufffd", value))
-        made.data_type = "s"  # or what begins with = would be a formula
+        value = CONTROL.sub("\ufffd", value)
+        if not value.startswith(("=", "#")):
+            return value
+        made = cells.WriteOnlyCell(sheet, value)
+        made.data_type = "s"  # not a formula, nor an error
         return made
 
     try:

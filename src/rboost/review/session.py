@@ -259,7 +259,7 @@ def with_saved_answers(audit: LabelAudit, folder: Path) -> LabelAudit:
     if not (folder / STORE).exists():
         return audit
     with closing(AnswerStore(folder / STORE, fingerprint(audit))) as store:
-        return _after(audit, with_answers(audit.labels, store.log()))
+        return after_answers(audit, store.log())
 
 
 def fingerprint(audit: LabelAudit) -> str:

@@ -115,7 +115,8 @@ def test_a_second_round_keeps_the_answers_of_the_first(request_, tmp_path):
         read_audit(folder), folder, lambda checked, drawn: rerun(folder, checked, opened, drawn)
     )
     review.answer("one", 2, "keep", None)
-    written = pd.read_csv(review.export(), dtype=str, keep_default_na=False)
+    review.exporting.wait()
+    written = pd.read_csv(folder / "checked.csv", dtype=str, keep_default_na=False)
     review.refit()
     review.finish()
     assert dict(zip(written["key"], written["drawn_at_random"], strict=True))["1.000"] == "yes"
@@ -183,7 +184,7 @@ def test_what_was_found_is_kept_if_a_file_cannot_be_made(name, request_, tmp_pat
     if name == MODEL:
         monkeypatch.setattr("rboost.audit.disk.folder.save_model", fail)
     else:
-        monkeypatch.setattr("rboost.audit.result.render_report", fail)
+        monkeypatch.setattr("rboost.audit.views.render_report", fail)
     folder = tmp_path / "audit"
     with pytest.warns(UserWarning, match=f"{name} was not written, all else was: too deep"):
         made, _ = audit_into(folder, request_)

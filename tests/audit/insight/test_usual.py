@@ -129,7 +129,15 @@ def explained(draw):
     posterior[np.arange(n_rows), label], posterior[np.arange(n_rows), 1 - label] = 1 - wrong, wrong
     features = random.randn(n_rows, 3)
     return Explainer(
-        table, labels, posterior, posterior, features, standardized(features), model=None
+        table,
+        labels,
+        posterior,
+        posterior,
+        features,
+        standardized(features),
+        vectorizer,
+        dates,
+        model=None,
     ), wrong < 0.5
 
 

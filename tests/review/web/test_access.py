@@ -5,6 +5,7 @@ from urllib.parse import unquote
 import anyio
 import pytest
 
+from rboost.review.web.access import MOST_INVITED
 from rboost.review.web.guard import NO_ENTRY
 from tests.review.clients import ORIGIN, PORT, key, post
 
@@ -26,6 +27,26 @@ def test_the_token_opens_the_page_once(page):
     assert client.get("/", params={"token": page.access.token}).status_code == 303
 
 
+def test_a_link_opens_the_page_in_one_other_browser(page, client):
+    urls = [post(client, "/api/link").json()["url"] for _ in range(2)]
+    assert len({page.access.token, *(url.partition("token=")[2] for url in urls)}) == 3
+    assert all(url.startswith(f"{ORIGIN}/?token=") for url in urls)
+    other = page.client()
+    assert other.get(urls[0]).status_code == 303
+    assert other.get("/api/about").status_code == 200
+    third = page.client()
+    assert third.get(urls[0]).status_code == 403
+    assert third.get(urls[1]).status_code == 303
+    assert other.get(urls[0]).status_code == 303  # where it has been opened before
+    assert page.client().post("/api/link", json={}, headers={"X-Rboost": "1"}).status_code == 403
+
+
+def test_of_many_links_the_latest_are_good(page, client):
+    urls = [post(client, "/api/link").json()["url"] for _ in range(MOST_INVITED + 1)]
+    assert page.client().get(urls[0]).status_code == 403
+    assert page.client().get(urls[1]).status_code == 303
+
+
 @pytest.mark.parametrize("token", ["", "x", "%C3%A4", "%ED%A0%80", "%00", "a" * 10_000])
 def test_a_wrong_token_opens_nothing(page, token):
     assert page.client().get(f"/?token={token}").status_code == 403
@@ -40,6 +61,7 @@ def test_a_head_request_does_not_use_the_token_up(page):
 
 PATHS = ["/", "/review.js", "/review.css", "/row.js", "/talk.js", "/icon.svg", "/checked.csv"]
 PATHS += [f"/api/{name}" for name in ("about", "next", "rows/1", "progress", "answers")]
+PATHS += ["/api/find?text=r1", "/api/similar?row=1"]
 
 
 @pytest.mark.parametrize("path", [*PATHS, "/nothing"])

@@ -52,6 +52,11 @@ def test_a_large_body_is_refused(page, client):
         ({"key": 5}, 422),
         ({"expects": "x"}, 422),
         ({"expects": 99}, 409),
+        ({"reviewer": 5}, 422),
+        ({"reviewer": "x" * 101}, 422),
+        ({"comment": ["a"]}, 422),
+        ({"comment": {}}, 422),
+        ({"comment": "x" * 2001}, 422),
     ],
 )
 def test_answers_that_make_no_sense_get_one_sentence(page, client, change, status):

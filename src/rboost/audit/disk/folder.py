@@ -11,6 +11,7 @@ import contextlib
 import json
 import shutil
 import warnings
+import zipfile
 from collections.abc import Container, Iterator
 from dataclasses import replace
 from importlib.metadata import version
@@ -49,6 +50,8 @@ RECORD, ROWS, MODEL, SUSPECTS, REPORT, TRUSTED, PROBABILITIES, STDIN = NAMES = (
     "probabilities", "stdin_table",
 )  # fmt: skip
 AGAIN = "run rboost audit again"
+# What every record holds.
+PARTS = {"request": dict, "source": str, "files": dict, "classes": list, "summary": dict}
 
 
 def audit_into(
@@ -192,11 +195,9 @@ def read_audit(folder: Path) -> LabelAudit:
     for name, digest in record["files"].items():
         if file_digest(folder / name) != digest:
             raise ValueError(f"{folder / name} does not belong to {folder / RECORD}; {AGAIN}.")
-    with np.load(folder / ROWS, allow_pickle=False) as rows:
-        scores, given, checked = rows["scores"], rows["given"], rows["checked"]
-        at_random = rows.get("at_random", False)  # older audits do not say
     inputs = read_inputs(request)
     table, ids = with_trusted(inputs.X, inputs.ids, inputs.X_trusted)
+    scores, given, checked, at_random = _read_rows(folder / ROWS, len(table))
     n_extra, groups = len(table) - len(inputs.X), None
     written = as_written(inputs.y + [None] * n_extra)
     classes = np.array(record["classes"])
@@ -216,6 +217,19 @@ def read_audit(folder: Path) -> LabelAudit:
         found, model, n_extra, groups, _column_warnings(record),
         merged_copies(vectorizer, features, given, n_extra),
     )  # fmt: skip
+
+
+def _read_rows(path: Path, n_rows: int) -> tuple[Any, Any, Any, Any]:
+    """Scores, given and checked labels, and which were drawn at random."""
+    try:
+        with np.load(path, allow_pickle=False) as rows:
+            found = [rows[name] for name in ("scores", "given", "checked")]
+            drawn = rows.get("at_random", np.zeros(n_rows, dtype=bool))  # older audits do not say
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{path} is damaged; {AGAIN}.") from error
+    if any(values.shape[:1] != (n_rows,) for values in (*found, drawn)):
+        raise ValueError(f"{path} is of another table; {AGAIN}.")
+    return found[0], found[1], found[2], drawn
 
 
 def rerun(
@@ -278,4 +292,17 @@ def read_record(folder: Path) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"{path} is damaged; {AGAIN}.") from error
     check_format(number, FORMAT, path)
+    if not _is_whole(record):
+        raise ValueError(f"{path} is damaged; {AGAIN}.")
     return record
+
+
+def _is_whole(record: dict[str, Any]) -> bool:
+    """Whether a record has all parts that are read, each of its kind."""
+    if not all(isinstance(record.get(name), kind) for name, kind in PARTS.items()):
+        return False
+    try:
+        Request.from_dict(record["request"])
+    except (KeyError, TypeError, ValueError):
+        return False
+    return True

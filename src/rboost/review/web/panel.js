@@ -1,5 +1,6 @@
 // Beside the row: how far the review is, what follows from the answers, and who gave them.
 
+import { reviewer } from "/settings.js";
 import { answerInWords, at, count, decision, make, makeButton, own, percent } from "/words.js";
 
 const FEW_ANSWERS = 8;
@@ -86,15 +87,22 @@ function showRefit({ state, error, changes }) {
   at("changes").replaceChildren(...parts);
 }
 
-// The latest answers and those that were unsure; `open` shows a row, `undo` takes an answer back.
+// The latest answers and those that were unsure; `open` shows a row, `undo` takes back an answer
+// that the person has given himself.
 export function showAnswers(about, { answers, unsure }, open, undo) {
   const listed = (answered) => {
     const item = make("li");
+    const words = answerInWords(about, answered);
     const again = makeButton(() => open(answered.row), "Look again");
-    const back = makeButton(() => undo(answered.number), "Undo");
     again.setAttribute("aria-label", `Look again at ${answered.id}`);
-    back.setAttribute("aria-label", `Undo the answer to ${answered.id}`);
-    item.append(answerInWords(about, answered), again, back);
+    item.append(words, again);
+    if (answered.reviewer !== reviewer()) {
+      words.append(" (", answered.reviewer ? own(answered.reviewer) : "without a name", ")");
+    } else {
+      const back = makeButton(() => undo(answered.number), "Undo");
+      back.setAttribute("aria-label", `Undo the answer to ${answered.id}`);
+      item.append(back);
+    }
     return item;
   };
   at("answers").replaceChildren(...answers.slice(0, FEW_ANSWERS).map(listed));

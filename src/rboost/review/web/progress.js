@@ -24,6 +24,12 @@ export function startFollowing(facts, actions) {
   follow();
 }
 
+// Lists the answers once more, though none is new: who looks at them has another name.
+export function listAgain() {
+  version = -1;
+  follow();
+}
+
 export async function follow() {
   clearTimeout(timer);
   if (isAsking) return;

@@ -4,7 +4,7 @@ import { Ahead } from "/ahead.js";
 import { isChosen, labelOfKey, learnDigits, showChoices } from "/choices.js";
 import { openFind, startFind } from "/find.js";
 import { Keys } from "/keys.js";
-import { follow, startFollowing } from "/progress.js";
+import { follow, listAgain, startFollowing } from "/progress.js";
 import { showOpinion, showQuestion, showValues, thought } from "/row.js";
 import { isFiltered, person, reviewer, startSettings, wishes } from "/settings.js";
 import { decide, isDeciding, openSimilar } from "/similar.js";
@@ -80,6 +80,7 @@ function finish() {
       : "Every row has an answer. Fit the model again to see what follows from them, or download checked.csv.";
   at("all-rows").hidden = !isFiltered();
   enable();
+  window.scrollTo(0, 0);
   keys.give();
 }
 
@@ -194,7 +195,7 @@ async function deliver(answered, rows, content, wasOpinionShown) {
 async function comeBack(answered, sentence) {
   const again = { ...await load(answered.row), note: answered.note, sentence: `Not saved: ${sentence}` };
   ahead.putBack(again);
-  say(true, "Not saved: ", own(answered.id), ": ", sentence, " This row comes back next.");
+  say(true, "Not saved: ", own(answered.id), ". ", sentence, " It comes back next.");
   if (state === "finished" || isNextWanted) advance();
 }
 
@@ -227,6 +228,7 @@ function restart() {
 
 async function refresh() {
   ahead.reset();
+  listAgain();
   if (row === null) {
     if (isNextWanted || state === "finished") restart();
     return;

@@ -40,7 +40,7 @@ function picture(row, column, cell) {
   const image = make("img");
   image.alt = cell.text;
   image.src = `/api/image?row=${row}&column=${column}`;
-  image.onerror = () => image.replaceWith(make("span", "no picture of this name: ", "missing"));
+  image.onerror = () => image.replaceWith(make("span", "no picture: ", "missing"));
   const path = fill(make("div", null, "quiet"), cell);
   return [image, path];
 }
@@ -142,7 +142,7 @@ export function showOpinion(about, row, isShown) {
   for (const reason of opinion.reasons) {
     const item = make("li");
     item.append(own(reason.column), " = ", reason.value === null ? "missing" : own(shortened(reason.value.text)));
-    item.append(" (usually ", own(shortened(reason.typical)), ")");
+    item.append(", usually ", own(shortened(reason.typical)));
     reasons.append(item);
   }
   at("opinion-text").append(make("p", "What speaks against the label, and what rows with this label usually have:"), reasons);

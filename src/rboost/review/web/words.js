@@ -48,7 +48,7 @@ export function decision(about, answer) {
   const words = answer.answer === "unsure" ? ["unsure (", given, ")"]
     : answer.answer === "keep" ? ["kept ", given]
       : [given, " → ", own(labelName(about, answer.label))];
-  if (answer.comment) words.push(" – “", own(answer.comment), "”");
+  if (answer.comment) words.push(" – ", own(`“${answer.comment}”`));
   return words;
 }
 

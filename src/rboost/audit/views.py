@@ -1,13 +1,15 @@
-"""What people see of an audit: in a terminal, as a page, in a notebook, as pictures."""
+"""How an audit shows itself: as a frame, in the terminal, as a page, in a notebook, in pictures."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rboost.audit.insight.suspects import Suspects
 from rboost.audit.render.group_plot import GroupNoiseDisplay
+from rboost.audit.render.listing import list_rows
 from rboost.audit.render.notebook import MOST_ROWS, InlineReport, as_html, as_lines
 from rboost.audit.render.origin import Origin
 from rboost.audit.render.pictures import Displays
@@ -19,10 +21,35 @@ from rboost.audit.render.plots import (
 from rboost.audit.render.projection_plot import ProjectionDisplay
 from rboost.audit.render.report import MOST_SHOWN, ReportContents, render_report
 from rboost.audit.render.terminal import describe
+from rboost.io.spreadsheets import write_csv
+
+# Reasons take time; beyond this many suspects, and rows without a label, the list goes on without.
+MOST_EXPLAINED = 500
 
 
-class Shown:
-    """The part of :class:`rboost.audit.LabelAudit` that shows the rest; ``self`` is the audit."""
+class AuditViews:
+    """What :class:`rboost.audit.LabelAudit` can be shown as; all is computed there."""
+
+    def to_frame(self: Any, suspects: Suspects | None = None, verbose: bool = False) -> Any:
+        """Suspects, then rows without a label, as a pandas frame; 500 of each with reasons.
+
+        The values of the rows come last, after the group of each where there is a context.
+        """
+        chosen = self.suspects() if suspects is None else suspects
+        listed = []
+        for rows in (chosen.rows, self.missing()):
+            listed += self.explain_all(rows[:MOST_EXPLAINED], verbose)
+            listed += self._explainer.without_reasons(rows[MOST_EXPLAINED:])
+        table = self.table
+        if self.groups is not None:
+            names = np.array([*self.groups.names, ""], dtype=object)[self.groups.position]
+            table = table.copy(deep=False)
+            table.insert(0, self.groups.column, names, allow_duplicates=True)
+        return list_rows(listed, self.ids, self.id_name, table)
+
+    def to_csv(self: Any, path: str | Path, suspects: Suspects | None = None) -> None:
+        """Write the suspects to a file that a spreadsheet may open."""
+        write_csv(self.to_frame(suspects), Path(path))
 
     def to_text(self: Any, suspects: Suspects | None = None) -> str:
         """What was found, and the ten most suspicious rows, for the terminal."""
@@ -67,20 +94,20 @@ class Shown:
         most_suspicious = self.explain_all(self.suspects().rows[:MOST_ROWS])
         return as_html(self.summary(), most_suspicious, self.ids, self.id_name)
 
-    def plot_noise_matrix(self, ax: Any = None) -> NoiseMatrixDisplay:
+    def plot_noise_matrix(self: Any, ax: Any = None) -> NoiseMatrixDisplay:
         """Draw how often each true class carries each label, on ``ax`` if given."""
         return NoiseMatrixDisplay.from_audit(self).plot(ax)
 
-    def plot_distribution(self, ax: Any = None) -> IssueDistributionDisplay:
+    def plot_distribution(self: Any, ax: Any = None) -> IssueDistributionDisplay:
         """Draw how many labels are how likely to be wrong, by the label given."""
         return IssueDistributionDisplay.from_audit(self).plot(ax)
 
-    def plot_gain(self, suspects: Suspects | None = None, ax: Any = None) -> ReviewGainDisplay:
+    def plot_gain(self: Any, suspects: Suspects | None = None, ax: Any = None) -> ReviewGainDisplay:
         """Draw how many wrong labels one finds by checking rows in order of suspicion."""
         return ReviewGainDisplay.from_audit(self, suspects).plot(ax)
 
     def plot_projection(
-        self, suspects: Suspects | None = None, ax: Any = None
+        self: Any, suspects: Suspects | None = None, ax: Any = None
     ) -> ProjectionDisplay:
         """Draw the rows in the plane in which they differ most, suspects marked."""
         return ProjectionDisplay.from_audit(self, suspects).plot(ax)

@@ -1,0 +1,106 @@
+"""checked.csv: there at once, for people and for the next audit."""
+
+import time
+import uuid
+
+import pandas as pd
+import pytest
+
+from rboost.io.spreadsheets import unguarded
+from rboost.review import open_review
+from tests.review.audits import rerun, two_classes
+
+
+def key():
+    return str(uuid.uuid4())
+
+
+@pytest.fixture
+def review(tmp_path):
+    return open_review(two_classes(), tmp_path, rerun)
+
+
+def read(review):
+    review.exporting.wait()
+    assert review.exporting.error is None
+    return pd.read_csv(review.checked_csv, keep_default_na=False)
+
+
+def test_the_file_is_there_before_any_answer_and_follows_each(review):
+    assert len(read(review)) == 0
+    review.answer(key(), 1, "keep", None)
+    assert read(review)["name"].tolist() == ["r1"]
+    review.answer_all(key(), [2, 4], "unsure", None)
+    assert read(review)["name"].tolist() == ["r1", "r2", "r4"]
+    review.undo(key())
+    assert read(review)["name"].tolist() == ["r1"]
+
+
+def test_nobody_has_to_ask_for_the_file(review):
+    review.exporting.wait()
+    review.answer(key(), 1, "keep", None)
+    end = time.monotonic() + 20
+    while "r1" not in review.checked_csv.read_text() and time.monotonic() < end:
+        time.sleep(0.05)
+    assert "r1" in review.checked_csv.read_text()
+
+
+def test_an_answer_does_not_wait_for_the_file(review, monkeypatch):
+    """Many answers in a row make few files, and the last is in it."""
+    review.exporting.wait()
+    written = []
+    real = review.export
+    monkeypatch.setattr(review.exporting, "_work", lambda: (written.append(1), real()))
+    for row in range(10, 40):
+        review.answer(key(), row, "unsure", None)
+    assert len(read(review)) == 30
+    assert len(written) <= 10
+
+
+def test_a_file_that_cannot_be_written_is_said_and_written_later(review):
+    review.exporting.wait()
+    review.checked_csv.unlink()
+    review.checked_csv.mkdir()
+    review.answer(key(), 1, "keep", None)
+    review.exporting.wait()
+    assert "checked.csv is a folder" in review.exporting.error
+    review.checked_csv.rmdir()
+    review.answer(key(), 2, "keep", None)
+    assert len(read(review)) == 2
+
+
+@pytest.mark.parametrize(
+    "text", ["=1+1", "@x", "+a;=2", "-cmd|' /C calc'!A0", "'quoted", "a\n=1", "\t=1", 'a"b,c']
+)
+def test_names_and_comments_hold_no_formulas(review, text):
+    review.answer(key(), 1, "keep", None, reviewer=text, comment=text)
+    found = read(review)
+    for column in ("reviewer", "comment"):
+        cell = found[column][0]
+        assert unguarded(cell) == text
+        for part in cell.replace("\t", "\n").replace(";", "\n").split("\n"):
+            assert not part.lstrip().startswith(("=", "@", "+", "-"))
+
+
+def test_a_disagreement_says_who_says_what(review):
+    names = ["<i>dog</i>", "cat"]
+    given = int(review.snapshot.fitted.labels.given[1])
+    review.answer(key(), 1, "keep", None, reviewer="Ann")
+    review.answer(key(), 2, "keep", None, reviewer="Ann")
+    review.answer(key(), 2, "keep", None, reviewer="Ben")
+    review.answer(key(), 1, "change", 1 - given)
+    found = read(review).set_index("name")
+    assert found.loc["r1", "checked_label"] == names[1 - given]  # the latest stands
+    assert found.loc["r1", "disagreement"] == (
+        f"Ann: {names[given]}, (no name): {names[1 - given]}"
+    )
+    assert found.loc["r2", "disagreement"] == ""
+    assert found.loc["r2", "reviewer"] == "Ben"
+
+
+def test_another_process_that_answers_is_not_overwritten(review, tmp_path):
+    other = open_review(two_classes(), tmp_path, rerun)
+    for row in range(10, 30):
+        (review, other)[row % 2].answer(key(), row, "unsure", None)
+    read(other)
+    assert len(read(review)) == 20

@@ -1,0 +1,103 @@
+"""A long review by keyboard, two browsers, and kills: nothing that was confirmed is lost."""
+
+import random
+import threading
+import uuid
+
+import httpx
+import numpy as np
+import pandas as pd
+import pytest
+
+from rboost.audit import audit_labels
+from rboost.review import open_review
+from tests.review.audits import model
+from tests.review.clients import Page, key, post
+from tests.review.servers import Server
+
+N_ANSWERS = 1000
+
+
+@pytest.fixture
+def page(tmp_path):
+    """The review of a table with a little more rows than are answered."""
+    rng = np.random.RandomState(0)
+    X = rng.normal(size=(N_ANSWERS + 200, 2))
+    y = (X.sum(axis=1) + rng.normal(size=len(X)) > 0).astype(int)
+    return Page(open_review(audit_labels(X, y, model=model()), tmp_path, None))
+
+
+def answer_rows(client, n_answers, reviewer, confirmed):
+    """Take the next rows and keep or leave open each, as a page does that fetches ahead."""
+    held = []
+    while len(confirmed) < n_answers:
+        if len(held) < 3:
+            query = {"count": 10, "order": "suspicious", "skip": ",".join(map(str, held))}
+            held += [row["row"] for row in client.get("/api/next", params=query).json()["rows"]]
+        row = held.pop(0)
+        kind = "unsure" if row % 7 == 0 else "keep"
+        content = {"row": row, "answer": kind, "key": key(), "reviewer": reviewer}
+        reply = post(client, "/api/answer", content)
+        assert reply.status_code == 200, reply.text
+        confirmed[row] = kind
+
+
+def check_files(review, confirmed):
+    """The store and checked.csv hold exactly what was confirmed."""
+    review.finish()
+    current = review.store.log().current
+    assert {row: answer.answer for row, answer in current.items()} == confirmed
+    found = pd.read_csv(review.checked_csv, keep_default_na=False)
+    assert dict(zip(found["row"] - 1, found["answer"], strict=True)) == confirmed
+    assert review.snapshot.version == review.store.log().version
+
+
+@pytest.mark.slow
+def test_a_thousand_answers_lose_none(page):
+    confirmed = {}
+    answer_rows(page.open(), N_ANSWERS, "Ann", confirmed)
+    assert len(confirmed) == N_ANSWERS
+    check_files(page.review, confirmed)
+
+
+def test_two_browsers_end_in_one_file(page):
+    clients = [page.open(), None]
+    clients[1] = page.client()
+    clients[1].get(post(clients[0], "/api/link").json()["url"])
+    confirmed = [{}, {}]
+    threads = [
+        threading.Thread(target=answer_rows, args=(clients[k], 60, "Ann", confirmed[k]))
+        for k in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [len(each) for each in confirmed] == [60, 60]
+    check_files(page.review, confirmed[0] | confirmed[1])
+
+
+@pytest.mark.slow
+def test_a_killed_server_loses_nothing_that_was_confirmed(tmp_path):
+    rng, confirmed = random.Random(0), set()
+    rows = iter(range(10, 150))
+    for _ in range(4):
+        server = Server(tmp_path)
+        timer = threading.Timer(rng.uniform(0.05, 1.0), server.kill)
+        with httpx.Client(base_url=server.origin, headers={"X-Rboost": "1"}) as client:
+            client.get(server.url)
+            timer.start()
+            try:
+                for row in rows:
+                    content = {"row": row, "answer": "unsure", "key": str(uuid.uuid4())}
+                    assert client.post("/api/answer", json=content).status_code == 200
+                    confirmed.add(row)
+            except httpx.TransportError:
+                pass
+        timer.join()
+        found = set(server.answers())
+        assert confirmed <= found
+        assert len(found - confirmed) <= 4  # one a kill, whose confirmation did not get out
+    server = Server(tmp_path)  # checked.csv is written at the start
+    server.end()
+    assert len(pd.read_csv(tmp_path / "checked.csv")) == len(server.answers())

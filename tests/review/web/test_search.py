@@ -1,0 +1,77 @@
+"""Finding rows by what they hold, and by what they are like."""
+
+import numpy as np
+import pytest
+
+from rboost.review import open_review
+from tests.review.audits import rerun, table, three_classes
+from tests.review.clients import Page, key, post
+
+
+def found(client, text):
+    reply = client.get("/api/find", params={"text": text})
+    assert reply.status_code == 200
+    return reply.json()
+
+
+def test_a_row_is_found_by_its_name_first(client):
+    reply = found(client, "R12")
+    assert [each["row"] for each in reply["found"]][:3] == [12, 121, 122]
+    assert reply["found"][0]["column"] == "name"
+    assert reply["found"][0]["id"] == reply["found"][0]["snippet"] == "r12"
+    assert reply["total"] == len(reply["found"])
+
+
+def test_cells_are_searched_whatever_their_case(client):
+    reply = found(client, "RIGHT TO")
+    assert reply["total"] == sum("right to left" in note for note in table()[0]["note"])
+    assert len(reply["found"]) == 20
+    first = reply["found"][0]
+    assert (first["column"], first["row"]) == ("note", 10)
+    assert "right to left" in first["snippet"]
+    assert first["given"] in (0, 1)
+
+
+def test_numbers_are_found_as_they_are_shown(client):
+    shown = client.get("/api/rows/1").json()["row"]["values"][0]["text"]
+    assert 1 in [each["row"] for each in found(client, shown)["found"]]
+
+
+def test_hostile_text_is_only_text(client):
+    assert found(client, "<script>")["total"] > 0
+    for text in ("%", "_", ".*", "' OR 1=1 --", "\\", "[", "\0"):
+        assert found(client, f"{text}nothing has this")["total"] == 0
+    long = found(client, "long long")["found"][0]
+    assert len(long["snippet"]) < 120
+
+
+@pytest.mark.parametrize("text", ["", "   ", "x" * 201])
+def test_a_search_needs_some_words(client, text):
+    reply = client.get("/api/find", params={"text": text})
+    assert reply.status_code == 422
+    assert reply.json()["error"].endswith(".")
+
+
+def test_similar_rows_are_near_alike_and_open(tmp_path):
+    review = open_review(three_classes(), tmp_path, rerun)
+    client = Page(review).open()
+    audit = review.snapshot.live
+    alike = np.flatnonzero(
+        (audit.labels.given == audit.labels.given[3]) & (audit.suggested == audit.suggested[3])
+    )
+    alike = alike[alike != 3]
+    points = audit.standardized
+    nearest = alike[np.argsort(np.linalg.norm(points[alike] - points[3], axis=1))]
+    rows = client.get("/api/similar?row=3&count=5").json()["rows"]
+    assert [each["row"] for each in rows] == nearest[:5].tolist()
+    assert set(rows[0]) == {"row", "id", "given", "suggested", "probability_wrong", "values"}
+    answered = rows[0]["row"]
+    post(client, "/api/answer", {"row": answered, "answer": "unsure", "key": key()})
+    again = client.get("/api/similar?row=3&count=50").json()["rows"]
+    assert answered not in [each["row"] for each in again]
+    assert len(again) == min(50, len(alike) - 1)
+
+
+@pytest.mark.parametrize("query", ["row=3&count=0", "row=3&count=51", "row=3&count=x"])
+def test_similar_rows_are_few(client, query):
+    assert client.get(f"/api/similar?{query}").status_code == 422
