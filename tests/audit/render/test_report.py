@@ -121,7 +121,8 @@ def test_says_how_columns_were_read_and_what_people_found(small_audit, html):
 def test_says_where_it_comes_from_and_the_real_commands(small_audit):
     origin = Origin(
         "trees <1>.csv", "2026-01-31 12:00 UTC", "9.9", 7, "forest", ("rboost", "review", "my dir"),
-        ("rboost", "audit", "<script>"), ("rboost", "predict"), (("who", "context"),),
+        ("rboost", "audit", "<script>"), ("rboost", "clean"), ("rboost", "predict"),
+        (("who", "context"),),
     )  # fmt: skip
     html = small_audit.to_html(origin=origin)
     text = Outline(html).text
