@@ -22,7 +22,16 @@ PORT, N_REQUESTS = 21234, 12
 PATHS = (
     "/api/about", "/api/next", "/api/rows/1", "/api/rows/-1", "/api/rows/999999", "/api/rows/x",
     "/api/progress", "/api/answers", "/checked.csv", "/", "/review.js", "/../page.html", "/api",
+    "/api/find", "/api/similar", "/api/image", "/api/link",
     "/api/rows/１", "/api/rows/" + "9" * 30, "/api/answer", "/api/nothing", "//", "/api/rows/",
+)  # fmt: skip
+QUESTIONS = (
+    "order", "skip", "opinion", "class", "text", "row", "column", "count", "given", "suggested",
+    "reviewer",
+)  # fmt: skip
+POSTS = (
+    *["/api/answer"] * 6, *["/api/answers"] * 2, "/api/undo", "/api/undo", "/api/refit",
+    "/api/link", "/api/x",
 )  # fmt: skip
 ODD_VALUES: tuple[Any, ...] = (
     None, 0, 1, 2, 5, 99, -1, 1.5, 1e400, True, "", "1", "keep", "x" * 500, [], {}, [1], {"a": 1},
@@ -51,7 +60,10 @@ def answers(random: Random, folder: Path) -> None:
                 reply = await client.request(method, path, **options)
                 _check(method, path, reply)
 
-    anyio.run(ask)
+    try:
+        anyio.run(ask)
+    finally:
+        review.finish()  # which still writes into the folder
 
 
 def _request(random: Random) -> tuple[str, str, dict[str, Any]]:
@@ -60,20 +72,22 @@ def _request(random: Random) -> tuple[str, str, dict[str, Any]]:
             name: random.choice(
                 ("1", "0", "suspicion", "random", "", "x", "1,2", "1,,2", *ODD[:45])
             )
-            for name in random.sample(("order", "skip", "opinion", "class", "q"), 2)
+            for name in random.sample(QUESTIONS, 3)
         }
         return "GET", random.choice(PATHS), {"params": query}
-    path = random.choice(("/api/answer",) * 6 + ("/api/undo", "/api/undo", "/api/refit", "/api/x"))
+    path = random.choice(POSTS)
     content: dict[str, Any] = {
         "key": str(uuid.UUID(int=random.getrandbits(128))),
         "row": random.randrange(110),
         "answer": random.choice(("keep", "keep", "change", "unsure")),
     }
+    if path == "/api/answers":
+        content["rows"] = [random.randrange(110) for _ in range(random.choice((0, 1, 3, 60)))]
     if content["answer"] == "change":
         content["label"] = random.choice((0, 1, 1, 2))
     for _ in range(random.choice((0, 1, 1, 2))):
         name = random.choice(
-            ("key", "row", "answer", "label", "expects", "number", "comment", "who")
+            ("key", "row", "rows", "answer", "label", "expects", "number", "comment", "reviewer")
         )
         content[name] = random.choice(ODD_VALUES)
     body = json.dumps(content).encode()
