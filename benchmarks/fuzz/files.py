@@ -119,9 +119,11 @@ def options(random: Random, folder: Path) -> None:
         "--no-column-check": list,
         "--label": lambda: [random.choice(columns)],
         "--out": lambda: [random.choice(OUTS)],
+        "--probabilities": lambda: [_probabilities(random, folder, name)],
         "--nonsense": lambda: ["1"],
     }
-    arguments = [str(path), "--label", LABEL, *FAST]
+    data = random.choice(DATA)
+    arguments = [*data, "--label", LABEL, *FAST]
     for option in random.choices(list(texts), k=random.choice((1, 2, 3))):
         arguments += [option, *texts[option]()]
     _audit(folder, *arguments)
@@ -164,8 +166,19 @@ def audit_folder(random: Random, folder: Path) -> None:
             _change_record(own / "audit.json", random)
         if not any(own.iterdir()):
             break
+    cleaned = folder / f"cleaned{random.choice(('.csv', '.tsv', '.parquet', '.xlsx'))}"
+    asked = random.choice(
+        (
+            ("review", str(own)),
+            ("review", str(own), "--export"),
+            ("clean", str(own), "--out", str(cleaned), "--how", random.choice(("drop", "weigh"))),
+        )
+    )
+    before = contents(folder)
     with mock.patch("rboost.review.web.server.serve"):
-        command("review", str(own))
+        ending = command(*asked)
+    if ending.code and asked[0] == "clean":
+        check_untouched(before, folder)
 
 
 def _vouch_for(path: Path) -> None:
@@ -202,6 +215,19 @@ def _change_record(path: Path, random: Random) -> None:
     path.write_text(json.dumps(record), encoding="utf-8")
 
 
+def _probabilities(random: Random, folder: Path, name: str) -> str:
+    """A file of what another model says: a column for each class, right or odd."""
+    labels = base_table(name)[LABEL].to_numpy()
+    cells = [list(dict.fromkeys(labels))]
+    for label in labels:
+        right = random.choice((0.6, 0.9, 1.0))
+        rest = (1 - right) / max(1, len(cells[0]) - 1)
+        cells.append([str(right if one == label else rest) for one in cells[0]])
+    file, content = written(mutate(cells, random) if random.random() < 0.7 else cells, random)
+    (folder / f"p-{file}").write_bytes(content)
+    return f"p-{file}"
+
+
 def _mutated_file(random: Random, folder: Path) -> Path:
     name, content = written(mutate(cells_of(random.choice(list(TABLES))), random), random)
     path = folder / name
@@ -222,6 +248,11 @@ def _audit(folder: Path, *arguments: str) -> Ending:
     return ending
 
 
+# Names of the table, of several, of none.
+DATA = (
+    *([("table.csv",)] * 12), ("table.csv", "table.csv"), ("*.csv",), ("*.none",), ("",), (".",),
+    ("table.csv", "none.csv"), ("[",), ("t\x00",),
+)  # fmt: skip
 OUTS = (
     "audit",
     "a/b/c",

@@ -11,6 +11,9 @@ import zipfile
 from collections.abc import Callable
 from random import Random
 
+import openpyxl
+from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+
 from benchmarks.fuzz.tables import LABEL
 
 Cells = list[list[str]]
@@ -142,6 +145,9 @@ CHANGES = (some_cells, some_cells, a_column, a_column, header, labels, labels, r
 
 def written(cells: Cells, random: Random) -> tuple[str, bytes]:
     """A file of these cells: its name and its content, which may be damaged."""
+    if random.random() < 0.08:
+        content = workbook(cells)
+        return "table.xlsx", damaged(content, random) if random.random() < 0.3 else content
     text = io.StringIO()
     delimiter = random.choice(",,,,;\t|")
     ending = random.choice(("\n", "\r\n", "\r"))
@@ -157,6 +163,16 @@ def written(cells: Cells, random: Random) -> tuple[str, bytes]:
         if random.random() < 0.3:
             content = damaged(content, random)
     return name, content
+
+
+def workbook(cells: Cells) -> bytes:
+    """The same cells as an Excel file, without characters that it cannot hold."""
+    book = openpyxl.Workbook()
+    for row in cells:
+        book.active.append([ILLEGAL_CHARACTERS_RE.sub("", cell)[:32_000] for cell in row])
+    saved = io.BytesIO()
+    book.save(saved)
+    return saved.getvalue()
 
 
 def damaged(content: bytes, random: Random) -> bytes:

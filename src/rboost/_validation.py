@@ -167,8 +167,11 @@ def check_labels(y: Any, name: str = "y") -> NDArray[Any]:
 
 def is_missing(value: Any) -> bool:
     """Whether a single value is None, NaN, pandas.NA or NaT."""
-    # NaN differs from itself; pandas.NA is told apart by its type, as pandas may not be there.
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
+    # pandas.NA is told apart by its type, as pandas may not be there.
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    differs = value != value  # NaN differs from itself; of an array this is no single answer
+    return isinstance(differs, (bool, np.bool_)) and bool(differs)
 
 
 def plain_labels(y: NDArray[Any], name: str = "y") -> NDArray[Any]:

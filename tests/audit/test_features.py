@@ -72,9 +72,9 @@ def test_columns_of_a_matrix_are_numbered(hold):
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        (np.zeros(3), "two dimensions, rows and columns, not 1"),
-        (np.zeros((2, 2, 2)), "not 3"),
-        (3, "not 0"),
+        (np.zeros(3), "a matrix of rows and columns, not ndarray of 1"),
+        (np.zeros((2, 2, 2)), "not ndarray of 3"),
+        (3, "not int of 0"),
         (np.zeros((0, 2)), "no rows"),
         (pd.DataFrame({"a": []}), "no rows"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "more than one column 'a'"),

@@ -304,14 +304,18 @@ from pathlib import Path
 from rboost.review.store import AnswerStore
 
 rng = random.Random(0)
+begun, begin = os.pipe()
 for kill in range(100):
     child = os.fork()
     if not child:
         store = AnswerStore(Path(sys.argv[1]), "audit")
+        os.write(begin, b".")
         for row in range(1_000_000 * kill, 1_000_000 * (kill + 1), 2):
             store.add_all(str(uuid.uuid4()), [(row, "keep", 1), (row + 1, "keep", 1)], "Ann")
             os.write(1, b"%d\\n" % row)
-    time.sleep(rng.uniform(0, 0.06))
+    if kill >= 10:  # the first die while they open the file
+        os.read(begun, 100)
+    time.sleep(rng.uniform(0, 0.05))
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
 """
@@ -323,7 +327,7 @@ def test_a_hundred_kills_lose_nothing_that_was_confirmed(path):
     )
     assert ended.stderr == ""  # every writer could open what the one before it left
     confirmed = set(map(int, ended.stdout.split()))
-    assert len(confirmed) > 100
+    assert len(confirmed) > 20  # writers got somewhere
     with closing(AnswerStore(path, "audit")) as store:
         found = set(store.log().current)
     assert confirmed <= found

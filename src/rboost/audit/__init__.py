@@ -13,6 +13,7 @@ from rboost.audit.render.plots import (
     ReviewGainDisplay,
 )
 from rboost.audit.render.projection_plot import ProjectionDisplay
+from rboost.audit.render.promise_plot import PromiseDisplay
 from rboost.audit.result import LabelAudit
 from rboost.audit.suspicion import SuspiciousColumnWarning
 
@@ -25,6 +26,7 @@ __all__ = [
     "Labels",
     "NoiseMatrixDisplay",
     "ProjectionDisplay",
+    "PromiseDisplay",
     "Reason",
     "ReviewGainDisplay",
     "Suspects",

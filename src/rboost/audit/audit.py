@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rboost._typing import Floats, Integers
+from rboost._validation import Number
 from rboost.audit.arguments import check_arguments
 from rboost.audit.features import column_of_feature, merged_copies, vectorize
 from rboost.audit.inference import infer
@@ -19,6 +20,9 @@ from rboost.audit.render import findings
 from rboost.audit.result import LabelAudit
 from rboost.audit.scorers import TableModel, fit_scorer, make_scorer
 from rboost.audit.suspicion import SuspiciousColumnWarning, find_suspicious_columns
+
+# What a seed must be for NumPy.
+SEED = Number(0, integer=True, closed=True, high=2**32 - 1)
 
 
 def audit_labels(
@@ -100,6 +104,8 @@ def audit_labels(
     >>> bool(flipped[suspects.rows].mean() > 0.9)
     True
     """
+    if not SEED.accepts(random_state):
+        raise ValueError(f"random_state must be {SEED}, not {random_state!r}.")
     if X_trusted is not None and probabilities is not None:
         raise ValueError("X_trusted has no probabilities; pass checked labels as y_checked.")
     asked = check_arguments(

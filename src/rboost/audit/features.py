@@ -11,6 +11,7 @@ from sklearn.impute import SimpleImputer
 
 from rboost._typing import Floats, Integers
 from rboost.audit.dates import find_dates, with_times
+from rboost.columns import kind_of
 from rboost.io.packages import package
 from rboost.tables import find_copies
 
@@ -34,13 +35,19 @@ def as_frame(X: Any) -> Any:
     elif hasattr(X, "to_pandas"):
         frame = X.to_pandas()
     else:
-        values = np.asarray(X)
+        try:
+            values = np.asarray(X)
+        except ValueError:  # rows of different lengths
+            values = np.empty(0)
         if values.ndim != 2:
             raise ValueError(
-                f"X must have two dimensions, rows and columns, not {values.ndim}; pass a data "
-                "frame or a matrix."
+                "X must be a data frame or a matrix of rows and columns, not "
+                f"{type(X).__name__} of {values.ndim} dimensions; pass one entry a row and column."
             )
         frame = pandas.DataFrame(values, columns=[f"x{k}" for k in range(values.shape[1])])
+    sparse = [name for name, kind in frame.dtypes.items() if isinstance(kind, pandas.SparseDtype)]
+    if sparse:
+        frame = frame.assign(**{str(name): frame[name].sparse.to_dense() for name in sparse})
     if not len(frame):
         raise ValueError("X has no rows; pass at least 20.")
     frame = frame.rename(columns=str)
@@ -67,6 +74,7 @@ def vectorize(table: Any, instead: Floats | None = None) -> tuple[Any, dict[str,
     """
     dates: dict[str, str] = {}
     if table.shape[1]:
+        _check_kinds(table)
         dates = find_dates(table)
         table = cut_texts(with_times(table, dates))
         vectorizer = make_vectorizer(table)
@@ -79,6 +87,17 @@ def vectorize(table: Any, instead: Floats | None = None) -> tuple[Any, dict[str,
             "columns that describe the rows."
         )
     return None, dates, instead.reshape(len(table), -1)
+
+
+def _check_kinds(table: Any) -> None:
+    """Fail where cells are neither numbers nor words nor dates."""
+    for name in table.select_dtypes(include="object").columns:
+        kind = kind_of(table[name])
+        if kind not in ("number", "time", "word"):
+            raise ValueError(
+                f"The column {name!r} holds values of the kind {kind}; make columns of numbers, "
+                "words or dates of it, or leave it out."
+            )
 
 
 def merged_copies(

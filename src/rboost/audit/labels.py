@@ -65,6 +65,16 @@ class Labels:
 
     def with_checked(self, checked: Integers, at_random: Any = None) -> Self:
         """The same labels after other checks, of which some were drawn at random."""
+        checked = np.asarray(checked)
+        if (
+            checked.shape != self.given.shape
+            or not np.isin(checked, np.arange(NO_LABEL, len(self.classes))).all()
+        ):
+            raise ValueError(
+                f"checked must have the position of a class, 0 to {len(self.classes) - 1}, or -1 "
+                f"for each of the {len(self)} rows."
+            )
+        checked = checked.astype(np.intp)
         drawn = self.at_random if at_random is None else at_random
         return replace(self, checked=checked, at_random=drawn)
 

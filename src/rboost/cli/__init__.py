@@ -34,8 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", category=DeprecationWarning)
-            warnings.simplefilter("ignore", category=FutureWarning)
+            warnings.simplefilter("ignore")  # those of other packages, for programmers
             warnings.simplefilter("always", category=UserWarning)
             warnings.showwarning = _show_warning
             _clean_up_when_killed()

@@ -35,7 +35,7 @@ Rerun = Callable[[dict[int, int], frozenset[int]], LabelAudit]
 # The files of a review in the folder of its audit.
 STORE, CHECKED = "review.sqlite", "checked.csv"
 # Rows that are explained before anybody asks for them, and before a new order holds.
-N_AHEAD, N_AT_ONCE = 30, 10
+N_AHEAD, N_AT_ONCE = 20, 10
 
 
 class Review:
@@ -62,7 +62,7 @@ class Review:
         self.refit_job = Job()
         self.updating = Refresher(self._update, quiet=0.5, longest=10.0)
         self.exporting = Refresher(self.export, quiet=0.2, longest=2.0)
-        self.explaining = Refresher(self._explain_ahead)
+        self.explaining = Refresher(self._explain_ahead, quiet=0.1, longest=1.0)
         self.exporting.ask()
         self.explaining.ask()
 

@@ -50,9 +50,7 @@ class AnswerStore:
 
     def _prepare(self, fingerprint: str) -> None:
         try:
-            # Every commit waits for the disk. The journal stays where it is: to make and remove it
-            # for each answer takes many times as long.
-            self._connection.execute("PRAGMA journal_mode = PERSIST")
+            # Beyond FULL, EXTRA also makes sure of the folder's entry for the journal.
             self._connection.execute("PRAGMA synchronous = EXTRA")
             with self._transaction():
                 bring_up_to_date(self._connection, fingerprint)

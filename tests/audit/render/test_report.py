@@ -1,6 +1,7 @@
 import base64
 import hashlib
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import matplotlib as mpl
@@ -120,7 +121,8 @@ def test_says_how_columns_were_read_and_what_people_found(small_audit, html):
 def test_says_where_it_comes_from_and_the_real_commands(small_audit):
     origin = Origin(
         "trees <1>.csv", "2026-01-31 12:00 UTC", "9.9", 7, "forest", ("rboost", "review", "my dir"),
-        ("rboost", "audit", "<script>"), ("rboost", "predict"), (("who", "context"),),
+        ("rboost", "audit", "<script>"), ("rboost", "clean"), ("rboost", "predict"),
+        (("who", "context"),),
     )  # fmt: skip
     html = small_audit.to_html(origin=origin)
     text = Outline(html).text
@@ -177,3 +179,12 @@ def test_no_suspects_and_no_missing_labels(small_model):
     text = Outline(audit.to_html(audit.suspects(n=0))).text
     assert "No label is suspicious enough to be listed." in text
     assert "Every row has a label." in text
+
+
+def test_without_a_model_the_report_says_so_and_reasons_rest_on_the_rows_alone(small_audit):
+    audit = replace(small_audit, model=None)
+    text = Outline(audit.to_html()).text
+    assert "Nothing is known here of how much each column matters" in text
+    assert any(one.reasons for one in audit.explain_all(audit.suspects().rows))
+    assert "against_given_label" in audit.to_frame().columns
+    assert "strongest reason" in audit.to_text()

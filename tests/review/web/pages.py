@@ -93,10 +93,10 @@ class Page:
             lambda: self.at("unsure-button").is_enabled() or self.at("finished").is_displayed()
         )
 
-    def saved(self):
-        """Wait until the server has confirmed everything."""
-        self.until(lambda: self.row() is not None or self.at("finished").is_displayed())
-        self.until(lambda: self.text("saving") == "")
+    def saved(self, seconds=20):
+        """Wait until no key waits any more and the server has confirmed everything."""
+        self.until(lambda: self.row() is not None or self.at("finished").is_displayed(), seconds)
+        self.until(lambda: self.text("saving") == "", seconds)
 
     def click(self, selector, place=0):
         element = self.all(selector)[place]

@@ -13,11 +13,11 @@ WORDS = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "ibis", "jay", 
 
 
 def clouds(n_rows, n_classes):
-    """Points around as many centres, every tenth with the label of another one."""
+    """Points around as many centres, every eleventh with the label of another one."""
     rng = np.random.RandomState(0)
     true = np.arange(n_rows) % n_classes
     X = 3 * rng.normal(size=(n_classes, 4))[true] + rng.normal(size=(n_rows, 4))
-    labels = np.where(np.arange(n_rows) % 10 == 3, (true + 1) % n_classes, true)
+    labels = np.where(np.arange(n_rows) % 11 == 3, (true + 1) % n_classes, true)
     return X.round(2), labels
 
 

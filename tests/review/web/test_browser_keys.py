@@ -105,7 +105,7 @@ def type_fast(page, keys, pause=0.1):
         for key in keys[first : first + 100]:
             actions.send_keys(key).pause(pause)
         actions.perform()
-    page.until(lambda: page.text("saving") == "" and page.text("row-title") != "Loading …", 120)
+    page.saved(120)
     pressed = page.run("return window.pressed")
     assert [key for key, _ in pressed] == list(keys)
     return pressed
@@ -134,7 +134,7 @@ def test_ten_rows_a_second_lose_no_answer_and_no_key(visit, n_rows):
 def test_keys_wait_for_a_server_that_is_slow(visit):
     page = visit(labelled(("no", "yes"), 60))
     slow = page.server.review.explain
-    page.server.review.explain = lambda row: (time.sleep(0.15), slow(row))[1]
+    page.server.review.explain = lambda *asked: (time.sleep(0.15), slow(*asked))[1]
     pressed = type_fast(page, "kcuk" * 6, pause=0.03)
     assert any(row is None for _, row in pressed)
     expect_as_pressed(page.server.answers(), pressed)

@@ -8,6 +8,7 @@ import pytest
 from tests.browser import complaints
 from tests.review.servers import Server
 from tests.review.web.pages import Page
+from tests.review.web.tables import WORDS, labelled
 
 
 @pytest.fixture
@@ -124,6 +125,33 @@ def test_the_next_row_is_there_before_the_answer_is_saved(visit, browser):
     page.saved()
     assert page.text("status").startswith("Saved.")
     assert [answer.row for answer in page.server.answers()] == rows[:-1]
+    assert complaints(browser) == []
+
+
+def test_reasons_that_take_long_come_after_the_row(visit, browser):
+    server_is_slow = threading.Event()
+    page = visit(labelled(WORDS))
+    explain = page.server.review.explain
+
+    def wait(row, seconds=None):
+        if seconds is not None:
+            return None
+        server_is_slow.wait(20)
+        return explain(row)
+
+    page.server.review.explain = wait
+    page.choose("order", "most suspicious")
+    page.until(lambda: page.row() is not None)
+    suggested = page.run("return document.querySelector('.suggested bdi').textContent")
+    assert page.text("explaining").startswith("Looking for reasons")
+    assert len(page.all("#values th[scope=col]")) == 2
+    server_is_slow.set()
+    page.until(lambda: not page.text("explaining"))
+    assert len(page.all("#values th[scope=col]")) > 2
+    row = page.row()
+    page.answer("a")
+    [answer] = page.server.answers()
+    assert (answer.row, page.server.audit.classes[answer.label]) == (row, suggested)
     assert complaints(browser) == []
 
 

@@ -31,6 +31,16 @@ def test_a_port_that_is_taken_is_named(review):
             serve(review, port=port)
 
 
+def test_replies_are_sent_at_once(monkeypatch, review):
+    """A reply has two parts; unless the server sends both at once it takes 40 ms longer."""
+    monkeypatch.setattr(
+        "rboost.review.web.server._run", lambda _, socket_, __: seen.append(socket_.proto)
+    )
+    seen = []
+    serve(review)
+    assert seen == [socket.IPPROTO_TCP]
+
+
 def test_two_servers_of_one_audit_take_two_ports(tmp_path):
     one, two = Server(tmp_path), Server(tmp_path)
     assert one.port != two.port

@@ -71,7 +71,7 @@ def audit_into(
     """
     if original is None:
         _check_folder(folder, request)
-    is_new = not folder.exists()
+    new = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         check_writable(folder)
         with with_standard_input(request.files) as files:
@@ -91,9 +91,9 @@ def audit_into(
             _write(folder, audit, suspects, request, record, listed)
         return audit, suspects
     except BaseException:
-        if is_new:
-            with contextlib.suppress(OSError):
-                folder.rmdir()  # empty, as nothing was written
+        with contextlib.suppress(OSError):
+            for path in new:
+                path.rmdir()  # empty, as nothing was written
         raise
 
 
@@ -229,6 +229,8 @@ def _read_rows(path: Path, n_rows: int) -> tuple[Any, Any, Any, Any]:
         raise ValueError(f"{path} is damaged; {AGAIN}.") from error
     if any(values.shape[:1] != (n_rows,) for values in (*found, drawn)):
         raise ValueError(f"{path} is of another table; {AGAIN}.")
+    if not np.isfinite(found[0]).all():
+        raise ValueError(f"{path} is damaged; {AGAIN}.")
     return found[0], found[1], found[2], drawn
 
 
@@ -299,10 +301,6 @@ def read_record(folder: Path) -> dict[str, Any]:
 
 def _is_whole(record: dict[str, Any]) -> bool:
     """Whether a record has all parts that are read, each of its kind."""
-    if not all(isinstance(record.get(name), kind) for name, kind in PARTS.items()):
-        return False
-    try:
-        Request.from_dict(record["request"])
-    except (KeyError, TypeError, ValueError):
-        return False
-    return True
+    return all(isinstance(record.get(name), kind) for name, kind in PARTS.items()) and (
+        Request.is_of_one(record["request"])
+    )

@@ -23,14 +23,15 @@ def make_origin(folder: Path, request: Request, record: dict[str, Any]) -> Origi
         made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         version=record["rboost"],
         seed=request.seed,
-        model=request.model,
+        model=request.model if request.probabilities is None else "of your own",
         review=("rboost", "review", str(folder)),
         again=(
             "rboost", "audit", *files, "--label", request.label, *_options(record["request"]),
             *(["--budget", str(record["budget"])] if record["budget"] else []),
             "--trusted", str(folder / "checked.csv"), "--out", f"{folder}-again",
         ),
-        predict=(
+        clean=("rboost", "clean", str(folder), "--out", "clean.csv"),
+        predict=() if request.probabilities else (
             "rboost", "predict", str(folder / "model.skops"), "NEW.csv",
             "--out", "predictions.csv",
         ),

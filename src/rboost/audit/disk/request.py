@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Container
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,25 @@ class Request:
             values[name] = path and _absolute(path)
         return values
 
+    @staticmethod
+    def is_of_one(values: dict[str, Any]) -> bool:
+        """Whether these are values that ``as_dict`` gave, each of its kind."""
+        words = [values.get(name) for name in ("label", "model")]
+        perhaps = [values.get(name) for name in ("id", "trusted", "probabilities")]
+        lists = [values.get(name, []) for name in ("data", "drop", "context")]
+        lists[0] = [lists[0]] if isinstance(lists[0], str) else lists[0]
+        switches = [values.get(name, False) for name in ("check_columns", "trusted_random")]
+        return (
+            {field.name for field in fields(Request)} >= values.keys()
+            and all(isinstance(one, str) for one in words)
+            and all(one is None or isinstance(one, str) for one in perhaps)
+            and all(isinstance(one, list) and all(isinstance(name, str) for name in one)
+                    for one in lists)
+            and all(isinstance(one, bool) for one in switches)
+            and type(values.get("seed")) is int
+            and len(lists[0]) > 0
+        )  # fmt: skip
+
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Request:
         """The inverse of ``as_dict``."""
@@ -106,6 +125,9 @@ def read_inputs(request: Request) -> Inputs:
             raise ValueError(
                 f"{column!r} is the label; name another column with --id, --drop or --context."
             )
+    both = set(request.drop) & set(request.context)
+    if both:
+        raise ValueError(f"{min(both)!r} is named with --drop and --context; choose one of them.")
     ids: list[Any] = list(range(1, len(table) + 1))
     if request.id is not None:
         ids = _unique_ids(table[request.id], request.id)

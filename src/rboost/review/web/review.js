@@ -6,11 +6,12 @@ import { openFind, startFind } from "/find.js";
 import { Keys } from "/keys.js";
 import { follow, listAgain, startFollowing } from "/progress.js";
 import { showOpinion, showQuestion, showValues, thought } from "/row.js";
-import { isFiltered, person, reviewer, startSettings, wishes } from "/settings.js";
+import { person, reviewer, showEnd, startSettings, wishes } from "/settings.js";
 import { decide, isDeciding, openSimilar } from "/similar.js";
 import { Refused, allSaved, ask, need, save } from "/talk.js";
 import { answerInWords, at, count, decision, own, say } from "/words.js";
 
+const PAUSE = 250; // ms that a row is looked at, before its reasons are asked for once more
 let about = null; // what never changes
 let row = null; // the row on the page, as the server described it, and the note on it
 let state = "waiting"; // or "row", or "finished"
@@ -72,13 +73,7 @@ function finish() {
   state = "finished";
   isNextWanted = false;
   wish += 1;
-  const isSecond = at("order").value === "second";
-  at("row-title").textContent = isSecond || isFiltered() ? "No such row is left" : "Nothing is left to check";
-  at("finished-text").textContent = isSecond
-    ? "There is no row that others have answered and you have not. Choose another order to go on."
-    : isFiltered() ? "Every row that the filter lets through has an answer."
-      : "Every row has an answer. Fit the model again to see what follows from them, or download checked.csv.";
-  at("all-rows").hidden = !isFiltered();
+  showEnd();
   enable();
   window.scrollTo(0, 0);
   keys.give();
@@ -98,7 +93,19 @@ function show(found) {
   showThoughts();
   if (active === document.body || active.closest("#card, #bar-of-answers")) focusRow();
   window.scrollTo(0, 0);
+  if (row.is_explained === false) setTimeout(explain, PAUSE, row);
   keys.give();
+}
+
+// Reasons and similar rows that were not ready come after the row, if somebody looks at it still.
+async function explain(asked) {
+  if (row !== asked) return;
+  const found = await load(asked.row);
+  Object.assign(asked, { is_explained: true, neighbours: found.neighbours });
+  if (asked.opinion) asked.opinion.reasons = found.opinion.reasons; // the rest stays as it was shown
+  if (row !== asked) return;
+  showValues(about, row);
+  showOpinion(about, row, isOpinionShown);
 }
 
 // What depends on whether the opinion is shown.
@@ -204,7 +211,7 @@ async function toggleOpinion() {
   const asked = row;
   if (asked.opinion === undefined) {
     const { row: found } = await need(() => ask(`/api/rows/${asked.row}`, { ...person(), opinion: "1" }));
-    Object.assign(asked, { opinion: found.opinion, neighbours: found.neighbours });
+    Object.assign(asked, { opinion: found.opinion, neighbours: found.neighbours, is_explained: true });
     if (row !== asked) return;
     showValues(about, row);
   }
@@ -273,11 +280,6 @@ function connect() {
   at("opinion-button").onclick = toggleOpinion;
   at("help-button").onclick = () => at("help").showModal();
   at("note").oninput = () => { if (row) row.note = at("note").value; };
-  at("note").onkeydown = (event) => {
-    if (event.key !== "Escape" && (event.key !== "Enter" || event.shiftKey)) return;
-    event.preventDefault();
-    focusRow();
-  };
   document.addEventListener("keydown", onKey);
 }
 

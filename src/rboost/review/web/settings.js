@@ -10,10 +10,21 @@ export const isOpinionHidden = () => at("hide-opinion").checked;
 // How a row is asked for.
 export const person = () => ({ reviewer: reviewer(), ...(isOpinionHidden() ? {} : { opinion: "1" }) });
 
-export const isFiltered = () => at("given-filter").value !== "" || suggestedFilter() !== "";
+const isFiltered = () => at("given-filter").value !== "" || suggestedFilter() !== "";
 
 // What is suggested is part of the opinion; while that is hidden, nothing is filtered by it.
 const suggestedFilter = () => (isOpinionHidden() ? "" : at("suggested-filter").value);
+
+// Says why no row is left.
+export function showEnd() {
+  const isSecond = at("order").value === "second";
+  at("row-title").textContent = isSecond || isFiltered() ? "No such row is left" : "Nothing is left to check";
+  at("finished-text").textContent = isSecond
+    ? "There is no row that others have answered and you have not. Choose another order to go on."
+    : isFiltered() ? "Every row that the filter lets through has an answer."
+      : "Every row has an answer. Fit the model again to see what follows from them, or download checked.csv.";
+  at("all-rows").hidden = !isFiltered();
+}
 
 // How the next rows are asked for.
 export function wishes() {
@@ -46,17 +57,21 @@ function restore() {
   at("suggested-filter").disabled = isOpinionHidden();
 }
 
-// Keys are answers again once something is chosen. Who goes through a list by arrows is not yet done.
+// Keys are answers again once something is chosen or written. Who goes through a list by arrows is
+// not yet done, and a text that changed is being left already.
 function returnToRow() {
   const back = () => at("row-title").focus({ preventScroll: true });
-  for (const control of at("settings").querySelectorAll("select, input")) {
+  for (const control of document.querySelectorAll("#settings select, #settings input, #note")) {
     let isByMouse = false;
     control.addEventListener("mousedown", () => { isByMouse = true; });
     control.addEventListener("keydown", (event) => {
       isByMouse = false;
-      if (event.key === "Enter" || event.key === "Escape") back();
+      if (event.key !== "Escape" && (event.key !== "Enter" || event.shiftKey)) return;
+      event.preventDefault();
+      back();
     });
-    control.addEventListener("change", () => isByMouse && back());
+    const isText = control.matches("textarea, [type=text]");
+    control.addEventListener("change", () => isByMouse && !isText && back());
   }
 }
 
