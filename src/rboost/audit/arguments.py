@@ -51,7 +51,7 @@ def check_arguments(
     checked = [None] * n_rows if y_checked is None else _one_a_row(y_checked, "y_checked")
     for name, values in (("y", given), ("ids", names), ("y_checked", checked)):
         _check_length("X", n_rows, name, values)
-    if checked_at_random is not None and y_checked is None:
+    if y_checked is None and np.any(checked_at_random):
         raise ValueError("checked_at_random is said of checked labels; pass them as y_checked.")
     _check_answers(checked, given)
     extra, extra_labels = _trusted_rows(table, X_trusted, y_trusted)

@@ -8,6 +8,7 @@ from typing import Any
 
 from rboost.audit.disk.request import Request
 from rboost.audit.render.origin import Origin
+from rboost.io.inputs import STANDARD_INPUT
 from rboost.io.reading import described
 
 
@@ -16,8 +17,8 @@ def make_origin(folder: Path, request: Request, record: dict[str, Any]) -> Origi
 
     ``record`` has the version, the budget and the request as the user made it.
     """
-    asked = zip(record["request"]["data"], request.files, strict=True)
-    files = ["-" if one == "-" else str(path) for one, path in asked]
+    asked = zip(Request.from_dict(record["request"]).files, request.files, strict=True)
+    files = ["-" if one == STANDARD_INPUT else str(path) for one, path in asked]
     return Origin(
         data=described([Path(file).name for file in files]),
         made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",

@@ -143,10 +143,13 @@ export function showOpinion(about, row, isShown) {
   for (const reason of opinion.reasons) {
     const item = make("li");
     item.append(own(reason.column), " = ", reason.value === null ? "missing" : own(shortened(reason.value.text)));
-    item.append(", usually ", own(shortened(reason.typical)));
+    item.append(
+      ", usually ", own(shortened(reason.typical)), " for ", own(labelName(about, row.given)), ", ",
+      own(shortened(reason.typical_suggested)), " for ", own(labelName(about, opinion.suggested)),
+    );
     reasons.append(item);
   }
-  at("opinion-text").append(make("p", "What speaks against the label, and what rows with this label usually have:"), reasons);
+  at("opinion-text").append(make("p", "What speaks against the label, and what rows of either label usually have:"), reasons);
 }
 
 // What the model thought of a row, once a person has said what he thinks himself.
