@@ -7,13 +7,17 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+ELSEWHERE = "ten_minutes.md"  # whose commands and examples run in test_ten_minutes.py
 
 
 def python_blocks(page):
     return re.findall(r"^```python\n(.*?)^```", page.read_text(), flags=re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if python_blocks(p)], ids=lambda p: p.name)
+WITH_EXAMPLES = [p for p in PAGES if python_blocks(p) and p.name != ELSEWHERE]
+
+
+@pytest.mark.parametrize("page", WITH_EXAMPLES, ids=lambda p: p.name)
 def test_examples_run(page):
     namespace = {}
     for block in python_blocks(page):

@@ -51,6 +51,8 @@ def test_wide_characters_take_two_columns_and_marks_none():
 def test_lines_are_broken_between_words():
     text = wrapped("word " * 30, first="  ", indent="    ")
     assert [line[:6] for line in text.splitlines()] == ["  word", "    wo"]
+    text = wrapped("x" * 95 + " (90 % interval)")
+    assert text.splitlines() == ["x" * 95, "(90 % interval)"]
 
 
 def test_wording():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import Any
 
@@ -95,9 +96,12 @@ def fitted(text: str, columns: int) -> str:
 
 
 def wrapped(text: str, first: str = "", indent: str = "") -> str:
-    """A text in lines that fit; the first begins with ``first``, the others with ``indent``."""
+    """A text in lines that fit; the first begins with ``first``, the others with ``indent``.
+
+    No line ends between a number and its percent sign.
+    """
     lines, line = [], first
-    for word in text.split():
+    for word in re.findall(r"\S+(?: %\S*)?", text):
         joined = f"{line}{word}" if not line.strip() else f"{line} {word}"
         if line.strip() and width(joined) > WIDTH:
             lines.append(line)
