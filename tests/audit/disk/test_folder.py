@@ -123,6 +123,9 @@ def test_a_second_round_keeps_the_answers_of_the_first(request_, tmp_path):
     assert np.flatnonzero(read_audit(folder).labels.at_random).tolist() == [0]
     assert sorted(written["key"]) == ["1.000", "1.010", "1.020"]
     assert read_inputs(trusting).y_checked[2] is not None
+    audit_into(folder, trusting)  # no warning that it does not know the answers
+    with pytest.warns(UserWarning, match="does not know"):
+        audit_into(folder, request_)
 
 
 def test_a_column_called_row_names_no_rows(tmp_path):

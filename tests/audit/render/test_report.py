@@ -130,6 +130,7 @@ def test_says_where_it_comes_from_and_the_real_commands(small_audit):
     assert "rboost 9.9, model forest, seed 7" in text
     assert "rboost review 'my dir'" in text
     assert "rboost audit '<script>'" in text
+    assert "<span>audit</span> <span>" in html  # lines end between words, not at hyphens
     assert "who context" in text
     assert len(Outline(html).named("script")) == 1
 

@@ -103,7 +103,8 @@ def _check_folder(folder: Path, request: Request) -> None:
     for path in (*request.files, request.trusted, request.probabilities):
         if path is not None and path.resolve() in ours:
             raise ValueError(f"{path} would be overwritten; choose another folder with --out.")
-    if (folder / "review.sqlite").exists():
+    knows_answers = Path(request.trusted or "").resolve() == (folder / "checked.csv").resolve()
+    if (folder / "review.sqlite").exists() and not knows_answers:
         warnings.warn(
             f"{folder} has answers of a review, which this audit does not know; to use them, pass "
             "its checked.csv with --trusted.",
