@@ -247,6 +247,12 @@ def find_copies(X: Any, labels: Any) -> Integers | None:
     labels = np.asarray(labels)
     _, place, group = np.unique(keys, return_index=True, return_inverse=True)
     first: Integers = place[group]
+    for block in gen_batches(len(first), 4096):  # rows of one key may differ after all
+        same = (values[block] == values[first[block]]) | (
+            np.isnan(values[block]) & np.isnan(values[first[block]])
+        )
+        differs = ~same.all(axis=1)
+        first[block] = np.where(differs, np.arange(len(first))[block], first[block])
     return first if np.array_equal(labels, labels[first]) else None
 
 

@@ -1,9 +1,12 @@
 """A cleaned table: people first, then what is probable enough; every change is named."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from rboost.audit import audit_labels
 from rboost.audit.cleaning import WAYS, clean_labels
+from tests.audit.conftest import make_table
 
 
 @pytest.mark.parametrize("how", WAYS)
@@ -66,3 +69,37 @@ def test_columns_of_the_table_keep_their_names(small_audit):
 def test_what_makes_no_sense_is_refused(small_audit, how, threshold, message):
     with pytest.raises(ValueError, match=message):
         clean_labels(small_audit.labels, small_audit.inference, how, threshold)
+
+
+def test_an_answer_that_names_a_rare_class_stands():
+    X, _, given = make_table(100, 2)
+    y = np.array(["a", "b"], dtype=object)[given]
+    y[:3], checked = "rare", np.full(100, None)
+    checked[10] = "rare"
+    with pytest.warns(UserWarning, match="fewer than 5 rows"):
+        audit = audit_labels(X, y, y_checked=checked, model="linear", check_columns=False)
+    for how in WAYS:
+        frame = audit.clean(how)
+        assert frame["label"][10] == "rare"
+        assert frame["label_source"][10] == "answer"
+        assert frame["label"][0] in ("rare", "a", "b")
+
+
+def test_spellings_are_one_and_rows_can_be_told():
+    X, _, given = make_table(100, 2)
+    y = np.array(["no", "yes"], dtype=object)[given]
+    y[::9] = [f" {label.upper()}" for label in y[::9]]
+    with pytest.warns(UserWarning, match="differ only by case"):
+        audit = audit_labels(
+            X, y, ids=[f"r{k}" for k in range(100)], id_name="key", model="linear",
+            check_columns=False,
+        )  # fmt: skip
+    frame = audit.clean("drop", 0.5)
+    assert set(frame["label"]) == {"no", "yes"}
+    assert frame["given_label"].tolist() == y[frame.index].tolist()
+    assert frame["key"].tolist() == [f"r{k}" for k in frame.index]
+    clash = audit_labels(
+        pd.DataFrame(X, columns=["label", "x"]), given, model="linear", check_columns=False
+    )
+    with pytest.raises(ValueError, match="X has a column called 'label' too"):
+        clash.clean()

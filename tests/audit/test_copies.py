@@ -8,6 +8,7 @@ import pytest
 
 from rboost.audit import audit_labels
 from rboost.audit.labels import encode_labels, first_copies
+from rboost.tables import find_copies
 from tests.audit.conftest import make_table
 
 
@@ -48,6 +49,33 @@ def test_rows_that_are_alike_by_chance_are_rows_of_their_own(tables):
         warnings.simplefilter("error")
         audit = audited(pd.DataFrame({"a": true, "b": np.arange(200) % 3}), given)
     assert audit.copy_of is None
+
+
+def test_further_trusted_rows_and_one_without_a_label_change_nothing(tables):
+    X, true, given, repeated = tables
+    y = given[repeated].astype(object)
+    y[-1] = None
+    with pytest.warns(UserWarning, match="399 rows repeat others"):
+        audit = audited(X[repeated], y, X_trusted=X[:3], y_trusted=true[:3])
+    assert audit.copy_of[-4:].tolist() == [599, 600, 601, 602]
+
+
+def test_groups_count_copies_once(tables):
+    X, _, given, repeated = tables
+    who = np.array(["ann", "bob"], dtype=object)[np.arange(200) % 2]
+    with pytest.warns(UserWarning, match="repeat others"):
+        thrice = audited(X[repeated], given[repeated], context=who[repeated])
+    once = audited(X, given, context=who)
+    for one, other in zip(thrice.summary().groups, once.summary().groups, strict=True):
+        assert one.wrong_share == pytest.approx(other.wrong_share)
+        assert (one.low, one.high) == pytest.approx((other.low, other.high))
+
+
+def test_rows_of_which_only_the_sum_is_alike_are_no_copies():
+    """Beside a huge number small ones vanish in a sum."""
+    X = np.column_stack([np.full(100, 1e17), np.arange(100) % 50, np.arange(100) // 50])
+    assert find_copies(X, np.zeros(100)) is not None
+    np.testing.assert_array_equal(find_copies(X, np.zeros(100)), np.arange(100))
 
 
 def test_a_checked_copy_speaks_for_itself_only(tables):

@@ -40,6 +40,18 @@ def test_the_format_is_found_and_read(how):
     assert times_of(table["when"]).tolist() == TIMES.tolist()
 
 
+def test_days_first_are_seen_although_the_table_is_sorted():
+    hours = pd.date_range("2013-01-01", periods=2000, freq="h")
+    table = pd.DataFrame({"when": hours.strftime("%d/%m/%Y %H:%M")})
+    assert find_dates(table) == {"when": "%d/%m/%Y %H:%M"}
+
+
+def test_where_day_or_month_may_come_first_it_is_said():
+    table = pd.DataFrame({"when": ["01/02/2013", "03/04/2014", "05/06/2015"] * 20})
+    with pytest.warns(UserWarning, match="may have the month or the day first; the month is taken"):
+        assert find_dates(table) == {"when": "%m/%d/%Y"}
+
+
 @pytest.mark.parametrize("how", ZONED)
 def test_zones_make_no_difference(how):
     times = times_of(ZONED[how])

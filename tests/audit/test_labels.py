@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rboost.audit.labels import FEWEST_ROWS, NO_LABEL, Labels, encode_labels, is_missing
+from rboost.audit.labels import FEWEST_OF_CLASS, NO_LABEL, Labels, encode_labels, is_missing
 
 ROWS = st.lists(
     st.tuples(st.integers(-1, 3), st.integers(-1, 3)), min_size=1, max_size=60
@@ -92,7 +92,7 @@ def test_other_objects_are_labels_by_their_text():
 
 
 def test_rare_classes_are_warned_of_and_become_missing():
-    y = ["a"] * 20 + ["b"] * FEWEST_ROWS + ["c"] * (FEWEST_ROWS - 1)
+    y = ["a"] * 20 + ["b"] * FEWEST_OF_CLASS + ["c"] * (FEWEST_OF_CLASS - 1)
     with pytest.warns(UserWarning, match="'c' of 'kind' has fewer than 5 rows") as caught:
         labels = encode_labels(y, name="kind")
     assert len(caught) == 1

@@ -74,9 +74,9 @@ TWO = np.array(["a", "b"] * 30)
     [
         (np.ones((59, 2)) / 2, "probabilities has 59 rows but y has 60"),
         (np.ones((60, 3)) / 3, r"the shape \(60, 3\), but there are 60 rows and 2 classes"),
-        (np.full((60, 2), 3.0), "between 0 and 1, but row 0 has 3.0, 3.0; pass probabilities"),
+        (np.full((60, 2), 3.0), "between 0 and 1, but row 1 has 3.0, 3.0; pass probabilities"),
         (np.full((60, 2), np.nan), "between 0 and 1"),
-        (np.full((60, 2), 0.2), "add up to 1, but those of row 0 to 0.4"),
+        (np.full((60, 2), 0.2), "add up to 1, but those of row 1 to 0.4"),
         ([["x", "y"]] * 60, "must be a table of numbers"),
         (pd.DataFrame({"a": [0.5] * 60}), "no column for the class 'b'"),
     ],
@@ -92,3 +92,30 @@ def test_probabilities_of_rows_that_were_fitted_to_are_named():
         audit_labels(None, TWO, probabilities=P)
     with pytest.raises(ValueError, match="X_trusted has no probabilities"):
         audit_labels(None, TWO, probabilities=P, X_trusted=[[1]], y_trusted=["a"])
+    with pytest.raises(ValueError, match="With probabilities no model is fitted"):
+        audit_labels(None, TWO, probabilities=P, model="linear")
+
+
+def test_rows_that_look_alike_count_each(case):
+    """The table is only shown: what it looks like changes nothing."""
+    _, y, P, _, _ = case
+    plain = audit_labels(None, y, probabilities=P)
+    shown = audit_labels(pd.DataFrame({"folder": y, "path": "a"}), y, probabilities=P)
+    assert shown.copy_of is None
+    np.testing.assert_array_equal(shown.issue_probability, plain.issue_probability)
+
+
+def test_a_label_too_rare_to_be_a_class_may_have_its_column(case):
+    _, y, P, _, true = case
+    written = y.astype(object)
+    written[:3] = "rare"
+    frame = pd.DataFrame(np.column_stack([P * 0.9, np.full(len(P), 0.1)]))
+    frame.columns = [*np.unique(true), "rare"]
+    with pytest.warns(UserWarning, match="fewer than 5 rows"):
+        audit = audit_labels(None, written, probabilities=frame)
+    assert audit.to_frame()["given_label"].tolist()[-3:] == ["rare"] * 3
+    with (
+        pytest.warns(UserWarning, match="fewer than 5 rows"),
+        pytest.raises(ValueError, match="'rare' has too few rows"),
+    ):
+        audit_labels(None, written, probabilities=frame.to_numpy())

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rboost.audit.disk.folder import read_audit, read_record, rerun
+from rboost.audit.disk.folder import read_audit, rerun
+from rboost.audit.disk.record import read_record
 from rboost.cli import main
 from rboost.review.session import open_review
 from tests.cli.test_audit import make_table

@@ -138,7 +138,7 @@ def _trusted_rows(table: Any, X_trusted: Any, y_trusted: Any) -> tuple[Any, list
         return None, []
     if X_trusted is None or y_trusted is None:
         raise ValueError("X_trusted and y_trusted belong together; pass both or neither.")
-    extra, labels = as_frame(X_trusted), list(y_trusted)
+    extra, labels = as_frame(X_trusted), _one_a_row(y_trusted, "y_trusted")
     absent = [column for column in table.columns if column not in extra.columns]
     if absent:
         raise ValueError(f"X_trusted lacks the columns {absent}; pass all columns of X.")

@@ -18,7 +18,7 @@ from rboost.audit.labels import Labels
 from rboost.audit.probabilities import given_scores
 from rboost.audit.render import findings
 from rboost.audit.result import LabelAudit
-from rboost.audit.scorers import TableModel, fit_scorer, make_scorer
+from rboost.audit.scorers import DEFAULT, TableModel, fit_scorer, make_scorer
 from rboost.audit.suspicion import SuspiciousColumnWarning, find_suspicious_columns
 
 # What a seed must be for NumPy.
@@ -38,7 +38,7 @@ def audit_labels(
     ids: Any = None,
     id_name: str = "row",
     label_name: str = "label",
-    model: Any = "rboost",
+    model: Any = DEFAULT,
     check_columns: bool = True,
     random_state: int = 0,
     n_jobs: int | None = None,
@@ -106,8 +106,10 @@ def audit_labels(
     """
     if not SEED.accepts(random_state):
         raise ValueError(f"random_state must be {SEED}, not {random_state!r}.")
-    if X_trusted is not None and probabilities is not None:
+    if probabilities is not None and X_trusted is not None:
         raise ValueError("X_trusted has no probabilities; pass checked labels as y_checked.")
+    if probabilities is not None and model != DEFAULT:
+        raise ValueError("With probabilities no model is fitted; pass either of them.")
     asked = check_arguments(
         X, y, y_checked, checked_at_random, X_trusted, y_trusted, context, ids, label_name,
         needs_columns=probabilities is None,
@@ -115,9 +117,9 @@ def audit_labels(
     table, labels, groups = asked.table, asked.labels, asked.groups
     scores = None if probabilities is None else given_scores(probabilities, labels)
     vectorizer, dates, features = vectorize(table, instead=scores)
-    copy_of = merged_copies(vectorizer, features, labels.given, asked.n_extra)
-    scorer = None
+    scorer, copy_of = None, None
     if scores is None:
+        copy_of = merged_copies(features, labels.given, asked.n_extra)
         scorer = make_scorer(model, random_state, n_jobs, verbose)
         scores = fit_scorer(scorer, features, labels, groups, copy_of)
     inference = infer(scores, labels, groups, copy_of)

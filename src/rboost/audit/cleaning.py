@@ -39,20 +39,23 @@ class CleanLabels:
 def clean_labels(
     labels: Labels, found: Inference, how: str = "relabel", threshold: float = THRESHOLD
 ) -> CleanLabels:
-    """Mend the labels; ``threshold`` is the probability from which on something is changed."""
+    """Mend the labels; ``threshold`` is the probability from which on something is changed.
+
+    Weights need none. An answer "unsure" says nothing: such rows are as if nobody had looked.
+    """
     if how not in WAYS:
         raise ValueError(f"how must be one of {', '.join(WAYS)}, not {how!r}.")
     between = Number(0.5, closed=True, high=1)
     if not between.accepts(threshold):
         raise ValueError(f"threshold must be {between}, not {threshold!r}.")
-    answered = np.where(labels.is_checked, ANSWER, GIVEN)
+    answered = np.where(labels.said != "", ANSWER, GIVEN)
     as_it_is = CleanLabels(np.ones(len(labels), dtype=bool), labels.current, answered)
     return WAYS[how](as_it_is, labels, found, threshold)
 
 
 def _relabel(start: CleanLabels, labels: Labels, found: Inference, threshold: float) -> CleanLabels:
     likeliest, chance = found.posterior.argmax(axis=1), found.posterior.max(axis=1)
-    is_changed = ~labels.is_checked & (chance >= threshold) & (likeliest != labels.current)
+    is_changed = (labels.said == "") & (chance >= threshold) & (likeliest != labels.current)
     return CleanLabels(
         start.is_kept,
         np.where(is_changed, likeliest, start.label),
@@ -82,12 +85,14 @@ def cleaned_frame(table: Any, labels: Labels, found: Inference, mended: CleanLab
     """
     rows = slice(len(table))
     before = table[labels.name].to_numpy(dtype=object)
-    # A class is written as the table writes it; what has not changed stays as it is, typos too.
+    # A class is written as the table writes it most; what is no class stays as it is, typos too,
+    # unless a person said otherwise.
     spelled = np.array([*map(str, labels.classes), None], dtype=object)
     for k, name in enumerate(labels.class_names):
         alike = np.flatnonzero((labels.given[rows] == k) & (labels.written[rows] == name))
         spelled[k] = before[alike[0]] if len(alike) else name
-    is_new = mended.label[rows] != labels.given[rows]
+    rare = np.where(labels.said[rows] != "", labels.said[rows], before)
+    label = np.where(mended.label[rows] == NO_LABEL, rare, spelled[mended.label[rows]])
     added = {
         "given_label": labels.written[rows],
         "label_source": mended.source[rows],
@@ -98,7 +103,7 @@ def cleaned_frame(table: Any, labels: Labels, found: Inference, mended: CleanLab
     names = [*table.columns]
     for name in added:
         names.append(name if name not in names else f"{name} by rboost")
-    frame = table.assign(**{labels.name: np.where(is_new, spelled[mended.label[rows]], before)})
+    frame = table.assign(**{labels.name: label})
     for name, values in zip(names[len(table.columns) :], added.values(), strict=True):
         frame[name] = values
-    return frame[mended.is_kept[rows]].reset_index(drop=True)
+    return frame[mended.is_kept[rows]]

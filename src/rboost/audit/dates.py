@@ -7,7 +7,6 @@ would silently count as missing.
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import warnings
 from typing import Any
@@ -52,23 +51,38 @@ def _format_of(column: Any) -> str | None:
     values = _without_missing(column)
     if not len(values):
         return None
-    few = values.head(100)
+    few = values.iloc[:: len(values) // 100 + 1]  # from everywhere, as tables are sorted by date
     if few.map(lambda value: isinstance(value, datetime.date)).mean() >= NEARLY_ALL:
         return ISO
     if few.map(type).ne(str).any():
         return None
-    how = ISO if few.str.match(LOOKS_LIKE_ISO).mean() >= NEARLY_ALL else _guessed_format(few)
-    if how is None or _parsed(values, how).notna().mean() < NEARLY_ALL:
+    is_iso = few.str.match(LOOKS_LIKE_ISO).mean() >= NEARLY_ALL
+    ways = [ISO] if is_iso else _guessed_formats(few)
+    read = {how: float(_parsed(values, how).notna().mean()) for how in ways}
+    best = max(read, key=lambda how: read[how], default=ISO)
+    if read.get(best, 0.0) < NEARLY_ALL:
         return None
-    return how
+    if len(ways) > 1 and len(set(read.values())) == 1:
+        warnings.warn(
+            f"The dates of the column {column.name!r}, such as {few.iloc[0]!r}, may have the month "
+            "or the day first; the month is taken to be. Write them like '2024-12-31' to be sure.",
+            stacklevel=2,
+        )
+    return best
 
 
-def _guessed_format(few: Any) -> str | None:
+def _guessed_formats(few: Any) -> list[str]:
+    """How dates may be written; where day and month may be meant either way, both ways."""
     skrub = package("skrub")
-    with contextlib.suppress(ValueError):  # it is no column of dates
-        how: str | None = skrub.ToDatetime().fit(few.reset_index(drop=True)).format_
-        return how
-    return None
+    try:
+        how = str(skrub.ToDatetime().fit(few.reset_index(drop=True)).format_)
+    except ValueError:  # it is no column of dates
+        return []
+    months_first, days_first = ("%m/%d", "%m-%d", "%m.%d"), ("%d/%m", "%d-%m", "%d.%m")
+    for one, other in zip(months_first, days_first, strict=True):
+        if how.startswith((one, other)):
+            return [one + how[len(one) :], other + how[len(other) :]]
+    return [how]
 
 
 def _as_times(column: Any, how: str) -> Any:

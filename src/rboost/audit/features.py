@@ -100,14 +100,19 @@ def _check_kinds(table: Any) -> None:
             )
 
 
-def merged_copies(
-    vectorizer: Any, features: Floats, labels: Integers, n_extra: int
-) -> Integers | None:
-    """For each row the first that it is a copy of; None where there are no columns, or few copies.
+def merged_copies(features: Floats, given: Integers, n_extra: int) -> Integers | None:
+    """For each row the first that it is a copy of, label and all; None where there are few.
 
-    Trusted rows at the end may well repeat rows of the table.
+    Rows without a label are themselves, as are trusted rows at the end, which may well repeat rows
+    of the table.
     """
-    return None if vectorizer is None or n_extra else find_copies(features, labels)
+    labelled = np.flatnonzero(given[: len(given) - n_extra] >= 0)
+    first = find_copies(features[labelled], given[labelled])
+    if first is None:
+        return None
+    copy_of = np.arange(len(given))
+    copy_of[labelled] = labelled[first]
+    return copy_of
 
 
 def make_vectorizer(table: Any) -> Any:

@@ -46,8 +46,7 @@ def infer(
 
     Copies of a row, as ``copy_of`` tells them, were labelled once and count once.
     """
-    is_first = first_copies(labels, copy_of) == np.arange(len(labels))
-    labelled = np.flatnonzero((labels.current != NO_LABEL) & is_first)
+    labelled = _counted(labels, copy_of)
     given, checked = labels.given[labelled], labels.checked[labelled]
     had_none = given == NO_LABEL
     with threadpool_limits(1, "blas"):  # many small products, for which threads only wait
@@ -57,11 +56,21 @@ def infer(
             trusted=had_none,
             checked=np.where(had_none, NO_LABEL, checked),
         )
-    return judge_rows(noise, scores, labels, groups)
+    return judge_rows(noise, scores, labels, groups, copy_of)
+
+
+def _counted(labels: Labels, copy_of: Integers | None) -> Integers:
+    """Rows with a label, each once."""
+    is_first = first_copies(labels, copy_of) == np.arange(len(labels))
+    return np.flatnonzero((labels.current != NO_LABEL) & is_first)
 
 
 def judge_rows(
-    noise: NoisePosterior, scores: Floats, labels: Labels, groups: Groups | None = None
+    noise: NoisePosterior,
+    scores: Floats,
+    labels: Labels,
+    groups: Groups | None = None,
+    copy_of: Integers | None = None,
 ) -> Inference:
     """Judge every row by what was found out about the noise."""
     observed, checked = np.flatnonzero(labels.is_observed), np.flatnonzero(labels.is_checked)
@@ -69,7 +78,7 @@ def judge_rows(
     probability = noise.probability(scores)
     posterior = probability.copy()
     share = (np.nan, np.nan)
-    by_group = None if groups is None else _by_group(noise, scores, labels, groups)
+    by_group = None if groups is None else _by_group(noise, scores, labels, groups, copy_of)
     if len(observed):
         posterior[observed] = noise.posterior(scores[observed], given)
         mean, low, high = noise.wrong_share_interval(scores[observed], given)
@@ -87,9 +96,13 @@ def judge_rows(
 
 
 def _by_group(
-    noise: NoisePosterior, scores: Floats, labels: Labels, groups: Groups
+    noise: NoisePosterior,
+    scores: Floats,
+    labels: Labels,
+    groups: Groups,
+    copy_of: Integers | None,
 ) -> GroupedNoise:
-    labelled = np.flatnonzero(labels.current != NO_LABEL)
+    labelled = _counted(labels, copy_of)
     with threadpool_limits(1, "blas"):
         return infer_group_noise(
             scores[labelled], labels.current[labelled], groups.position[labelled], noise=noise,

@@ -16,7 +16,7 @@ from rboost._validation import is_missing
 from rboost.io.text import listed
 
 # A class with fewer rows cannot be learnt; its rows are treated as if they had no label.
-FEWEST_ROWS = 5
+FEWEST_OF_CLASS = 5
 # More labels than this, or than this share of the rows, look like ids or measurements.
 MOST_CLASSES, LARGEST_SHARE = 50, 0.2
 # The position of a label that is not there.
@@ -29,7 +29,8 @@ class Labels:
 
     ``given`` is what the table says; ``checked`` is what a person said who looked at the row.
     ``at_random`` marks checked rows that were drawn for the check at random. ``written`` is the
-    label of each row as it stands in the table, also where it is too rare to be a class.
+    label of each row as it stands in the table, ``said`` what a person said of it, both also where
+    they are too rare to be a class, and empty where there is nothing.
     """
 
     classes: NDArray[Any]
@@ -38,10 +39,12 @@ class Labels:
     name: str = "label"
     at_random: Any = False
     written: Any = None
+    said: Any = None
 
     def __post_init__(self) -> None:
-        if self.written is None:
-            object.__setattr__(self, "written", np.array(self.names(self.given), dtype=object))
+        for name, positions in (("written", self.given), ("said", self.checked)):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, np.array(self.names(positions), dtype=object))
         drawn = np.broadcast_to(np.asarray(self.at_random, dtype=bool), len(self.given))
         object.__setattr__(self, "at_random", drawn & self.is_checked)
 
@@ -76,7 +79,9 @@ class Labels:
             )
         checked = checked.astype(np.intp)
         drawn = self.at_random if at_random is None else at_random
-        return replace(self, checked=checked, at_random=drawn)
+        said = np.array(self.names(checked), dtype=object)
+        said = np.where(checked == self.checked, self.said, said)
+        return replace(self, checked=checked, at_random=drawn, said=said)
 
     @property
     def class_names(self) -> list[str]:
@@ -118,29 +123,35 @@ def encode_labels(y: Any, y_checked: Any = None, name: str = "label") -> Labels:
     counted = Counter(value for both in zip(given, checked, strict=True) for value in set(both))
     del counted[None]
     _check_classes(counted, len(given), name)
-    frequent = _sorted([value for value, count in counted.items() if count >= FEWEST_ROWS])
+    frequent = _sorted([value for value, count in counted.items() if count >= FEWEST_OF_CLASS])
     rare = _sorted([value for value in counted if value not in frequent])
     if len(frequent) < 2:
         raise ValueError(
-            f"Of {name!r} only {listed(frequent) or 'none'} has at least {FEWEST_ROWS} rows, but "
-            "two classes are needed; label more rows."
+            f"Of {name!r} only {listed(frequent) or 'none'} has at least {FEWEST_OF_CLASS} rows, "
+            "but two classes are needed; label more rows."
         )
     if rare:
         warnings.warn(
-            f"{listed(rare, 5)} of {name!r} has fewer than {FEWEST_ROWS} rows, too few to learn "
-            "it; these rows are treated as if they had no label.",
-            stacklevel=3,
+            f"{listed(rare, 5)} of {name!r} has fewer than {FEWEST_OF_CLASS} rows, too few to "
+            "learn it; these rows are treated as if they had no label.",
+            stacklevel=4,
         )
     place = {value: k for k, value in enumerate(frequent)}
-    classes = np.array(frequent, dtype=object)
-    if len({isinstance(value, str) for value in frequent}) == 1:  # "1" beside 1 stays another class
-        classes = np.array(frequent)
     of_checked = np.array([place.get(value, NO_LABEL) for value in checked], dtype=np.intp)
     of_given = np.array([place.get(value, NO_LABEL) for value in given], dtype=np.intp)
     # Where a person replaced the label by one too rare to learn, the replaced one is gone as well.
     refuted = [value is not None and value not in place for value in checked]
     of_given[np.array(refuted, dtype=bool)] = NO_LABEL
-    return Labels(classes, of_given, of_checked, name, written=as_written(written))
+    return Labels(
+        as_classes(frequent), of_given, of_checked, name,
+        written=as_written(written), said=as_written(checked),
+    )  # fmt: skip
+
+
+def as_classes(values: list[Any]) -> NDArray[Any]:
+    """Classes as an array; the word "1" beside the number 1 stays another class."""
+    is_one_kind = len({isinstance(value, str) for value in values}) == 1
+    return np.array(values) if is_one_kind else np.array(values, dtype=object)
 
 
 def as_written(y: Any) -> NDArray[Any]:
@@ -165,7 +176,7 @@ def _spelled_alike(given: list[Any], checked: list[Any], name: str) -> tuple[lis
             warnings.warn(
                 f"{listed(sorted(spellings), 5)} of {name!r} differ only by case or spaces and are "
                 f"taken for one class, {usual[key]!r}.",
-                stacklevel=4,
+                stacklevel=5,
             )
     return (
         [usual.get(spelling(value), value) for value in given],

@@ -19,6 +19,7 @@ from rboost.noise.scores import prevalence_of, smoothed_scores
 
 # How far the probabilities of a row may be from 1 together: some are rounded to few digits.
 TOLERANCE = 0.02
+ROUNDING = 1e-9
 # Held-out predictions of real tables do not agree with all labels at once; those of this many rows
 # and more that do are probably of a model that has seen them.
 MANY_ROWS = 50
@@ -26,25 +27,27 @@ MANY_ROWS = 50
 
 def given_scores(probabilities: Any, labels: Labels) -> Floats:
     """Scores of all rows: (n,) of two classes, else (n, K), as models of an audit give them."""
-    values = _columns_of_classes(probabilities, labels)
+    values, total = _columns_of_classes(probabilities, labels)
     if len(values) != len(labels):
         raise ValueError(
             f"probabilities has {len(values)} rows but y has {len(labels)}; pass one a row."
         )
-    if not np.isfinite(values).all() or (values < 0).any() or (values > 1 + TOLERANCE).any():
-        row = int(np.flatnonzero(~((values >= 0) & (values <= 1 + TOLERANCE)).all(axis=1))[0])
+    is_between = ((values >= -ROUNDING) & (values <= 1 + TOLERANCE)).all(axis=1)
+    if not is_between.all():
+        row = int(is_between.argmin())
         raise ValueError(
-            f"probabilities must lie between 0 and 1, but row {row} has "
+            f"probabilities must lie between 0 and 1, but row {row + 1} has "
             f"{listed(list(values[row].round(4).tolist()), 5)}; pass probabilities, not scores."
         )
-    total = values.sum(axis=1)
     if (abs(total - 1) > TOLERANCE).any():
         row = int(abs(total - 1).argmax())
         raise ValueError(
-            f"The probabilities of a row must add up to 1, but those of row {row} to "
+            f"The probabilities of a row must add up to 1, but those of row {row + 1} to "
             f"{total[row]:.4g}; pass one column for each class."
         )
-    values = values / total[:, np.newaxis]
+    # Where only rare labels are probable, which are no classes, all classes are as likely.
+    values = values.clip(ROUNDING)
+    values = values / values.sum(axis=1, keepdims=True)
     labelled = labels.given != NO_LABEL
     agrees = values.argmax(axis=1)[labelled] == labels.given[labelled]
     if len(agrees) >= MANY_ROWS and agrees.all():
@@ -57,29 +60,33 @@ def given_scores(probabilities: Any, labels: Labels) -> Floats:
     return smoothed_scores(values, prevalence_of(labels.given[labelled], len(labels.classes)))
 
 
-def _columns_of_classes(probabilities: Any, labels: Labels) -> Floats:
-    """One column for each class, in the order of the classes."""
+def _columns_of_classes(probabilities: Any, labels: Labels) -> tuple[Floats, Floats]:
+    """One column for each class, in their order, and the sum over them and labels that are rare."""
     names = labels.class_names
+    rare = sorted({str(label) for label in labels.written[labels.given == NO_LABEL]} - {""})
     if hasattr(probabilities, "columns") and hasattr(probabilities, "to_numpy"):
         place = {str(name): k for k, name in enumerate(probabilities.columns)}
-        places = [place.get(name, place.get(f"p({name})", -1)) for name in names]
-        absent = [name for name, found in zip(names, places, strict=True) if found < 0]
+        places = {name: place.get(name, place.get(f"p({name})", -1)) for name in [*names, *rare]}
+        absent = [name for name in names if places[name] < 0]
         if absent:
             raise ValueError(
                 f"probabilities has no column for the class {absent[0]!r}; name one column after "
                 f"each class: {listed(names)}."
             )
-        return _floats(probabilities.to_numpy()[:, places])
+        there = [k for k in places.values() if k >= 0]
+        values = _floats(probabilities.to_numpy()[:, there])
+        return values[:, : len(names)], values.sum(axis=1)
     values = _floats(probabilities)
     if values.ndim == 1 and len(names) == 2:
         values = np.column_stack([1 - values, values])
     if values.ndim != 2 or values.shape[1] != len(names):
+        too_rare = f" ({listed(rare, 5)} has too few rows)" if rare else ""
         raise ValueError(
             f"probabilities has the shape {values.shape}, but there are {len(labels)} rows and "
-            f"{len(names)} classes; pass a row of probabilities for each row, in the order "
-            f"{listed(names)}."
+            f"{len(names)} classes{too_rare}; pass a row of probabilities for each row, in the "
+            f"order {listed(names)}, or a frame whose columns are called like the labels."
         )
-    return values
+    return values, values.sum(axis=1)
 
 
 def _floats(values: Any) -> Floats:

@@ -96,7 +96,11 @@ class LabelAudit(AuditViews):
 
     @property
     def noise_matrix(self) -> Floats:
-        """``noise_matrix[j, k] = p(given k | true j)``, classes in the order of ``classes``."""
+        """``noise_matrix[j, k] = p(given k | true j)``, classes in the order of ``classes``.
+
+        That of the likeliest kind of noise. Report and ``plot_noise_matrix`` show the mean over all
+        kinds, which agrees with the number of labels that are expected to be wrong.
+        """
         return self.inference.noise_matrix
 
     @property
@@ -245,14 +249,20 @@ class LabelAudit(AuditViews):
         Returns
         -------
         frame : DataFrame
-            The columns of the table, the label, and ``given_label``, ``label_source`` ("given",
-            "answer" or "suggested") and ``probability_wrong``.
+            Names of rows, the columns that were used, the label, and ``given_label``,
+            ``label_source`` ("given", "answer" or "suggested") and ``probability_wrong``.
         """
         n_rows = len(self) - self.n_extra
+        if self.labels.name in self.table.columns:
+            raise ValueError(
+                f"X has a column called {self.labels.name!r} too; audit with another label_name."
+            )
         classes = np.array([*self.classes.tolist(), None], dtype=object)[self.labels.given]
         rare = (self.labels.given == NO_LABEL) & (self.labels.written != "")
         label = np.where(rare, self.labels.written, classes)[:n_rows]
         table = self.table.iloc[:n_rows].assign(**{self.labels.name: label})
+        if self.id_name not in table.columns:
+            table.insert(0, self.id_name, self.ids[:n_rows])
         mended = clean_labels(self.labels, self.inference, how, threshold)
         return cleaned_frame(table, self.labels, self.inference, mended)
 

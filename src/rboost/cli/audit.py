@@ -61,7 +61,8 @@ def add_audit_command(commands: Any) -> None:
 
 def _audit(options: argparse.Namespace) -> int:
     # Imported here, so that other commands do without the packages an audit needs.
-    from rboost.audit.disk.folder import REPORT, SUSPECTS, audit_into
+    from rboost.audit.disk.folder import audit_into
+    from rboost.audit.disk.record import REPORT, SUSPECTS
     from rboost.audit.disk.request import Request
     from rboost.io.inputs import expanded
 

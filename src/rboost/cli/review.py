@@ -27,7 +27,8 @@ def add_review_command(commands: Any) -> None:
 
 
 def _review(options: argparse.Namespace) -> int:
-    from rboost.audit.disk.folder import read_audit, read_record, rerun
+    from rboost.audit.disk.folder import read_audit, rerun
+    from rboost.audit.disk.record import read_record
     from rboost.review.session import export_answers, open_review
     from rboost.review.web.server import serve
 

@@ -66,11 +66,12 @@ STAGE = ".stage-"
 
 
 @contextlib.contextmanager
-def staged(folder: Path, last: str) -> Iterator[Path]:
+def staged(folder: Path, names: Sequence[str]) -> Iterator[Path]:
     """Yield an empty folder whose files move into ``folder`` together when the block ends well.
 
-    The file called ``last`` comes last, so it can vouch for the others. What killed runs left
-    behind is removed first; the name of a stage says whose it is.
+    ``names`` are those of all files that there may be: of an earlier run no other stays. The first
+    of them comes last, so it can vouch for the others. What killed runs left behind is removed
+    first; the name of a stage says whose it is.
     """
     for left in folder.glob(f"{STAGE}*"):
         if not _is_running(left.name.removeprefix(STAGE).partition("-")[0]):
@@ -80,8 +81,11 @@ def staged(folder: Path, last: str) -> Iterator[Path]:
     try:
         yield stage
         with _said_plainly(folder / "output"):
-            for path in sorted(stage.iterdir(), key=lambda path: path.name == last):
-                os.replace(path, folder / path.name)
+            for name in reversed(names):
+                if (stage / name).exists():
+                    os.replace(stage / name, folder / name)
+                else:
+                    (folder / name).unlink(missing_ok=True)
     finally:
         shutil.rmtree(stage, ignore_errors=True)
 

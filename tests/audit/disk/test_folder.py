@@ -9,16 +9,8 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from rboost.audit.disk.folder import (
-    FORMAT,
-    MODEL,
-    REPORT,
-    SUSPECTS,
-    audit_into,
-    read_audit,
-    read_record,
-    rerun,
-)
+from rboost.audit.disk.folder import audit_into, read_audit, rerun
+from rboost.audit.disk.record import FORMAT, MODEL, REPORT, SUSPECTS, read_record
 from rboost.audit.disk.request import Request, read_inputs
 from rboost.io.files import staged
 from rboost.review.session import open_review
@@ -153,13 +145,15 @@ def test_a_stage_of_a_run_that_goes_on_is_left_alone(tmp_path):
     running, killed = tmp_path / f".stage-{os.getpid()}-x", tmp_path / ".stage-999999999-x"
     running.mkdir()
     killed.mkdir()
-    with staged(tmp_path, last="b") as stage:
+    (tmp_path / "old").write_text("of an earlier run, which had one more file")
+    with staged(tmp_path, ("b", "a", "old")) as stage:
         for name in "ba":
             (stage / name).write_text(name)
         assert not (tmp_path / "b").exists()
     assert (tmp_path / "a").read_text() + (tmp_path / "b").read_text() == "ab"
     assert running.exists()
     assert not killed.exists()
+    assert not (tmp_path / "old").exists()
     assert not stage.exists()
 
 
@@ -167,7 +161,7 @@ def test_a_stage_that_fails_leaves_everything_as_it_was(tmp_path):
     (tmp_path / "a").write_text("before")
 
     def fail():
-        with staged(tmp_path, last="b") as stage:
+        with staged(tmp_path, ("b", "a", "old")) as stage:
             (stage / "a").write_text("after")
             raise KeyboardInterrupt
 
@@ -207,7 +201,7 @@ def test_probabilities_of_another_model_are_read_kept_and_audited_again(request_
     frame = pd.DataFrame({"key": table["key"], **columns})
     path = tmp_path / "p.csv"
     frame.iloc[::-1].to_csv(path, index=False)  # rows are found by their names
-    request = replace(request_, probabilities=path)
+    request = replace(request_, model="rboost", probabilities=path)
     made, _ = audit_into(tmp_path / "out", request)
     assert made.model is None
     assert not (tmp_path / "out" / MODEL).exists()
@@ -218,6 +212,9 @@ def test_probabilities_of_another_model_are_read_kept_and_audited_again(request_
     answered = rerun(tmp_path / "out", {0: 1, 1: 1, 2: 2}, read_record(tmp_path / "out"))
     assert_allclose(answered.scores, in_order)
     assert answered.labels.checked[:3].tolist() == [1, 1, 2]
+    pd.concat([frame, frame.iloc[:1]]).to_csv(path, index=False)
+    with pytest.raises(ValueError, match=r"has the row '1\.000' twice"):
+        read_inputs(request)
     frame.iloc[1:].to_csv(path, index=False)
     with pytest.raises(ValueError, match=r"has no row '1\.000' in its column 'key'; add it"):
         read_inputs(request)

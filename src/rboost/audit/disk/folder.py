@@ -21,14 +21,30 @@ from typing import Any
 import numpy as np
 
 from rboost.audit.arguments import as_objects, with_trusted
-from rboost.audit.disk.model_file import check_format, load_model, save_model
+from rboost.audit.disk.model_file import load_model, save_model
 from rboost.audit.disk.origin import make_origin
+from rboost.audit.disk.record import (
+    AGAIN,
+    FORMAT,
+    MODEL,
+    NAMES,
+    PROBABILITIES,
+    RECORD,
+    REPORT,
+    ROWS,
+    STDIN,
+    SUSPECTS,
+    TRUSTED,
+    column_warnings,
+    read_record,
+    request_of,
+)
 from rboost.audit.disk.request import Request, read_inputs, run_audit
-from rboost.audit.features import merged_copies, vectorize
+from rboost.audit.features import vectorize
 from rboost.audit.inference import infer, judge_rows
 from rboost.audit.insight.columns import SuspiciousColumn
 from rboost.audit.insight.suspects import Suspects
-from rboost.audit.labels import Labels, as_written
+from rboost.audit.labels import Labels, as_classes, as_written
 from rboost.audit.result import LabelAudit
 from rboost.context import group_rows
 from rboost.io.files import (
@@ -40,18 +56,7 @@ from rboost.io.files import (
     write_atomically,
 )
 from rboost.io.inputs import STANDARD_INPUT, with_standard_input
-from rboost.io.reading import described
 from rboost.io.spreadsheets import write_csv
-
-# Goes up with every change after which folders that were made before cannot be read as they are.
-FORMAT = 2
-RECORD, ROWS, MODEL, SUSPECTS, REPORT, TRUSTED, PROBABILITIES, STDIN = NAMES = (
-    "audit.json", "rows.npz", "model.skops", "suspects.csv", "report.html", "trusted_rows",
-    "probabilities", "stdin_table",
-)  # fmt: skip
-AGAIN = "run rboost audit again"
-# What every record holds.
-PARTS = {"request": dict, "source": str, "files": dict, "classes": list, "summary": dict}
 
 
 def audit_into(
@@ -128,13 +133,14 @@ def _write(
 ) -> None:
     """Write all files together, the record last."""
     labels = audit.labels
-    with staged(folder, last=RECORD) as stage:
+    with staged(folder, NAMES) as stage:
         write_csv(listed, stage / SUSPECTS)
         with atomic_path(stage / ROWS) as temporary, temporary.open("wb") as file:
-            np.savez(
-                file, scores=audit.scores, given=labels.given, checked=labels.checked,
-                at_random=labels.at_random,
-            )  # fmt: skip
+            arrays = {
+                "scores": audit.scores, "given": labels.given, "checked": labels.checked,
+                "at_random": labels.at_random, "copy_of": audit.copy_of,
+            }  # fmt: skip
+            np.savez(file, **{name: one for name, one in arrays.items() if one is not None})
         # The files themselves may be written again, by a review or by whoever made them.
         for path, name in ((request.trusted, TRUSTED), (request.probabilities, PROBABILITIES)):
             if path is not None:
@@ -142,15 +148,13 @@ def _write(
         asked = Request.from_dict(record["request"]).files
         if STANDARD_INPUT in asked:  # which cannot be read again
             shutil.copyfile(request.files[asked.index(STANDARD_INPUT)], stage / STDIN)
-        with _or_without(REPORT, folder):
-            title = described([Path(path.name) for path in request.files])
-            page = audit.to_html(
-                suspects, f"Label audit of {title}", make_origin(folder, request, record)
-            )
-            write_atomically(stage / REPORT, page)
         if audit.model is not None:
             with _or_without(MODEL, folder):
                 save_model(audit.model, stage / MODEL, _about(audit, request))
+        with _or_without(REPORT, folder):
+            origin = make_origin(folder, request, record, has_model=(stage / MODEL).exists())
+            page = audit.to_html(suspects, f"Label audit of {origin.data}", origin)
+            write_atomically(stage / REPORT, page)
         kept = [name for name in (MODEL, ROWS) if (stage / name).exists()]
         record = {
             **record,
@@ -192,47 +196,54 @@ def _about(audit: LabelAudit, request: Request) -> dict[str, Any]:
 def read_audit(folder: Path) -> LabelAudit:
     """The audit that :func:`audit_into` wrote, with its table read anew from its source."""
     record = read_record(folder)
-    request = _request(folder, record)
+    request = request_of(folder, record)
     for name, digest in record["files"].items():
         if file_digest(folder / name) != digest:
             raise ValueError(f"{folder / name} does not belong to {folder / RECORD}; {AGAIN}.")
     inputs = read_inputs(request)
     table, ids = with_trusted(inputs.X, inputs.ids, inputs.X_trusted)
-    scores, given, checked, at_random = _read_rows(folder / ROWS, len(table))
+    scores, given, checked, at_random, copy_of = _read_rows(folder / ROWS, len(table))
     n_extra, groups = len(table) - len(inputs.X), None
-    written = as_written(inputs.y + [None] * n_extra)
-    classes = np.array(record["classes"])
-    labels = Labels(classes, given, checked, request.label, at_random, written)
+    none = [None] * n_extra
+    labels = Labels(
+        as_classes(record["classes"]), given, checked, request.label, at_random,
+        written=as_written(inputs.y + none),
+        said=as_written(inputs.y_checked + (inputs.y_trusted or none)),
+    )  # fmt: skip
     if inputs.context is not None:
         groups = group_rows(inputs.context, len(inputs.X)).followed_by(n_extra)
     if MODEL in record["files"]:
         model, _ = load_model(folder / MODEL)
         vectorizer, dates, features = model.vectorizer, model.dates, model.features(table)
-        found = judge_rows(model.noise, scores, labels, groups)
+        found = judge_rows(model.noise, scores, labels, groups, copy_of)
     else:
         model = None
         vectorizer, dates, features = vectorize(table, instead=scores)
-        found = infer(scores, labels, groups, merged_copies(vectorizer, features, given, n_extra))
+        found = infer(scores, labels, groups, copy_of)
     return LabelAudit(
         table, labels, as_objects(ids), inputs.id_name, vectorizer, dates, features, scores,
-        found, model, n_extra, groups, _column_warnings(record),
-        merged_copies(vectorizer, features, given, n_extra),
+        found, model, n_extra, groups, column_warnings(record), copy_of,
     )  # fmt: skip
 
 
-def _read_rows(path: Path, n_rows: int) -> tuple[Any, Any, Any, Any]:
-    """Scores, given and checked labels, and which were drawn at random."""
+def _read_rows(path: Path, n_rows: int) -> tuple[Any, Any, Any, Any, Any]:
+    """Scores, given and checked labels, which were drawn at random, and which are copies."""
     try:
         with np.load(path, allow_pickle=False) as rows:
             found = [rows[name] for name in ("scores", "given", "checked")]
-            drawn = rows.get("at_random", np.zeros(n_rows, dtype=bool))  # older audits do not say
+            # Older audits do not say these two.
+            drawn, copy_of = (
+                rows.get("at_random", np.zeros(n_rows, dtype=bool)),
+                rows.get("copy_of"),
+            )
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise ValueError(f"{path} is damaged; {AGAIN}.") from error
-    if any(values.shape[:1] != (n_rows,) for values in (*found, drawn)):
+    arrays = [*found, drawn] if copy_of is None else [*found, drawn, copy_of]
+    if any(values.shape[:1] != (n_rows,) for values in arrays):
         raise ValueError(f"{path} is of another table; {AGAIN}.")
     if not np.isfinite(found[0]).all():
         raise ValueError(f"{path} is damaged; {AGAIN}.")
-    return found[0], found[1], found[2], drawn
+    return found[0], found[1], found[2], drawn, copy_of
 
 
 def rerun(
@@ -246,62 +257,9 @@ def rerun(
     record = read_record(folder)
     if any(record[part] != opened[part] for part in ("request", "source", "classes")):
         raise ValueError(f"{folder} holds another audit by now; start rboost review again.")
-    request = _request(folder, record)
+    request = request_of(folder, record)
     labels = {position: record["classes"][k] for position, k in checked.items()}
     return audit_into(
         folder, replace(request, check_columns=False), record["budget"], 0, labels, at_random,
-        original=record["request"], known_warnings=_column_warnings(record),
+        original=record["request"], known_warnings=column_warnings(record),
     )[0]  # fmt: skip
-
-
-def _column_warnings(record: dict[str, Any]) -> tuple[SuspiciousColumn, ...]:
-    """What ``audit.json`` says of columns that hide wrong labels."""
-    return tuple(
-        SuspiciousColumn(**{**one, "alike": tuple(one["alike"])})
-        for one in record["summary"].get("column_warnings", ())
-    )
-
-
-def read_request(folder: Path) -> Request:
-    """What a folder is the audit of; fails if the table has changed."""
-    return _request(folder, read_record(folder))
-
-
-def _request(folder: Path, record: dict[str, Any]) -> Request:
-    """What was asked for, with what was copied of it; fails if the table has changed."""
-    request = Request.from_dict(record["request"])
-    files = [folder / STDIN if path == STANDARD_INPUT else path for path in request.files]
-    request = replace(request, data=tuple(files))
-    if files_digest(request.files) != record["source"]:
-        raise ValueError(f"{request.source} changed since it was audited; {AGAIN}.")
-    if request.trusted is not None:
-        request = replace(request, trusted=folder / TRUSTED)
-    if request.probabilities is not None:
-        request = replace(request, probabilities=folder / PROBABILITIES)
-    return request
-
-
-def read_record(folder: Path) -> dict[str, Any]:
-    """What ``audit.json`` says, if it is one of ours."""
-    path = folder / RECORD
-    if not path.is_file():
-        raise ValueError(
-            f"{folder} holds no audit; make one with: rboost audit DATA --label COLUMN "
-            f"--out {folder}"
-        )
-    try:
-        record = dict(json.loads(path.read_text(encoding="utf-8")))
-        number = int(record["format"])
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ValueError(f"{path} is damaged; {AGAIN}.") from error
-    check_format(number, FORMAT, path)
-    if not _is_whole(record):
-        raise ValueError(f"{path} is damaged; {AGAIN}.")
-    return record
-
-
-def _is_whole(record: dict[str, Any]) -> bool:
-    """Whether a record has all parts that are read, each of its kind."""
-    return all(isinstance(record.get(name), kind) for name, kind in PARTS.items()) and (
-        Request.is_of_one(record["request"])
-    )

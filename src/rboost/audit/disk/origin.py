@@ -12,7 +12,7 @@ from rboost.io.inputs import STANDARD_INPUT
 from rboost.io.reading import described
 
 
-def make_origin(folder: Path, request: Request, record: dict[str, Any]) -> Origin:
+def make_origin(folder: Path, request: Request, record: dict[str, Any], has_model: bool) -> Origin:
     """The origin of an audit of files that is written into a folder.
 
     ``record`` has the version, the budget and the request as the user made it.
@@ -32,7 +32,7 @@ def make_origin(folder: Path, request: Request, record: dict[str, Any]) -> Origi
             "--trusted", str(folder / "checked.csv"), "--out", f"{folder}-again",
         ),
         clean=("rboost", "clean", str(folder), "--out", "clean.csv"),
-        predict=() if request.probabilities else (
+        predict=() if not has_model else (
             "rboost", "predict", str(folder / "model.skops"), "NEW.csv",
             "--out", "predictions.csv",
         ),

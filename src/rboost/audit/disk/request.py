@@ -155,6 +155,9 @@ def _read_probabilities(request: Request, ids: list[Any]) -> Any:
             )
         return table
     place = {str(name): position for position, name in enumerate(table[id_name])}
+    if len(place) < len(table):
+        twice = table[id_name][table[id_name].duplicated()].iloc[0]
+        raise ValueError(f"{path} has the row {twice!r} twice in {id_name!r}; keep one of them.")
     absent = next((name for name in map(str, ids) if name not in place), None)
     if absent is not None:
         raise ValueError(f"{path} has no row {absent!r} in its column {id_name!r}; add it.")

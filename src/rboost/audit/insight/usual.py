@@ -125,11 +125,8 @@ class UsualDates(UsualNumbers):
 
     @staticmethod
     def _read(values: Any) -> Floats:
-        """Days since 1970, by the clock of the place itself."""
-        if getattr(values.dtype, "tz", None) is not None:
-            values = values.dt.tz_localize(None)
-        dates = package("pandas").to_datetime(values, errors="coerce", format="mixed", utc=True)
-        days = dates.dt.tz_localize(None).to_numpy("datetime64[D]")
+        """Days since 1970, in UTC."""
+        days = package("pandas").to_datetime(values).to_numpy("datetime64[D]")
         return np.where(np.isnat(days), np.nan, days.astype(np.int64).astype(np.float64))
 
     @staticmethod

@@ -9,7 +9,7 @@ from rboost.audit.insight.columns import COPY, SuspiciousColumn
 from rboost.audit.insight.projection import Projection
 from rboost.audit.insight.quality import Quality
 from rboost.audit.insight.summary import WIDE, AuditSummary, GroupSummary
-from rboost.audit.labels import FEWEST_ROWS
+from rboost.audit.labels import FEWEST_OF_CLASS
 from rboost.audit.numbers import format_count, percent
 from rboost.audit.render.wording import listed, one_line, quoted, with_noun
 
@@ -31,7 +31,7 @@ def of_rows(summary: AuditSummary) -> str:
         have = "has" if summary.n_missing == 1 else "have"
         sentences.append(
             f"{with_noun(summary.n_missing, 'row')} {have} no label, or one that fewer than "
-            f"{FEWEST_ROWS} rows carry."
+            f"{FEWEST_OF_CLASS} rows carry."
         )
     if summary.n_checked:
         were = "was" if summary.n_checked == 1 else "were"
