@@ -37,7 +37,7 @@ def audit_labels(
     context: Any = None,
     ids: Any = None,
     id_name: str = "row",
-    label_name: str = "label",
+    label_name: str | None = None,
     model: Any = DEFAULT,
     check_columns: bool = True,
     random_state: int = 0,
@@ -73,7 +73,7 @@ def audit_labels(
     ids : array-like of shape (n_rows,), default=None
         Names of the rows; by default they are counted from 1.
     id_name, label_name : str
-        What to call names and labels.
+        What to call names and labels; labels are called as ``y`` is, if it has a name.
     model : {"rboost", "linear", "forest"} or classifier, default="rboost"
         What scores the rows. Any classifier of as many classes will do.
     check_columns : bool, default=True
@@ -111,7 +111,8 @@ def audit_labels(
     if probabilities is not None and model != DEFAULT:
         raise ValueError("With probabilities no model is fitted; pass either of them.")
     asked = check_arguments(
-        X, y, y_checked, checked_at_random, X_trusted, y_trusted, context, ids, label_name,
+        X, y, y_checked, checked_at_random, X_trusted, y_trusted, context, ids,
+        str(getattr(y, "name", None) or "label") if label_name is None else label_name,
         needs_columns=probabilities is None,
     )  # fmt: skip
     table, labels, groups = asked.table, asked.labels, asked.groups

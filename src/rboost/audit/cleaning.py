@@ -23,7 +23,7 @@ from rboost.audit.labels import NO_LABEL, Labels
 # From which probability on a label is changed, or a row left out, unless it is said otherwise.
 THRESHOLD = 0.9
 # Where a label comes from.
-GIVEN, ANSWER, SUGGESTED = "given", "answer", "suggested"
+GIVEN, ANSWER, SUGGESTED, MISSING = "given", "answer", "suggested", "missing"
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,8 @@ def clean_labels(
     between = Number(0.5, closed=True, high=1)
     if not between.accepts(threshold):
         raise ValueError(f"threshold must be {between}, not {threshold!r}.")
-    answered = np.where(labels.said != "", ANSWER, GIVEN)
+    answered = np.where(labels.written == "", MISSING, GIVEN)
+    answered = np.where(labels.said != "", ANSWER, answered)
     as_it_is = CleanLabels(np.ones(len(labels), dtype=bool), labels.current, answered)
     return WAYS[how](as_it_is, labels, found, threshold)
 

@@ -107,11 +107,12 @@ def _as_times(column: Any, how: str) -> Any:
 def _report(unread: Any, n_values: int, how: str) -> None:
     """Say that cells are no dates, or written in another way than they were."""
     example = str(unread.iloc[0])[:40]
-    wanted = "2024-12-31" if how == ISO else datetime.datetime(2024, 12, 31).strftime(how)
+    iso = "like '2024-12-31' or '2024-12-31T10:00:00Z'"
+    wanted = iso if how == ISO else f"like {datetime.datetime(2024, 12, 31).strftime(how)!r}"
     if len(unread) > (1 - NEARLY_ALL) * n_values:
         raise ValueError(
-            f"The column {unread.name!r} has dates such as {example!r}, which were written like "
-            f"{wanted!r} when the model was fitted; write them like that, or like '2024-12-31'."
+            f"The column {unread.name!r} has dates such as {example!r}, which were written "
+            f"{wanted} when the model was fitted; write them like that."
         )
     warnings.warn(
         f"{len(unread)} cells in the column {unread.name!r} of dates are none, such as "

@@ -50,11 +50,16 @@ def as_frame(X: Any) -> Any:
         frame = frame.assign(**{str(name): frame[name].sparse.to_dense() for name in sparse})
     if not len(frame):
         raise ValueError("X has no rows; pass at least 20.")
-    frame = frame.rename(columns=str)
+    frame = frame.set_axis([_name(column) for column in frame.columns], axis=1)
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
         raise ValueError(f"X has more than one column {twice!r}; give each another name.")
     return frame
+
+
+def _name(column: Any) -> str:
+    """What a column is called; of several levels, all of them."""
+    return " ".join(map(str, column)) if isinstance(column, tuple) else str(column)
 
 
 def _dense(X: Any) -> Any:

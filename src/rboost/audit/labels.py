@@ -132,8 +132,8 @@ def encode_labels(y: Any, y_checked: Any = None, name: str = "label") -> Labels:
         )
     if rare:
         warnings.warn(
-            f"{listed(rare, 5)} of {name!r} has fewer than {FEWEST_OF_CLASS} rows, too few to "
-            "learn it; these rows are treated as if they had no label.",
+            f"{listed(rare, 5)} of {name!r}: fewer than {FEWEST_OF_CLASS} rows, too few to learn "
+            "from; these rows are treated as if they had no label.",
             stacklevel=4,
         )
     place = {value: k for k, value in enumerate(frequent)}

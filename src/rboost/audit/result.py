@@ -250,7 +250,7 @@ class LabelAudit(AuditViews):
         -------
         frame : DataFrame
             Names of rows, the columns that were used, the label, and ``given_label``,
-            ``label_source`` ("given", "answer" or "suggested") and ``probability_wrong``.
+            ``label_source`` ("given", "answer", "suggested", "missing") and ``probability_wrong``.
         """
         n_rows = len(self) - self.n_extra
         if self.labels.name in self.table.columns:

@@ -92,5 +92,5 @@ def _audit(options: argparse.Namespace) -> int:
     print(audit.to_text(suspects))
     print(f"Suspects: {folder / SUSPECTS}")
     print(f"Report:   {folder / REPORT}")
-    print(f"Check them in a browser with: rboost review {shlex.quote(str(folder))}")
+    print(f"Check labels in a browser with: rboost review {shlex.quote(str(folder))}")
     return 0

@@ -51,7 +51,8 @@ def _clean(options: argparse.Namespace) -> int:
     found = write_cleaned(audit, request, options.out, options.how, options.threshold)
     print(
         f"{options.out}: {found.total()} of {len(audit) - audit.n_extra} rows; labels: "
-        f"{found['given']} as given, {found['answer']} by answers, {found['suggested']} suggested."
+        f"{found['given']} as given, {found['answer']} by answers, {found['suggested']} suggested, "
+        f"{found['missing']} missing."
     )
     print(BEWARE, file=sys.stderr)
     return 0

@@ -129,7 +129,9 @@ def _joined(parts: Sequence[_Part], name: str) -> tuple[Any, bool]:
         place = part.names.index(name)
         columns.append(part.columns[place])
         part.columns[place] = None  # which is as large as the file
-    has_types = all(part.has_types for part in parts) and len({one.type for one in columns}) == 1
+    types = {one.type for one in columns}
+    is_text = any(arrow.types.is_string(one) or arrow.types.is_large_string(one) for one in types)
+    has_types = all(part.has_types for part in parts) and len(types) == 1 and not is_text
     if not has_types:
         columns = [column.cast(arrow.string()) for column in columns]
     return arrow.chunked_array([chunk for one in columns for chunk in one.chunks]), has_types

@@ -13,12 +13,16 @@ from rboost.io.writing import check_ending, write_table
 
 
 def check_output(out: Path, request: Request, folder: Path) -> None:
-    """Fail before anything is read if the file cannot be written, or is one of the audit."""
+    """Fail before anything is read if the file cannot be written, or is one of the audit.
+
+    Only the answers may lie in the folder of the audit.
+    """
     check_ending(out)
     ours = [*request.files, request.trusted, request.probabilities]
     inputs = {path.resolve() for path in ours if path is not None}
-    if out.resolve() in inputs or out.resolve().parent == folder.resolve():
-        raise ValueError(f"{out} belongs to the audit; choose another file with --out.")
+    is_inside = out.resolve().parent == folder.resolve() and out.name != "checked.csv"
+    if out.resolve() in inputs or is_inside:
+        raise ValueError(f"{out} belongs to the audit; choose another file.")
 
 
 def write_cleaned(
@@ -26,6 +30,7 @@ def write_cleaned(
 ) -> Counter[str]:
     """Write all columns of the audited file with mended labels; count where labels come from."""
     mended = clean_labels(audit.labels, audit.inference, how, threshold)
-    table = read_table(request.files, label=request.label, as_written=True)
+    is_text = out.suffix.lower() not in (".parquet", ".xlsx")  # which know numbers as such
+    table = read_table(request.files, label=request.label, as_written=is_text)
     write_table(cleaned_frame(table, audit.labels, audit.inference, mended), out)
     return Counter(mended.source[: len(table)][mended.is_kept[: len(table)]].tolist())

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from rboost.audit.disk.record import STDIN
 from rboost.audit.disk.request import Request
 from rboost.audit.render.origin import Origin
 from rboost.io.inputs import STANDARD_INPUT
@@ -18,9 +19,10 @@ def make_origin(folder: Path, request: Request, record: dict[str, Any], has_mode
     ``record`` has the version, the budget and the request as the user made it.
     """
     asked = zip(Request.from_dict(record["request"]).files, request.files, strict=True)
-    files = ["-" if one == STANDARD_INPUT else str(path) for one, path in asked]
+    files = [str(folder / STDIN if one == STANDARD_INPUT else path) for one, path in asked]
     return Origin(
-        data=described([Path(file).name for file in files]),
+        data=described(["standard input" if path == folder / STDIN else path.name
+                        for path in map(Path, files)]),
         made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         version=record["rboost"],
         seed=request.seed,

@@ -20,6 +20,9 @@ from rboost.io.packages import package
 
 # Rows of a class that are looked at, at most, and without which nothing is said of it.
 MOST_ROWS, FEWEST_ROWS = 20_000, 5
+# A number speaks for a class if it lies at most this many times as far from the middle half of
+# that class as from that of the other one.
+NEARER = 0.5
 # Ranges in which numbers are counted, and words that are counted one by one; numbers of so few
 # values are words.
 N_RANGES, MOST_WORDS, FEW_VALUES = 16, 200, 5
@@ -98,7 +101,12 @@ class UsualNumbers:
         rounded = np.array([float(f"{number:.6g}") for number in numbers])
         above = np.minimum(numbers, rounded) > high[given]
         below = np.maximum(numbers, rounded) < low[given]
-        leans = (above & (high[suggested] > high[given])) | (below & (low[suggested] < low[given]))
+        off = np.maximum(low[:, np.newaxis] - numbers, numbers - high[:, np.newaxis]).clip(0)
+        each = np.arange(len(numbers))
+        is_near = off[suggested, each] <= NEARER * off[given, each]
+        leans = is_near & (
+            (above & (high[suggested] > high[given])) | (below & (low[suggested] < low[given]))
+        )
         speaks = np.where(
             missing,
             ~mostly_missing[given] & (never[suggested] >= never[given] + MORE),
