@@ -49,6 +49,9 @@ def test_a_number_that_is_formatted_is_read_back(tmp_path_factory, data, cents):
         (["−5 kr", "+7 kr"], [-5, 7]),
         (["$12", "13"], [12, 13]),
         (["1,5", "2,75"], [1.5, 2.75]),
+        (["$52,000", "$48,500", "$950", "n/a"], [52000, 48500, 950, np.nan]),
+        (["1.234 €", "2.345", "(45 €)"], [1234, 2345, -45]),  # thousands, as of all money
+        (["$0.125", "$1.234"], [0.125, 1.234]),  # unless others can only be decimals
     ],
 )
 def test_amounts(tmp_path, cells, expected):
@@ -59,8 +62,9 @@ def test_amounts(tmp_path, cells, expected):
     "cells",
     [
         ["1,234", "5,678"],  # thousands, or three decimals
-        ["$1,234", "$5"],
-        ["1.234 €", "2.345 €"],
+        ["1.234 %", "2.345 %"],
+        ["$1,234", "$1.234"],
+        ["$1,234,567", "$1,5"],
         ["$5", "€6"],  # what cannot be compared
         ["12 %", "0.12"],
         ["007 €", "008 €"],  # names

@@ -1,4 +1,6 @@
+import codecs
 import errno
+import gzip
 import os
 from datetime import date, datetime
 
@@ -54,6 +56,18 @@ def test_text_files_for_programs_and_for_people(tmp_path):
     for name in ("a.csv.gz", "b.csv.gz"):
         write_table(frame, tmp_path / name)
     assert (tmp_path / "a.csv.gz").read_bytes() == (tmp_path / "b.csv.gz").read_bytes()
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".csv.gz", ".tsv.gz"])
+def test_every_text_file_for_people_has_a_byte_order_mark_where_it_is_needed(tmp_path, ending):
+    path = tmp_path / f"a{ending}"
+    unpacked = gzip.open if ending.endswith(".gz") else open
+    for text, mark in (("ab", b""), ("é", codecs.BOM_UTF8), ("x" * 40_000, codecs.BOM_UTF8)):
+        write_table(pd.DataFrame({"t": [text, "c"], "n": [1, 2]}), path, guarded=True)
+        with unpacked(path, "rb") as file:
+            assert file.readline().rstrip() == mark + (b"t\tn" if "tsv" in ending else b"t,n")
+        assert read_table(path)["t"].tolist()[1:] == ["c"]
+        assert list(read_table(path).columns) == ["t", "n"]
 
 
 @pytest.mark.parametrize("attack", ["=1+1", "=cmd|' /C calc'!A0", "+1", "-1+2", "@SUM(A1)", "#N/A"])

@@ -2,8 +2,9 @@
 
 ``$1,234.56``, ``1.234,56 €``, ``(12.50)`` for −12.5, ``12 %`` for 12. Whether the point or the
 comma is the decimal sign is settled by all cells of a column together; where both would do, as in
-a column of ``1,234`` alone, it stays text. So does a column of two currencies, and one in which
-only some cells are percentages: their numbers cannot be compared.
+a column of ``1,234`` alone, it stays text. But not of ``$1,234``: money hardly ever has three
+decimals, so these are thousands. A column of two currencies stays text, and one in which only some
+cells are percentages: their numbers cannot be compared.
 """
 
 from __future__ import annotations
@@ -52,14 +53,14 @@ def amounts(cells: Any) -> Any:
     field = {name: compute.struct_field(parts, name) for name in
              ("open", "sign", "before", "inner", "number", "behind", "close")}  # fmt: skip
     is_amount = _written_once(field)
-    if not _has_one_unit(field, is_amount):
-        return None
+    units = _units(field, is_amount)
+    if len(units - {""}) > 1 or ("%" in units and len(units) > 1):
+        return None  # some may lack the unit, unless it is per cent
     fits = {sign: compute.and_(is_amount, compute.match_substring_regex(field["number"], pattern))
             for sign, pattern in _patterns().items()}  # fmt: skip
-    point, comma = (compute.sum(fits[sign]).as_py() or 0 for sign in (".", ","))
-    if point == comma and _has_separators(field["number"], fits["."]):
-        return None  # as likely the one as the other
-    sign = "." if point >= comma else ","
+    sign = _decimal_sign(field["number"], fits, is_money=bool(units - {"", "%"}))
+    if sign is None:
+        return None
     number = compute.replace_substring_regex(field["number"], rf"[^0-9{sign}]", "")
     number = compute.replace_substring(number, ",", ".")
     value = compute.if_else(fits[sign], number, None).cast(package("pyarrow").float64())
@@ -95,18 +96,26 @@ def _count(*conditions: Any) -> Any:
     return first
 
 
-def _has_one_unit(field: dict[str, Any], is_amount: Any) -> bool:
-    """Whether all amounts have the same unit; some may lack it, unless it is per cent."""
+def _units(field: dict[str, Any], is_amount: Any) -> set[str]:
+    """The units of all amounts, "" of those that have none."""
     compute = package("pyarrow.compute")
     unit = compute.binary_join_element_wise(field["before"], field["behind"], "")
-    found = set(compute.unique(compute.filter(unit, is_amount)).to_pylist())
-    return len(found) <= 1 or (len(found - {""}) == 1 and "%" not in found)
+    return set(compute.unique(compute.filter(unit, is_amount)).to_pylist())
 
 
-def _has_separators(number: Any, fits: Any) -> bool:
+def _decimal_sign(number: Any, fits: dict[str, Any], is_money: bool) -> str | None:
+    """The sign with which more numbers make sense; None if it is as likely the one as the other."""
     compute = package("pyarrow.compute")
-    there = compute.filter(number, fits)
-    return bool(compute.any(compute.match_substring_regex(there, "[.,]")).as_py())
+    point, comma = (compute.sum(fits[sign]).as_py() or 0 for sign in (".", ","))
+    if point != comma:
+        return "." if point > comma else ","
+    there = compute.filter(number, fits["."])
+    found = [sign for sign in ".," if compute.any(compute.match_substring(there, sign)).as_py()]
+    if not found:
+        return "."
+    # What makes sense either way has three digits behind its only sign.
+    is_thousands = is_money and len(found) == 1 and fits["."].equals(fits[","])
+    return {".": ",", ",": "."}[found[0]] if is_thousands else None
 
 
 def _is_negative(field: dict[str, Any]) -> Any:

@@ -15,6 +15,7 @@ it; pandas and :func:`rboost.io.reading.read_table` skip it. Lines end as on Uni
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -69,18 +70,22 @@ def write_csv(frame: Any, path: Path) -> None:
 
     Missing values become empty cells, text of more than 32 000 characters is cut.
     """
+    with atomic_path(path) as temporary, temporary.open("wb") as file:
+        file.writelines(encoded_lines(frame))
+
+
+def encoded_lines(frame: Any, delimiter: str = ",") -> Iterator[bytes]:
+    """What a file of the frame holds: the lines, after a byte-order mark where it is needed."""
     is_ascii = "".join(map(str, frame.columns)).isascii() and all(
         cell.isascii() and len(cell) <= LONGEST_CELL
         for row in rows_of(frame)
         for cell in row
         if isinstance(cell, str)
     )
-    encoding = "utf-8" if is_ascii else "utf-8-sig"
-    with (
-        atomic_path(path) as temporary,
-        temporary.open("w", encoding=encoding, errors="replace", newline="") as file,
-    ):
-        file.writelines(csv_lines(frame))
+    if not is_ascii:
+        yield codecs.BOM_UTF8
+    for line in csv_lines(frame, delimiter):
+        yield line.encode(errors="replace")
 
 
 def csv_lines(frame: Any, delimiter: str = ",") -> Iterator[str]:

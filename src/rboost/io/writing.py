@@ -15,7 +15,7 @@ from typing import Any
 from rboost._validation import is_missing
 from rboost.io.files import atomic_path
 from rboost.io.packages import package
-from rboost.io.spreadsheets import ROWS_AT_A_TIME, csv_lines, rows_of, write_csv
+from rboost.io.spreadsheets import ROWS_AT_A_TIME, encoded_lines, rows_of
 from rboost.io.text import listed
 
 ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".xlsx")
@@ -50,9 +50,6 @@ def write_table(frame: Any, path: str | Path, guarded: bool = False) -> None:
         )
     if not frame.shape[1]:
         raise ValueError(f"{path} was not written, since the table has no columns; pass some.")
-    if guarded and path.name.lower().endswith(".csv"):
-        write_csv(frame, path)
-        return
     with atomic_path(path) as temporary:
         write(frame, temporary, path, guarded)
 
@@ -76,11 +73,10 @@ def _write_text(frame: Any, temporary: Path, path: Path, guarded: bool) -> None:
         # Without the time of writing and a name, so that the same table gives the same file.
         file = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if name.endswith(".gz") else raw
         with file:
-            for lines in (csv_lines if guarded else _plain_lines)(frame, delimiter):
-                file.write(lines.encode(errors="replace"))
+            file.writelines((encoded_lines if guarded else _plain_lines)(frame, delimiter))
 
 
-def _plain_lines(frame: Any, delimiter: str) -> Iterator[str]:
+def _plain_lines(frame: Any, delimiter: str) -> Iterator[bytes]:
     """Many lines of CSV at a time, each cell as it is."""
     lines: list[str] = []
     # The writer quotes cells with what ends lines, so it has to know of both characters.
@@ -92,7 +88,7 @@ def _plain_lines(frame: Any, delimiter: str) -> Iterator[str]:
         part = frame.iloc[start : start + ROWS_AT_A_TIME]
         values = part.astype(object).where(part.notna(), None)
         writer.writerows(values.itertuples(index=False, name=None))
-        yield "".join(line[:-2] + "\n" for line in lines)
+        yield "".join(line[:-2] + "\n" for line in lines).encode(errors="replace")
         lines.clear()
 
 

@@ -51,3 +51,18 @@ def test_without_a_model_nothing_is_known_to_matter():
     kinds = {one.name: one.kind for one in found}
     assert [kinds[name] for name in table.columns[:4]] == ["number", "number", "category", "date"]
     assert all(one.importance is None for one in found)
+
+
+def test_a_column_of_words_for_nothing_is_empty():
+    table, _ = a_table()
+    table["nothing"] = np.where(table["flag"], "N/A", "?")
+    table["hardly"] = np.where(table["flag"], "N/A", None)
+    vectorizer, _, features = vectorize(table)
+    why = {one.name: one.why for one in read_columns(table, features, vectorizer, None)}
+    left_aside = {"nothing": "empty", "hardly": "empty", "empty": "empty"}
+    assert left_aside.items() <= why.items()
+    useless = table[[*left_aside, "key", "same"]]
+    vectorizer, _, features = vectorize(useless, instead=features)
+    found = {one.name: one.why for one in read_columns(useless, features, vectorizer, None)}
+    assert found == {name: why[name] for name in useless}
+    assert found["key"] == "another word in every row, like a name"

@@ -55,6 +55,18 @@ def test_a_range_with_many_wrong_labels_is_named_first(seed, part):
     assert abs(first.n_rows - N_ROWS / 5) <= 2
 
 
+def test_ranges_are_called_what_occurs_in_them_and_no_value_is_in_two():
+    day = 20_260_101 + np.arange(N_ROWS) // 100  # ten days, of which edges are five
+    for first_day, last_day, values in (
+        (20_260_101, 20_260_101, "20260101"),
+        (20_260_102, 20_260_103, "20260102 to 20260103"),
+        (20_260_108, 20_260_110, "20260108 to 20260110"),
+    ):
+        where = (day >= first_day) & (day <= last_day)
+        first = find_segments(pd.DataFrame({"day": day}), doubts(where))[0]
+        assert (first.values, first.n_rows) == (values, where.sum())
+
+
 @pytest.mark.parametrize("column", ["shift", "urgent"])
 def test_few_numbers_and_truth_values_are_categories(column):
     table = table_of(0)

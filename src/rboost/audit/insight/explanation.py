@@ -3,8 +3,8 @@
 A column is a reason if its value is not usual among rows that carry the given label, probably
 rightly, and clearly more frequent among those of the suggested one (``usual.py``). How much it
 speaks against the label is how far the log-odds of the suggested class fall when the row takes the
-value of that column from rows of the given label, averaged over a few of them; without a model, how
-many times as frequent the value is. The strength is in nats: e^strength times.
+value of that column from rows of the given label, averaged over a few of them; without a model, the
+logarithm of how many times as frequent the value is. The strength is in nats: e^strength times.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ class Explainer:
         return tuple(found)
 
     def _evidence(self, rows: Integers) -> Floats:
-        """How many times as frequent each value is in the suggested class, 0 where no reason."""
+        """Log of how much more frequent a value is in the suggested class; 0 where no reason."""
         evidence = np.zeros((len(rows), self.table.shape[1]))
         doubted = np.flatnonzero(self.labels.given[rows] != NO_LABEL)
         given, suggested = self.labels.given[rows[doubted]], self.suggested[rows[doubted]]

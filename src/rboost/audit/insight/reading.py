@@ -14,7 +14,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats, Integers
-from rboost.audit.features import column_of_feature
+from rboost.audit.features import column_of_feature, names_of_rows
 from rboost.audit.scorers import TableModel
 
 # Rows that are scored in all, and of each column at least and at most.
@@ -44,13 +44,14 @@ def read_columns(
     """All columns of the table, those that matter most first, those left aside last."""
     source = column_of_feature(vectorizer, table)
     kinds = {} if vectorizer is None else vectorizer.column_to_kind_
+    names = _names(table, vectorizer)
     importance: dict[int, float | None] = dict.fromkeys(np.unique(source).tolist())
     if model is not None:
         importance.update(column_importance(model, features, source))
     found = [
         ColumnReading(str(name), _kind(table[name], kinds.get(name)), "", importance[k])
         if k in importance
-        else ColumnReading(str(name), "", _why(table[name]))
+        else ColumnReading(str(name), "", _why(table[name], name in names))
         for k, name in enumerate(table.columns)
     ]
     return tuple(sorted(found, key=lambda one: -1.0 if one.importance is None else one.importance,
@@ -80,8 +81,16 @@ def _kind(column: Any, kind: str | None) -> str:
     return CATEGORY if is_bool_dtype(column) else KINDS.get(str(kind), TEXT)
 
 
-def _why(column: Any) -> str:
-    n_values = column.nunique()
-    if n_values == 0:
-        return "empty"
-    return "the same in every row" if n_values == 1 else "another word in every row, like a name"
+def _names(table: Any, vectorizer: Any) -> list[str]:
+    """Columns that were left aside as names of rows."""
+    if vectorizer is None:
+        return names_of_rows(table)
+    return [name for _, names in vectorizer.specific_transformers for name in names]
+
+
+def _why(column: Any, is_name: bool) -> str:
+    if is_name:
+        return "another word in every row, like a name"
+    if column.nunique(dropna=False) == 1 and column.notna().any():
+        return "the same in every row"
+    return "empty"  # also of words that say so, such as N/A

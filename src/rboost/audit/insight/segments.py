@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rboost._typing import Floats
+from rboost.audit.numbers import format_value
 
 # A segment has at least this many rows, and is one of so many ranges or values of its column.
 FEWEST_ROWS, MOST_RANGES, MOST_VALUES = 20, 5, 20
@@ -78,8 +79,9 @@ def _parts(column: Any) -> list[tuple[str, NDArray[np.bool_]]]:
         for k, (low, high) in enumerate(pairwise(edges)):
             is_last = k == len(edges) - 2
             members = (values >= low) & ((values <= high) if is_last else (values < high))
-            words = f"{low:.4g} to {high:.4g}"
-            parts.append((words, members))
+            # The next range begins with this edge, so what is named is what occurs.
+            ends = values[members].min(), values[members].max()
+            parts.append((" to ".join(dict.fromkeys(map(format_value, ends))), members))
         return parts
     frequent = column.value_counts().head(MOST_VALUES)
     if len(frequent) and frequent.iloc[0] >= FEWEST_ROWS:
