@@ -224,6 +224,24 @@ def test_the_latest_answer_stands_and_each_person_keeps_their_own(store):
     assert store.undo(key(), ben.number, "Ann") == [ben]
 
 
+def test_who_is_unsure_leaves_the_answer_of_another(store):
+    changed = store.add(key(), 1, "change", 1, reviewer="Ann")
+    kept = store.add(key(), 2, "keep", 0, reviewer="Ann")
+    unsure = store.add(key(), 1, "unsure", None, reviewer="Ben")
+    log = store.log()
+    assert log.current == {1: changed, 2: kept}
+    assert list(log.current) == [1, 2]  # the oldest first
+    assert log.of_row(1) == [changed, unsure]
+    store.undo(key(), unsure.number, "Ben")
+    assert store.log().current[1] == changed
+    again = store.add(key(), 1, "unsure", None, reviewer="Ben")
+    store.undo(key(), changed.number, "Ann")
+    assert store.log().current == {1: again, 2: kept}
+    # A person who becomes unsure takes back what they said themselves.
+    own = store.add(key(), 2, "unsure", None, expects=kept.number, reviewer="Ann")
+    assert store.log().current == {1: again, 2: own}
+
+
 def test_the_same_answer_from_a_second_tab_is_no_conflict(store):
     first = store.add(key(), 1, "keep", 0, reviewer="Ann", comment="clear")
     assert store.add(key(), 1, "keep", 0, reviewer="Ann") == first
