@@ -221,7 +221,9 @@ def test_the_latest_answer_stands_and_each_person_keeps_their_own(store):
         store.undo(key(), reviewer="Carl")
     assert store.undo(key(), reviewer="Ann") == [ann]
     assert store.log().current == {1: ben}
-    assert store.undo(key(), ben.number, "Ann") == [ben]
+    with pytest.raises(ConflictError, match="another person's; only they can"):
+        store.undo(key(), ben.number, "Ann")
+    assert store.undo(key(), ben.number, "Ben") == [ben]
 
 
 def test_who_is_unsure_leaves_the_answer_of_another(store):

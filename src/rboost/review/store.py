@@ -173,7 +173,7 @@ class AnswerStore:
             ]
 
     def undo(self, key: str, number: int | None = None, reviewer: str = "") -> list[Answer]:
-        """Take back an answer, by default all of the person's last action; return what it was."""
+        """Take back an own answer, by default all of the last action; return what it was."""
         with self._transaction():
             earlier = self._of_action(key)
             if earlier:
@@ -245,6 +245,8 @@ def _to_undo(log: Log, number: int | None, reviewer: str) -> list[Answer]:
         answer = log.held.get(number)
         if answer is None or log.own(answer.reviewer)[answer.row] is not answer:
             raise ConflictError("That answer was taken back or replaced already.")
+        if answer.reviewer != reviewer:
+            raise ConflictError("That answer is another person's; only they can take it back.")
         return [answer]
     own = list(log.own(reviewer).values())
     if not own:
