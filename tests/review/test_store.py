@@ -204,6 +204,21 @@ def test_of_several_rows_all_are_written_or_none(store):
     assert [len(own) for own in store.log().by_reviewer.values()] == [2, 3]
 
 
+def test_a_seen_answer_is_replaced_together_with_others(store):
+    own = store.add(key(), 3, "keep", 0, reviewer="Ann")
+    said = [(row, "change", 1) for row in (3, 1)]
+    for rows, expects in ((said, None), (said, 99), (said[::-1], own.number)):
+        with pytest.raises(ConflictError, match="in the meantime"):
+            store.add_all(key(), rows, "Ann", expects=expects)
+    saved = store.add_all(key(), said, "Ann", expects=own.number)
+    assert list(store.log().current.values()) == saved
+    assert store.undo(key(), reviewer="Ann") == saved
+    assert store.log().current == {3: own}
+    store.undo(key(), reviewer="Ann")
+    with pytest.raises(ConflictError, match="in the meantime"):  # what was seen is gone
+        store.add_all(key(), said, "Ann", expects=own.number)
+
+
 def test_one_of_several_is_taken_back_by_its_number(store):
     saved = store.add_all(key(), [(row, "keep", 0) for row in (1, 2, 3)], "Ann")
     assert store.undo(key(), saved[1].number, "Ann") == [saved[1]]
