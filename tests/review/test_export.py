@@ -98,6 +98,17 @@ def test_a_disagreement_says_who_says_what(review):
     assert found.loc["r2", "reviewer"] == "Ben"
 
 
+def test_an_answer_is_exported_although_another_is_unsure(review):
+    given = int(review.snapshot.fitted.labels.given[1])
+    review.answer(key(), 1, "change", 1 - given, reviewer="Ann")
+    review.answer(key(), 1, "unsure", None, reviewer="Ben")
+    found = read(review)
+    assert found["checked_label"].tolist() == [["<i>dog</i>", "cat"][1 - given]]
+    assert found["reviewer"].tolist() == ["Ann"]
+    review.updating.wait()
+    assert review.snapshot.live.labels.checked[1] == 1 - given
+
+
 def test_another_process_that_answers_is_not_overwritten(review, tmp_path):
     other = open_review(two_classes(), tmp_path, rerun)
     for row in range(10, 30):

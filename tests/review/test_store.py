@@ -204,6 +204,21 @@ def test_of_several_rows_all_are_written_or_none(store):
     assert [len(own) for own in store.log().by_reviewer.values()] == [2, 3]
 
 
+def test_a_seen_answer_is_replaced_together_with_others(store):
+    own = store.add(key(), 3, "keep", 0, reviewer="Ann")
+    said = [(row, "change", 1) for row in (3, 1)]
+    for rows, expects in ((said, None), (said, 99), (said[::-1], own.number)):
+        with pytest.raises(ConflictError, match="in the meantime"):
+            store.add_all(key(), rows, "Ann", expects=expects)
+    saved = store.add_all(key(), said, "Ann", expects=own.number)
+    assert list(store.log().current.values()) == saved
+    assert store.undo(key(), reviewer="Ann") == saved
+    assert store.log().current == {3: own}
+    store.undo(key(), reviewer="Ann")
+    with pytest.raises(ConflictError, match="in the meantime"):  # what was seen is gone
+        store.add_all(key(), said, "Ann", expects=own.number)
+
+
 def test_one_of_several_is_taken_back_by_its_number(store):
     saved = store.add_all(key(), [(row, "keep", 0) for row in (1, 2, 3)], "Ann")
     assert store.undo(key(), saved[1].number, "Ann") == [saved[1]]
@@ -221,7 +236,27 @@ def test_the_latest_answer_stands_and_each_person_keeps_their_own(store):
         store.undo(key(), reviewer="Carl")
     assert store.undo(key(), reviewer="Ann") == [ann]
     assert store.log().current == {1: ben}
-    assert store.undo(key(), ben.number, "Ann") == [ben]
+    with pytest.raises(ConflictError, match="another person's; only they can"):
+        store.undo(key(), ben.number, "Ann")
+    assert store.undo(key(), ben.number, "Ben") == [ben]
+
+
+def test_who_is_unsure_leaves_the_answer_of_another(store):
+    changed = store.add(key(), 1, "change", 1, reviewer="Ann")
+    kept = store.add(key(), 2, "keep", 0, reviewer="Ann")
+    unsure = store.add(key(), 1, "unsure", None, reviewer="Ben")
+    log = store.log()
+    assert log.current == {1: changed, 2: kept}
+    assert list(log.current) == [1, 2]  # the oldest first
+    assert log.of_row(1) == [changed, unsure]
+    store.undo(key(), unsure.number, "Ben")
+    assert store.log().current[1] == changed
+    again = store.add(key(), 1, "unsure", None, reviewer="Ben")
+    store.undo(key(), changed.number, "Ann")
+    assert store.log().current == {1: again, 2: kept}
+    # A person who becomes unsure takes back what they said themselves.
+    own = store.add(key(), 2, "unsure", None, expects=kept.number, reviewer="Ann")
+    assert store.log().current == {1: again, 2: own}
 
 
 def test_the_same_answer_from_a_second_tab_is_no_conflict(store):

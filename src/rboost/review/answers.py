@@ -46,12 +46,17 @@ class Log:
 
     @cached_property
     def current(self) -> dict[int, Answer]:
-        """The answer that stands of each row that has one: the latest, whoever gave it."""
-        return _latest(self.held.values())
+        """The answer that stands of each row that has one, the oldest first.
+
+        It is the latest of what each person says by now; who is unsure contradicts nobody.
+        """
+        said = [answer for own in self.by_reviewer.values() for answer in own.values()]
+        said.sort(key=lambda answer: (answer.label is not None, answer.number))
+        return {answer.row: answer for answer in sorted(_latest(said).values(), key=_number)}
 
     @cached_property
     def by_reviewer(self) -> dict[str, dict[int, Answer]]:
-        """For each name the same of that person's own answers."""
+        """For each name that person's latest answer to each row."""
         names = dict.fromkeys(answer.reviewer for answer in self.held.values())
         answers: dict[str, list[Answer]] = {name: [] for name in names}
         for answer in self.held.values():
@@ -65,7 +70,7 @@ class Log:
     def of_row(self, row: int) -> list[Answer]:
         """What each person says of a row, the latest last."""
         answers = [own[row] for own in self.by_reviewer.values() if row in own]
-        return sorted(answers, key=lambda answer: answer.number)
+        return sorted(answers, key=_number)
 
     def after(self, events: Iterable[tuple[Answer, int | None]]) -> Log:
         """The log after more events, each with the number of the answer that it takes back."""
@@ -78,6 +83,10 @@ class Log:
             else:
                 del held[undoes]
         return Log(version, held, frozenset(touched))
+
+
+def _number(answer: Answer) -> int:
+    return answer.number
 
 
 def _latest(answers: Iterable[Answer]) -> dict[int, Answer]:

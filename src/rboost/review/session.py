@@ -137,10 +137,11 @@ class Review:
         label: int | None,
         reviewer: str = "",
         comment: str = "",
+        expects: int | None = None,
     ) -> list[Answer]:
         """Write down the same answer to several rows, all or none."""
         said = [(row, answer, self._check_answer(row, answer, label)) for row in rows]
-        saved = self.store.add_all(key, said, reviewer, comment)
+        saved = self.store.add_all(key, said, reviewer, comment, expects)
         self._after_change()
         return saved
 

@@ -140,7 +140,7 @@ class AnswerStore:
             if known:
                 return known[0]
             present = self._read_log().own(reviewer).get(row)
-            if (present.number if present else None) != expects:
+            if not _is_expected(present, expects):
                 if present is None or present.said != said or comment not in ("", present.comment):
                     raise _differs(present)
                 return present
@@ -152,20 +152,22 @@ class AnswerStore:
         said: Sequence[tuple[int, str, int | None]],
         reviewer: str = "",
         comment: str = "",
+        expects: int | None = None,
     ) -> list[Answer]:
         """Write down answers to several rows, all or none; they are taken back together.
 
-        ``said`` has a row, an answer and a label each; a row to which the same person has given
-        another answer is a :class:`ConflictError`.
+        ``said`` has a row, an answer and a label each. ``expects`` is as in :meth:`add`, for the
+        first row; the others were seen without an answer by the same person.
         """
         with self._transaction():
             known = self._known(key, said, reviewer, comment)
             if known:
                 return known
             own = self._read_log().own(reviewer)
-            for each in said:
+            for place, each in enumerate(said):
                 present = own.get(each[0])
-                if present is not None and present.said != each:
+                is_expected = _is_expected(present, None if place else expects)
+                if not is_expected and (present is None or present.said != each):
                     raise _differs(present)
             return [
                 self._append(f"{key}/{place}", each, reviewer, comment, action=key)
@@ -173,7 +175,7 @@ class AnswerStore:
             ]
 
     def undo(self, key: str, number: int | None = None, reviewer: str = "") -> list[Answer]:
-        """Take back an answer, by default all of the person's last action; return what it was."""
+        """Take back an own answer, by default all of the last action; return what it was."""
         with self._transaction():
             earlier = self._of_action(key)
             if earlier:
@@ -235,6 +237,10 @@ class AnswerStore:
         return self.recall(name) or value
 
 
+def _is_expected(present: Answer | None, expects: int | None) -> bool:
+    return (present.number if present else None) == expects
+
+
 def _differs(present: Answer | None) -> ConflictError:
     return ConflictError("This row was answered differently in the meantime.", present)
 
@@ -245,6 +251,8 @@ def _to_undo(log: Log, number: int | None, reviewer: str) -> list[Answer]:
         answer = log.held.get(number)
         if answer is None or log.own(answer.reviewer)[answer.row] is not answer:
             raise ConflictError("That answer was taken back or replaced already.")
+        if answer.reviewer != reviewer:
+            raise ConflictError("That answer is another person's; only they can take it back.")
         return [answer]
     own = list(log.own(reviewer).values())
     if not own:

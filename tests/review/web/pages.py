@@ -5,6 +5,7 @@ import threading
 from contextlib import closing
 
 import uvicorn
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.support.wait import WebDriverWait
 
@@ -99,9 +100,15 @@ class Page:
         self.until(lambda: self.text("saving") == "", seconds)
 
     def click(self, selector, place=0):
-        element = self.all(selector)[place]
-        self.run("arguments[0].scrollIntoView({block: 'center'})", element)
-        element.click()
+        def click():
+            element = self.all(selector)[place]
+            self.run("arguments[0].scrollIntoView({block: 'center'})", element)
+            element.click()
+            return True
+
+        # A list may be shown anew between the two.
+        waiting = WebDriverWait(self.browser, 20, 0.05, [StaleElementReferenceException])
+        waiting.until(lambda _: click())
 
     def choose(self, name, words):
         """Choose what a list offers under these words."""

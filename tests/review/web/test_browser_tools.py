@@ -89,6 +89,22 @@ def test_several_rows_are_decided_at_once_and_taken_back_at_once(visit, browser)
     assert complaints(browser) == []
 
 
+def test_an_answered_row_is_answered_again_with_others(visit, browser):
+    page = visit(labelled(("no", "yes"), 60))
+    row = page.row()
+    page.answer("u")
+    page.until(lambda: page.text("answers"))
+    page.click("#answers button")
+    page.until(lambda: page.row() == row)
+    page.press("s")
+    page.until(lambda: len(page.all("#similar tbody tr")) > 2)
+    page.click("#similar tbody input", 1)
+    page.press("k")
+    page.until(lambda: page.text("status").startswith("Saved. 2 rows"))
+    assert [answer.answer for answer in page.server.answers()] == ["keep", "keep"]
+    assert complaints(browser) == []
+
+
 def test_a_note_is_saved_with_the_answer_and_shown_again(visit, browser):
     page = visit()
     row = page.row()

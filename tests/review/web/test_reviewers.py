@@ -103,10 +103,20 @@ def test_several_rows_are_answered_and_undone_as_one(client):
     assert client.get("/api/answers").json()["total"] == 0
 
 
+def test_a_row_that_is_looked_at_again_is_answered_with_others(client):
+    first = answer(client, 1, "unsure").json()["saved"]
+    content = {"rows": [1, 2], "answer": "keep"}
+    assert post(client, "/api/answers", {**content, "key": key()}).status_code == 409
+    seen = {**content, "key": key(), "expects": first["number"]}
+    assert post(client, "/api/answers", seen).status_code == 200
+    assert client.get("/api/progress").json()["confirmed"] == 2
+
+
 @pytest.mark.parametrize(
     ("change", "status"),
     [
         ({"rows": []}, 422),
+        ({"expects": "x"}, 422),
         ({"rows": None}, 422),
         ({"rows": "12"}, 422),
         ({"rows": {"1": 2}}, 422),

@@ -211,6 +211,7 @@ class ReviewApi:
         saved = self.review.answer_all(
             read.key(content), read.rows(content), read.answer(content),
             read.whole_or_none(content, "label"), read.reviewer(content), read.comment(content),
+            read.whole_or_none(content, "expects"),
         )  # fmt: skip
         return {"saved": [self.describe(answer) for answer in saved]}
 

@@ -181,13 +181,13 @@ function answer(kind, label = null) {
 }
 
 async function deliver(answered, rows, content, wasOpinionShown) {
+  const sent = { ...content, expects: answered.present ? answered.present.number : null };
   try {
     if (rows.length === 1) {
-      const expects = answered.present ? answered.present.number : null;
-      const { saved, opinion } = await save("/api/answer", { ...content, row: answered.row, expects });
+      const { saved, opinion } = await save("/api/answer", { ...sent, row: answered.row });
       say(false, "Saved. ", answerInWords(about, saved), ".", ...(wasOpinionShown ? [] : thought(about, opinion)));
     } else {
-      const { saved } = await save("/api/answers", { ...content, rows });
+      const { saved } = await save("/api/answers", { ...sent, rows });
       say(false, `Saved. ${count(saved.length, "row")}: `, ...decision(about, saved[0]), ".");
     }
   } catch (error) {
