@@ -59,7 +59,7 @@ def test_columns_of_the_table_keep_their_names(small_audit):
     table = small_audit.table.assign(given_label=1, label_source=2)
     frame = replace(small_audit, table=table).clean()
     assert frame["given_label"].eq(1).all()
-    assert frame["label_source by rboost"].isin(["given", "answer", "suggested"]).all()
+    assert frame["label_source by rboost"].isin(["given", "answer", "suggested", "missing"]).all()
 
 
 @pytest.mark.parametrize(

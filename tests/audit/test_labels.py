@@ -93,7 +93,7 @@ def test_other_objects_are_labels_by_their_text():
 
 def test_rare_classes_are_warned_of_and_become_missing():
     y = ["a"] * 20 + ["b"] * FEWEST_OF_CLASS + ["c"] * (FEWEST_OF_CLASS - 1)
-    with pytest.warns(UserWarning, match="'c' of 'kind' has fewer than 5 rows") as caught:
+    with pytest.warns(UserWarning, match="'c' of 'kind': fewer than 5 rows") as caught:
         labels = encode_labels(y, name="kind")
     assert len(caught) == 1
     assert labels.classes.tolist() == ["a", "b"]

@@ -46,6 +46,8 @@ def test_every_column_stays_and_labels_are_better(data, audited, tmp_path, endin
     raw = pd.read_csv(data, dtype=str, keep_default_na=False)
     for column in ("key", "price", "kind", "remark"):
         assert frame[column].tolist() == raw[column].tolist()
+    if ending == "parquet":  # numbers are numbers
+        assert frame["amount"].tolist() == pd.read_csv(data)["amount"].tolist()
     assert frame["given_label"].tolist() == raw["churn"].tolist()
     likes = raw["amount"].astype(float) > 0
     right_before = (raw["churn"] == np.where(likes, "yes", "no")).mean()

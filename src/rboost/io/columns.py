@@ -80,6 +80,15 @@ def without_missing(text: Any) -> Any:
     return compute.if_else(is_missing, None, cells)
 
 
+def with_plain_numbers(column: Any) -> Any:
+    """A pandas series of text as numbers, if every cell is a plain one or empty."""
+    pandas = package("pandas")
+    there = column[column != ""].dropna() if column.dtype == object else column[:0]
+    if len(there) and there.str.match(NUMBER).all() and not there.str.match(NAME).any():
+        return pandas.to_numeric(column.where(column != ""))
+    return column
+
+
 def to_series(column: Any) -> Any:
     """A pandas series; whole numbers and truth values stay so where some are missing."""
     arrow, pandas = package("pyarrow"), package("pandas")

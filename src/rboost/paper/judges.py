@@ -50,7 +50,7 @@ def _n_repeats(samples: dict[str, list[Floats]]) -> int:
 def _wins(samples: dict[str, list[Floats]]) -> tuple[int, int]:
     """On how many sets the first method has the lower mean, and on how many clearly so."""
     lower = sum(bool(first.mean() < second.mean()) for first, second, *_ in samples.values())
-    return lower, sum(_clearly_lower(*pair[:2]) for pair in samples.values())
+    return lower, sum(_clearly_lower(first, second) for first, second, *_ in samples.values())
 
 
 def _say(holds: bool, partly: bool = False) -> str:
@@ -208,7 +208,7 @@ def boundaries_are_smoother(measured: Measured) -> Finding | None:
         return None
     robust, plain = (sample.mean() for sample in lengths)
     return (
-        _say(_clearly_lower(*lengths)),
+        _say(_clearly_lower(lengths[0], lengths[1])),
         f"The boundary is {robust:.0f} grid steps long with rBoost, {plain:.0f} with AdaBoost; "
         f"{_clearly(min(map(len, lengths)))} shorter is asked for.",
     )

@@ -14,7 +14,7 @@ def origin():
         model="linear", seed=3, check_columns=False,
     )  # fmt: skip
     record = {"request": request.as_dict(), "rboost": "1.2", "budget": 50}
-    return make_origin(Path("out/it's"), request, record)
+    return make_origin(Path("out/it's"), request, record, has_model=True)
 
 
 def test_commands_are_those_that_one_types(origin):

@@ -8,6 +8,7 @@ from pathlib import Path
 from rboost.audit.cleaning import clean_labels, cleaned_frame
 from rboost.audit.disk.request import Request
 from rboost.audit.result import LabelAudit
+from rboost.io.columns import with_plain_numbers
 from rboost.io.reading import read_table
 from rboost.io.writing import check_ending, write_table
 
@@ -30,7 +31,8 @@ def write_cleaned(
 ) -> Counter[str]:
     """Write all columns of the audited file with mended labels; count where labels come from."""
     mended = clean_labels(audit.labels, audit.inference, how, threshold)
-    is_text = out.suffix.lower() not in (".parquet", ".xlsx")  # which know numbers as such
-    table = read_table(request.files, label=request.label, as_written=is_text)
+    table = read_table(request.files, label=request.label, as_written=True)
+    if out.suffix.lower() in (".parquet", ".xlsx"):  # which know numbers as such
+        table = table.apply(with_plain_numbers)
     write_table(cleaned_frame(table, audit.labels, audit.inference, mended), out)
     return Counter(mended.source[: len(table)][mended.is_kept[: len(table)]].tolist())

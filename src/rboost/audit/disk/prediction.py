@@ -20,8 +20,8 @@ def predict_file(model_path: Path, files: Path | Sequence[Path]) -> Any:
         model_path = model_path / MODEL
     if not model_path.exists() and (model_path.parent / RECORD).exists():
         raise ValueError(
-            f"{model_path.parent} has no model, as it was audited with the probabilities of another "
-            "one or its own could not be kept; predict with that one, or audit again."
+            f"{model_path.parent} has no model, as it was audited with the probabilities of "
+            "another one or its own could not be kept; predict with that one, or audit again."
         )
     model, about = load_model(model_path)
     table = read_table(files, text=[*about["text"], about["id"]])

@@ -101,7 +101,8 @@ class UsualNumbers:
         rounded = np.array([float(f"{number:.6g}") for number in numbers])
         above = np.minimum(numbers, rounded) > high[given]
         below = np.maximum(numbers, rounded) < low[given]
-        off = np.maximum(low[:, np.newaxis] - numbers, numbers - high[:, np.newaxis]).clip(0)
+        with np.errstate(invalid="ignore"):  # between infinite numbers there is no distance
+            off = np.maximum(low[:, np.newaxis] - numbers, numbers - high[:, np.newaxis]).clip(0)
         each = np.arange(len(numbers))
         is_near = off[suggested, each] <= NEARER * off[given, each]
         leans = is_near & (

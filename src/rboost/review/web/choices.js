@@ -30,13 +30,13 @@ export function showChoices(about, row, suggested, choose) {
 function kept(about, row, suggested) {
   at("choices").hidden = true;
   at("choices").replaceChildren();
-  const own2 = [row.given, 1 - row.given].filter((k) => digits[k] === about.classes[k].text);
-  const keys = (k) => (own2.includes(k) ? keysOf(k, false) : []);
+  const withDigit = [row.given, 1 - row.given].filter((k) => digits[k] === about.classes[k].text);
+  const keys = (k) => (withDigit.includes(k) ? keysOf(k, false) : []);
   at("keep-text").replaceChildren("Keep", ...keys(row.given));
   const isSuggested = suggested === 1 - row.given;
   at("change-text").replaceChildren("Change to ", own(labelName(about, 1 - row.given)), ...keys(1 - row.given));
   at("accept-key").hidden = !isSuggested;
-  return own2;
+  return withDigit;
 }
 
 function chosen(about, row, suggested, choose) {
