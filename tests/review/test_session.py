@@ -1,8 +1,11 @@
 """What follows from answers, at once and after a new fit."""
 
+import sqlite3
 import threading
 import time
 import uuid
+from contextlib import closing
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -13,6 +16,7 @@ from rboost.review import fingerprint, open_review
 from rboost.review.answers import ConflictError
 from rboost.review.background import Job, Refresher, in_one_line
 from rboost.review.queue import random_order
+from rboost.review.session import export_answers, with_saved_answers
 from rboost.review.snapshot import Wanted
 from rboost.review.web.rows import cell
 from tests.review.audits import make_audit, rerun, three_classes, two_classes
@@ -170,6 +174,20 @@ def test_a_fit_of_other_rows_is_refused(review):
     review.refit()
     review.refit_job.wait()
     assert "other rows" in review.refit_job.error
+
+
+@pytest.mark.parametrize("change", ["row = 150", "label = 2"])
+def test_answers_to_rows_that_do_not_exist_are_damage(review, tmp_path, change):
+    review.answer(key(), 1, "keep", None)
+    review.finish()
+    review.store.close()
+    with closing(sqlite3.connect(tmp_path / "review.sqlite")) as file:
+        file.execute(f"UPDATE events SET {change}")
+        file.commit()
+    audit = two_classes()
+    for use in (partial(open_review, rerun=rerun), export_answers, with_saved_answers):
+        with pytest.raises(ValueError, match="is damaged or no file of answers"):
+            use(audit, tmp_path)
 
 
 def test_one_fit_at_a_time(review):

@@ -241,8 +241,12 @@ def open_review(
 
     Cells that name images mean files below ``images_root``.
     """
-    store = AnswerStore(folder / STORE, fingerprint(audit))
+    store = _open_store(audit, folder)
     return Review(audit, store, rerun=rerun, checked_csv=folder / CHECKED, images_root=images_root)
+
+
+def _open_store(audit: LabelAudit, folder: Path) -> AnswerStore:
+    return AnswerStore(folder / STORE, fingerprint(audit), len(audit), len(audit.classes))
 
 
 def export_answers(audit: LabelAudit, folder: Path, path: str | None = None) -> Path:
@@ -250,7 +254,7 @@ def export_answers(audit: LabelAudit, folder: Path, path: str | None = None) -> 
     if not (folder / STORE).exists():
         raise ValueError(f"{folder} has no answers yet; give some with: rboost review {folder}")
     target = Path(path) if path else folder / CHECKED
-    with closing(AnswerStore(folder / STORE, fingerprint(audit))) as store:
+    with closing(_open_store(audit, folder)) as store:
         write_checked(audit, store.log(), target)
     return target
 
@@ -259,7 +263,7 @@ def with_saved_answers(audit: LabelAudit, folder: Path) -> LabelAudit:
     """The audit after the answers that its folder keeps, if there are any."""
     if not (folder / STORE).exists():
         return audit
-    with closing(AnswerStore(folder / STORE, fingerprint(audit))) as store:
+    with closing(_open_store(audit, folder)) as store:
         return after_answers(audit, store.log())
 
 
