@@ -15,7 +15,7 @@ from rboost.audit.labels import NO_LABEL
 from rboost.review import fingerprint, open_review
 from rboost.review.answers import ConflictError
 from rboost.review.background import Job, Refresher, in_one_line
-from rboost.review.queue import random_order
+from rboost.review.queue import random_draws, random_order
 from rboost.review.session import export_answers, with_saved_answers
 from rboost.review.snapshot import Wanted
 from rboost.review.web.rows import cell
@@ -251,6 +251,28 @@ def test_its_own_draws_are_counted_kept_by_a_fit_and_exported(review):
     review.refit_job.wait()
     assert review.refit_job.status == "done"
     np.testing.assert_array_equal(review.snapshot.fitted.labels.at_random, drawn)
+
+
+def test_several_answers_at_once_do_not_end_the_draws(review):
+    def answer_mixed(n_rows):
+        for _ in range(n_rows):
+            review.answer(key(), first(review, "mixed"), "unsure", None)
+            settle(review)
+
+    def n_drawn():
+        log = review.store.log()
+        is_closed = np.isin(np.arange(150), list(log.current))
+        return len(random_draws(review.snapshot.fitted.labels, len(log.current), is_closed))
+
+    answer_mixed(26)
+    assert n_drawn() == 5
+    drawn = random_order(review.snapshot.fitted.labels)
+    still = [row for row in drawn[70:] if row not in review.store.log().current]
+    review.answer_all(key(), [int(row) for row in still[:30]], "unsure", None)
+    settle(review)
+    assert n_drawn() == 0
+    answer_mixed(20)
+    assert n_drawn() == (26 + 30 + 20) // 5
 
 
 def test_other_orders_draw_nothing(review):
