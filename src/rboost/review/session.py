@@ -188,16 +188,8 @@ class Review:
         return undone
 
     def export(self) -> None:
-        """Write all answers, and what was checked before, to checked.csv.
-
-        Somebody else may write the file at the same time, so what ends up there must be looked at
-        last: until nothing was added since.
-        """
-        while True:
-            log = self.store.log()
-            write_checked(self.snapshot.fitted, log, self.checked_csv)
-            if self.store.log().version == log.version:
-                return
+        """Write all answers, and what was checked before, to checked.csv."""
+        write_checked(self.snapshot.fitted, self.store, self.checked_csv)
 
     def refit(self) -> None:
         """Begin to fit the model again, in the background, with all answers so far."""
@@ -216,7 +208,10 @@ class Review:
             frozenset(np.flatnonzero(labels.at_random).tolist()),
         )
         if fingerprint(found) != self.fingerprint:
-            raise ValueError("The new audit is of other rows, labels or classes; nothing changed.")
+            raise ValueError(
+                "The new audit, which is in the folder now, is of other rows, labels or classes, "
+                "so the review cannot go on with it; audit again with --trusted checked.csv."
+            )
         changes = compare(after_answers(fitted, log), found)
         snapshot = take_snapshot(found, log)
         with self._swapping:
@@ -255,7 +250,7 @@ def export_answers(audit: LabelAudit, folder: Path, path: str | None = None) -> 
         raise ValueError(f"{folder} has no answers yet; give some with: rboost review {folder}")
     target = Path(path) if path else folder / CHECKED
     with closing(_open_store(audit, folder)) as store:
-        write_checked(audit, store.log(), target)
+        write_checked(audit, store, target)
     return target
 
 
