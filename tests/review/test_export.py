@@ -6,8 +6,9 @@ import uuid
 import pandas as pd
 import pytest
 
-from rboost.io.spreadsheets import unguarded
+from rboost.io.spreadsheets import unguarded, write_csv
 from rboost.review import open_review
+from rboost.review.session import export_answers
 from tests.review.audits import rerun, two_classes
 
 
@@ -107,6 +108,21 @@ def test_an_answer_is_exported_although_another_is_unsure(review):
     assert found["reviewer"].tolist() == ["Ann"]
     review.updating.wait()
     assert review.snapshot.live.labels.checked[1] == 1 - given
+
+
+def test_an_answer_during_the_export_without_a_page_is_in_the_file(review, tmp_path, monkeypatch):
+    review.answer(key(), 1, "keep", None)
+    review.finish()
+    meanwhile = [2, 4]
+
+    def slow_write(frame, path):
+        write_csv(frame, path)
+        if meanwhile:
+            review.store.add(key(), meanwhile.pop(), "unsure", None)
+
+    monkeypatch.setattr("rboost.review.export.write_csv", slow_write)
+    path = export_answers(two_classes(), tmp_path)
+    assert pd.read_csv(path)["name"].tolist() == ["r1", "r4", "r2"]
 
 
 def test_another_process_that_answers_is_not_overwritten(review, tmp_path):

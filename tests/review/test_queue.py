@@ -47,6 +47,22 @@ def test_the_mixed_order_takes_turns():
     assert rank(later, "mixed")[0] == rank(later, "suspicious")[0]
 
 
+def test_draws_that_are_due_come_first():
+    audit = two_classes()
+    drawn = random_order(audit.labels)
+    others = [row for row in drawn[::-1] if row not in drawn[:10]][:32]
+    checked = np.full(len(audit), -1)
+    checked[others] = 1
+    later = audit.with_checked(checked)
+    # Of 32 answers, six should have been drawn at random, and the next is due.
+    ranking = rank(later, "mixed")
+    np.testing.assert_array_equal(ranking[:7], drawn[:7])
+    # Labels that were checked before the review make nothing due.
+    before = rank(later, "mixed", n_answers=0)
+    assert before[0] == drawn[0]
+    assert before[1] == rank(later, "suspicious")[0]
+
+
 @given(st.integers(0, 200), st.sets(st.integers(0, 149)))
 def test_random_draws_depend_on_the_number_of_answers_alone(n_answers, answered):
     labels = two_classes().labels

@@ -1,8 +1,11 @@
 """What follows from answers, at once and after a new fit."""
 
+import sqlite3
 import threading
 import time
 import uuid
+from contextlib import closing
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -12,7 +15,8 @@ from rboost.audit.labels import NO_LABEL
 from rboost.review import fingerprint, open_review
 from rboost.review.answers import ConflictError
 from rboost.review.background import Job, Refresher, in_one_line
-from rboost.review.queue import random_order
+from rboost.review.queue import random_draws, random_order
+from rboost.review.session import export_answers, with_saved_answers
 from rboost.review.snapshot import Wanted
 from rboost.review.web.rows import cell
 from tests.review.audits import make_audit, rerun, three_classes, two_classes
@@ -169,7 +173,24 @@ def test_a_fit_of_other_rows_is_refused(review):
     review.answer(key(), 1, "keep", None)
     review.refit()
     review.refit_job.wait()
-    assert "other rows" in review.refit_job.error
+    # The folder is written by then, so nobody may be told that nothing changed.
+    assert "which is in the folder now, is of other rows" in review.refit_job.error
+    assert "nothing changed" not in review.refit_job.error
+    assert review.snapshot.fitted is two_classes()
+
+
+@pytest.mark.parametrize("change", ["row = 150", "label = 2"])
+def test_answers_to_rows_that_do_not_exist_are_damage(review, tmp_path, change):
+    review.answer(key(), 1, "keep", None)
+    review.finish()
+    review.store.close()
+    with closing(sqlite3.connect(tmp_path / "review.sqlite")) as file:
+        file.execute(f"UPDATE events SET {change}")
+        file.commit()
+    audit = two_classes()
+    for use in (partial(open_review, rerun=rerun), export_answers, with_saved_answers):
+        with pytest.raises(ValueError, match="is damaged or no file of answers"):
+            use(audit, tmp_path)
 
 
 def test_one_fit_at_a_time(review):
@@ -233,6 +254,28 @@ def test_its_own_draws_are_counted_kept_by_a_fit_and_exported(review):
     review.refit_job.wait()
     assert review.refit_job.status == "done"
     np.testing.assert_array_equal(review.snapshot.fitted.labels.at_random, drawn)
+
+
+def test_several_answers_at_once_do_not_end_the_draws(review):
+    def answer_mixed(n_rows):
+        for _ in range(n_rows):
+            review.answer(key(), first(review, "mixed"), "unsure", None)
+            settle(review)
+
+    def n_drawn():
+        log = review.store.log()
+        is_closed = np.isin(np.arange(150), list(log.current))
+        return len(random_draws(review.snapshot.fitted.labels, len(log.current), is_closed))
+
+    answer_mixed(26)
+    assert n_drawn() == 5
+    drawn = random_order(review.snapshot.fitted.labels)
+    still = [row for row in drawn[50:] if row not in review.store.log().current]
+    review.answer_all(key(), [int(row) for row in still[:50]], "unsure", None)
+    settle(review)
+    assert n_drawn() == 0
+    answer_mixed(20)
+    assert n_drawn() == (26 + 50 + 20) // 5
 
 
 def test_other_orders_draw_nothing(review):

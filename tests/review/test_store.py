@@ -105,6 +105,9 @@ def test_a_store_opened_again_or_twice_sees_everything(path, store):
 def test_answers_to_another_audit_are_refused(path, store):
     with pytest.raises(ValueError, match=r"holds answers to another audit; move it away"):
         AnswerStore(path, "another")
+    store.add(key(), 5, "keep", 1)
+    with pytest.raises(ValueError, match=r"holds answers to another audit"):
+        AnswerStore(path, "another", n_rows=3)
 
 
 @pytest.mark.parametrize(
@@ -126,6 +129,34 @@ def test_a_file_whose_middle_is_damaged_is_named(path):
     path.write_bytes(bytes(content))
     with pytest.raises(ValueError, match=r"review\.sqlite is damaged"):
         AnswerStore(path, "audit")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE events SET undoes = 77 WHERE undoes = 2",
+        "UPDATE events SET undoes = NULL WHERE undoes = 2",
+        "UPDATE events SET row = 10",
+        "UPDATE events SET row = -1 WHERE number = 2",
+        "UPDATE events SET row = 'x'",
+        "UPDATE events SET label = 3 WHERE number = 1",
+        "UPDATE events SET label = NULL WHERE number = 1",
+        "UPDATE events SET label = 'x' WHERE number = 1",
+        "UPDATE events SET label = 1 WHERE number = 2",
+        "DELETE FROM events WHERE number = 2",
+    ],
+)
+def test_answers_that_cannot_have_been_given_are_damage(path, change):
+    with closing(AnswerStore(path, "audit", n_rows=10, n_classes=3)) as store:
+        store.add(key(), 9, "keep", 2)
+        store.add(key(), 8, "unsure", None)
+        store.undo(key())
+    AnswerStore(path, "audit", n_rows=10, n_classes=3).close()
+    with closing(sqlite3.connect(path)) as other:
+        other.execute(change)
+        other.commit()
+    with pytest.raises(ValueError, match=r"review\.sqlite is damaged"):
+        AnswerStore(path, "audit", n_rows=10, n_classes=3)
 
 
 def test_a_database_of_something_else_is_left_alone(path):

@@ -166,6 +166,11 @@ class LabelAudit(AuditViews):
         """Features on one scale, for distances between rows."""
         return standardized(self.features)
 
+    @cached_property
+    def points(self) -> Floats:
+        """Features in which distances between rows are those of columns that matter."""
+        return self._explainer.neighbours.points
+
     def suspects(
         self,
         n: int | None = None,

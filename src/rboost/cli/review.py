@@ -7,6 +7,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from rboost.io.inputs import STANDARD_INPUT
+
 
 def add_review_command(commands: Any) -> None:
     """Add ``review``."""
@@ -49,6 +51,10 @@ def _review(options: argparse.Namespace) -> int:
 
 
 def _images_root(data: str | list[str]) -> Path | None:
-    """The folder of the table, which may be of several files; none if they have no folder."""
-    files = [data] if isinstance(data, str) else data
-    return Path(os.path.commonpath([Path(file).parent for file in files])) if files else None
+    """The folder of the table, which may be of several files; none if they have none in common."""
+    files = map(Path, [data] if isinstance(data, str) else data)
+    folders = [file.parent for file in files if file != STANDARD_INPUT]
+    try:
+        return Path(os.path.commonpath(folders))
+    except ValueError:  # there is none, or they are on several drives
+        return None

@@ -15,11 +15,20 @@ from rboost.io.spreadsheets import write_csv
 from rboost.review.agreement import agreement
 from rboost.review.answers import Answer, Log
 from rboost.review.labels import with_answers
+from rboost.review.store import AnswerStore
 
 
-def write_checked(audit: LabelAudit, log: Log, path: Path) -> None:
-    """Write the answers to an audit, and what was checked before, as a file for ``--trusted``."""
-    write_csv(checked_frame(audit, with_answers(audit.labels, log), log), path)
+def write_checked(audit: LabelAudit, store: AnswerStore, path: Path) -> None:
+    """Write the answers to an audit, and what was checked before, as a file for ``--trusted``.
+
+    Somebody else may write the file at the same time, so what ends up there must be looked at
+    last: until nothing was added since.
+    """
+    while True:
+        log = store.log()
+        write_csv(checked_frame(audit, with_answers(audit.labels, log), log), path)
+        if store.log().version == log.version:
+            return
 
 
 def checked_frame(audit: LabelAudit, labels: Labels, log: Log) -> Any:

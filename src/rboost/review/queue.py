@@ -40,28 +40,33 @@ def entropy(probability: Floats) -> Floats:
     return np.abs((p * logarithm).sum(axis=1))  # the sum is ≤ 0; this leaves no −0
 
 
-def informative(audit: LabelAudit, rows: Integers) -> Integers:
+def informative(audit: LabelAudit, rows: Integers, n_answers: int = 0) -> Integers:
     """The rows whose true class is least known first."""
     return _largest_first(entropy(audit.inference.posterior[rows]), rows)
 
 
-def suspicious(audit: LabelAudit, rows: Integers) -> Integers:
+def suspicious(audit: LabelAudit, rows: Integers, n_answers: int = 0) -> Integers:
     """The labels that are likeliest wrong first; rows without a label come last."""
     return _largest_first(np.nan_to_num(audit.issue_probability[rows], nan=-1.0), rows)
 
 
-def mixed(audit: LabelAudit, rows: Integers) -> Integers:
-    """Rows drawn at random, rows that are likely wrong and rows that settle the noise, in turn."""
+def mixed(audit: LabelAudit, rows: Integers, n_answers: int = 0) -> Integers:
+    """Rows drawn at random, rows that are likely wrong and rows that settle the noise, in turn.
+
+    Draws that are due come first: whoever answers several rows at once, or rows of another order,
+    gets ahead of them.
+    """
     drawn = random_order(audit.labels)
+    due = drawn[: n_answers // len(PATTERN) + 1]
+    due = due[np.isin(due, rows)][:N_MIXED]
     streams = {
         "random": iter(drawn[np.isin(drawn, rows)].tolist()),
         "suspicious": iter(suspicious(audit, rows).tolist()),
         "settling": iter(settling_rows(audit, rows, N_MIXED).tolist()),
     }
-    # Where this goes on after other rows that were dealt with, so does the pattern.
-    n_before = len(audit) - len(rows)
-    taken: dict[int, None] = {}
-    for place in range(n_before, n_before + min(N_MIXED, len(rows))):
+    # Where this goes on after other answers, so does the pattern.
+    taken = dict.fromkeys(due.tolist())
+    for place in range(n_answers + len(due), n_answers + min(N_MIXED, len(rows))):
         turn = place % len(PATTERN)
         for stream in (*PATTERN[turn:], *PATTERN[:turn]):  # the next one, where one has ended
             row = next((row for row in streams[stream] if row not in taken), None)
@@ -93,19 +98,25 @@ def _largest_first(worth: Floats, rows: Integers) -> Integers:
     return rows[np.argsort(-worth, kind="stable")]
 
 
-# Rows of an audit in an order; the first is the default.
-ORDERS: dict[str, Callable[[LabelAudit, Integers], Integers]] = {
+# Rows of an audit in an order, after so many answers; the first is the default.
+ORDERS: dict[str, Callable[[LabelAudit, Integers, int], Integers]] = {
     "mixed": mixed,
     "informative": informative,
     "suspicious": suspicious,
 }
 
 
-def rank(audit: LabelAudit, order: str, set_aside: Iterable[int] = ()) -> Integers:
-    """All rows that nobody checked or set aside, in this order; ties as in the table."""
+def rank(
+    audit: LabelAudit, order: str, set_aside: Iterable[int] = (), n_answers: int | None = None
+) -> Integers:
+    """All rows that nobody checked or set aside, in this order; ties as in the table.
+
+    ``n_answers`` says how many of these have an answer of the review; all, if it is left out.
+    """
     is_open = ~audit.labels.is_checked
     is_open[list(set_aside)] = False
-    return ORDERS[order](audit, np.flatnonzero(is_open))
+    rows = np.flatnonzero(is_open)
+    return ORDERS[order](audit, rows, len(audit) - len(rows) if n_answers is None else n_answers)
 
 
 def still_open(ranking: Integers, n_rows: int, *closed: Iterable[int]) -> Integers:

@@ -188,16 +188,8 @@ class Review:
         return undone
 
     def export(self) -> None:
-        """Write all answers, and what was checked before, to checked.csv.
-
-        Somebody else may write the file at the same time, so what ends up there must be looked at
-        last: until nothing was added since.
-        """
-        while True:
-            log = self.store.log()
-            write_checked(self.snapshot.fitted, log, self.checked_csv)
-            if self.store.log().version == log.version:
-                return
+        """Write all answers, and what was checked before, to checked.csv."""
+        write_checked(self.snapshot.fitted, self.store, self.checked_csv)
 
     def refit(self) -> None:
         """Begin to fit the model again, in the background, with all answers so far."""
@@ -216,7 +208,10 @@ class Review:
             frozenset(np.flatnonzero(labels.at_random).tolist()),
         )
         if fingerprint(found) != self.fingerprint:
-            raise ValueError("The new audit is of other rows, labels or classes; nothing changed.")
+            raise ValueError(
+                "The new audit, which is in the folder now, is of other rows, labels or classes, "
+                "so the review cannot go on with it; audit again with --trusted checked.csv."
+            )
         changes = compare(after_answers(fitted, log), found)
         snapshot = take_snapshot(found, log)
         with self._swapping:
@@ -241,8 +236,12 @@ def open_review(
 
     Cells that name images mean files below ``images_root``.
     """
-    store = AnswerStore(folder / STORE, fingerprint(audit))
+    store = _open_store(audit, folder)
     return Review(audit, store, rerun=rerun, checked_csv=folder / CHECKED, images_root=images_root)
+
+
+def _open_store(audit: LabelAudit, folder: Path) -> AnswerStore:
+    return AnswerStore(folder / STORE, fingerprint(audit), len(audit), len(audit.classes))
 
 
 def export_answers(audit: LabelAudit, folder: Path, path: str | None = None) -> Path:
@@ -250,8 +249,8 @@ def export_answers(audit: LabelAudit, folder: Path, path: str | None = None) -> 
     if not (folder / STORE).exists():
         raise ValueError(f"{folder} has no answers yet; give some with: rboost review {folder}")
     target = Path(path) if path else folder / CHECKED
-    with closing(AnswerStore(folder / STORE, fingerprint(audit))) as store:
-        write_checked(audit, store.log(), target)
+    with closing(_open_store(audit, folder)) as store:
+        write_checked(audit, store, target)
     return target
 
 
@@ -259,7 +258,7 @@ def with_saved_answers(audit: LabelAudit, folder: Path) -> LabelAudit:
     """The audit after the answers that its folder keeps, if there are any."""
     if not (folder / STORE).exists():
         return audit
-    with closing(AnswerStore(folder / STORE, fingerprint(audit))) as store:
+    with closing(_open_store(audit, folder)) as store:
         return after_answers(audit, store.log())
 
 

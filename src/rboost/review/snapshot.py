@@ -58,7 +58,7 @@ def take_snapshot(fitted: LabelAudit, log: Log) -> Snapshot:
     """What follows from the answers without a new fit."""
     live = after_answers(fitted, log)
     unsure = [row for row, answer in log.current.items() if answer.label is None]
-    rankings = {order: rank(live, order, unsure) for order in ORDERS}
+    rankings = {order: rank(live, order, unsure, len(log.current)) for order in ORDERS}
     return Snapshot(fitted, live, log.version, estimate(live), rankings)
 
 

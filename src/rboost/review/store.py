@@ -7,13 +7,14 @@ none. What holds now is derived from the log.
 from __future__ import annotations
 
 import sqlite3
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from rboost.review.answers import UNDO, Answer, ConflictError, Log
+from rboost.review.answers import UNDO, UNSURE, Answer, ConflictError, Log
 from rboost.review.schema import bring_up_to_date
 
 # How long to wait, in seconds, while another process writes.
@@ -25,13 +26,15 @@ EVENT = (
 
 
 class AnswerStore:
-    """The answers of one audit, which its fingerprint names.
+    """The answers of one audit, which its fingerprint names, of so many rows and classes.
 
     Any number of threads and processes may use the same file.
     """
 
-    def __init__(self, path: Path, fingerprint: str) -> None:
-        self.path = path
+    def __init__(
+        self, path: Path, fingerprint: str, n_rows: int = sys.maxsize, n_classes: int = sys.maxsize
+    ) -> None:
+        self.path, self._n_rows, self._n_classes = path, n_rows, n_classes
         self._lock = threading.Lock()
         self._log = Log(0, {}, frozenset())
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -55,7 +58,8 @@ class AnswerStore:
             with self._transaction():
                 bring_up_to_date(self._connection, fingerprint)
             found = self.recall("fingerprint")
-            self.log()
+            if found == fingerprint:
+                self.log()
         except (sqlite3.OperationalError, ValueError) as error:
             raise ValueError(f"{self.path} cannot be used: {error}.") from error
         except sqlite3.DatabaseError as error:
@@ -94,9 +98,21 @@ class AnswerStore:
     def _read_log(self) -> Log:
         """Read what was added to the log; nothing in it ever changes."""
         events = self._read("WHERE number > ? ORDER BY number", self._log.version)
-        if events:
-            self._log = self._log.after(events)
+        if not all(self._is_possible(*event) for event in events):
+            raise sqlite3.DatabaseError("it holds an answer that nobody can give")
+        try:
+            self._log = self._log.after(events) if events else self._log
+        except KeyError as error:
+            raise sqlite3.DatabaseError("an answer is taken back that is not there") from error
         return self._log
+
+    def _is_possible(self, event: Answer, undoes: int | None) -> bool:
+        """Whether an event can be of this audit; a file may hold anything."""
+        if not _is_below(event.row, self._n_rows) or (event.answer == UNDO) != (undoes is not None):
+            return False
+        if event.answer in (UNDO, UNSURE):
+            return event.label is None
+        return _is_below(event.label, self._n_classes)
 
     def _read(self, which: str, *values: int | str) -> list[tuple[Answer, int | None]]:
         """Events, each with the number of the answer that it takes back."""
@@ -235,6 +251,10 @@ class AnswerStore:
         with self._transaction():
             self._connection.execute("INSERT OR IGNORE INTO about VALUES (?, ?)", (name, value))
         return self.recall(name) or value
+
+
+def _is_below(value: object, end: int) -> bool:
+    return isinstance(value, int) and 0 <= value < end
 
 
 def _is_expected(present: Answer | None, expects: int | None) -> bool:

@@ -1,8 +1,10 @@
 """Finding rows by what they hold, and by what they are like."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from rboost.audit import audit_labels
 from rboost.review import open_review
 from tests.review.audits import rerun, table, three_classes
 from tests.review.clients import Page, key, post
@@ -60,16 +62,39 @@ def test_similar_rows_are_near_alike_and_open(tmp_path):
         (audit.labels.given == audit.labels.given[3]) & (audit.suggested == audit.suggested[3])
     )
     alike = alike[alike != 3]
-    points = audit.standardized
+    points = audit.points
     nearest = alike[np.argsort(np.linalg.norm(points[alike] - points[3], axis=1))]
-    rows = client.get("/api/similar?row=3&count=5").json()["rows"]
+    rows = client.get("/api/similar?row=3&count=5&opinion=1").json()["rows"]
     assert [each["row"] for each in rows] == nearest[:5].tolist()
-    assert set(rows[0]) == {"row", "id", "given", "suggested", "probability_wrong", "values"}
+    assert set(rows[0]) == {"row", "id", "given", "values", "opinion"}
     answered = rows[0]["row"]
     post(client, "/api/answer", {"row": answered, "answer": "unsure", "key": key()})
-    again = client.get("/api/similar?row=3&count=50").json()["rows"]
+    again = client.get("/api/similar?row=3&count=50&opinion=1").json()["rows"]
     assert answered not in [each["row"] for each in again]
     assert len(again) == min(50, len(alike) - 1)
+
+
+def test_a_hidden_opinion_does_not_choose_similar_rows(tmp_path):
+    review = open_review(three_classes(), tmp_path, rerun)
+    client = Page(review).open()
+    audit = review.snapshot.live
+    alike = np.flatnonzero(audit.labels.given == audit.labels.given[3])
+    rows = client.get("/api/similar?row=3&count=50").json()["rows"]
+    assert len(rows) == min(50, len(alike) - 1)
+    assert len({int(audit.suggested[each["row"]]) for each in rows}) == 2
+    assert set(rows[0]) == {"row", "id", "given", "values"}
+
+
+def test_columns_that_do_not_matter_do_not_make_rows_similar(tmp_path):
+    rng = np.random.RandomState(0)
+    y = np.arange(200) % 2
+    X = pd.DataFrame(rng.normal(size=(200, 9)), columns=[f"x{k}" for k in range(9)])
+    X["x0"] += 4 * y
+    audit = audit_labels(X, y, model="linear", check_columns=False)
+    client = Page(open_review(audit, tmp_path, rerun)).open()
+    rows = [each["row"] for each in client.get("/api/similar?row=3&count=5").json()["rows"]]
+    far = np.abs(X["x0"] - X["x0"][3])
+    assert far[rows].max() < np.median(far[y == y[3]]) / 2
 
 
 @pytest.mark.parametrize("query", ["row=3&count=0", "row=3&count=51", "row=3&count=x"])

@@ -103,7 +103,7 @@ class ReviewApi:
         details = describe_row(live, self._columns, row)
         details["present"] = self.describe(present) if present else None
         details["others"] = [self.describe(each) for each in others] if present else []
-        is_asked = query.get("opinion") == "1"
+        is_asked = _is_opinion_asked(query)
         if is_asked or reveals_nothing(live, row):
             seconds = None if end == math.inf else end - time.monotonic()
             explanation = self.review.explain(row, seconds)
@@ -130,8 +130,11 @@ class ReviewApi:
         row, snapshot = self._asked_row(query), self.review.snapshot
         answered = self.review.store.log().current
         count = read.count(query, 12, read.MOST_SIMILAR)
-        rows = similar(snapshot.live, snapshot.fitted.standardized, row, answered, count)
-        return {"rows": [describe_similar(snapshot.live, self._columns, row) for row in rows]}
+        is_shown = _is_opinion_asked(query)
+        rows = similar(snapshot.live, snapshot.fitted.points, row, answered, count, is_shown)
+        return {
+            "rows": [describe_similar(snapshot.live, self._columns, row, is_shown) for row in rows]
+        }
 
     def image(self, query: Json) -> tuple[bytes, str]:
         """The image that a cell names, and its kind."""
@@ -230,3 +233,8 @@ class ReviewApi:
         """checked.csv, written to the folder and sent."""
         self.review.export()
         return self.review.checked_csv.read_bytes()
+
+
+def _is_opinion_asked(query: Json) -> bool:
+    """Whether what the model thinks may be told."""
+    return bool(query.get("opinion") == "1")

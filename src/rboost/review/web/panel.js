@@ -66,7 +66,7 @@ function showRefit({ state, error, changes }) {
   at("refit").disabled = state === "running";
   const words = {
     idle: "", running: "Fitting … you can go on meanwhile.", done: "Fitted again. What changed:",
-    failed: `The fit failed, and everything is as it was: ${error}`,
+    failed: `The fit failed, and the page goes on as before: ${error}`,
   };
   if (at("refit-state").textContent !== words[state]) at("refit-state").textContent = words[state];
   at("changes").hidden = !changes;

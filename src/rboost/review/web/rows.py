@@ -55,13 +55,13 @@ def position(label: int) -> int | None:
     return None if label == NO_LABEL else int(label)
 
 
-def describe_row(audit: LabelAudit, columns: list[Any], row: int) -> Json:
+def describe_row(audit: LabelAudit, columns: list[Any], row: int, longest: int = LONGEST) -> Json:
     """What a person needs to judge a row, without what the model thinks of it."""
     return {
         "row": row,
         "id": name_of(audit, row),
         "given": position(audit.labels.given[row]),
-        "values": values_of(columns, row),
+        "values": values_of(columns, row, longest),
     }
 
 
@@ -121,14 +121,11 @@ def describe_opinion(live: LabelAudit, row: int, explanation: Explanation | None
     return {**describe_suggestion(live, row), "reasons": reasons}
 
 
-def describe_similar(live: LabelAudit, columns: list[Any], row: int) -> Json:
+def describe_similar(
+    live: LabelAudit, columns: list[Any], row: int, is_opinion_shown: bool
+) -> Json:
     """A row beside others to which the same answer may be given."""
-    suggestion = describe_suggestion(live, row)
-    return {
-        "row": row,
-        "id": name_of(live, row),
-        "given": position(live.labels.given[row]),
-        "suggested": suggestion["suggested"],
-        "probability_wrong": suggestion["probability_wrong"],
-        "values": values_of(columns, row, LONGEST_BESIDE),
-    }
+    details = describe_row(live, columns, row, LONGEST_BESIDE)
+    if is_opinion_shown:
+        details["opinion"] = describe_suggestion(live, row)
+    return details

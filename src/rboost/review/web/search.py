@@ -57,15 +57,22 @@ def _snippet(text: str, wanted: str) -> str:
 
 
 def similar(
-    live: LabelAudit, points: Floats, row: int, answered: Iterable[int], count: int
+    live: LabelAudit,
+    points: Floats,
+    row: int,
+    answered: Iterable[int],
+    count: int,
+    is_opinion_shown: bool,
 ) -> list[int]:
-    """The nearest rows with the same given label and suggestion that nobody has looked at.
+    """The nearest rows with the same given label that nobody has looked at.
 
-    Distances are those of ``points``, one a row.
+    Distances are those of ``points``, one a row. Where the opinion is shown the suggestion is the
+    same as well; else the choice would tell it.
     """
     labels = live.labels
-    is_alike = (labels.given == labels.given[row]) & (live.suggested == live.suggested[row])
-    is_alike &= ~labels.is_checked
+    is_alike = (labels.given == labels.given[row]) & ~labels.is_checked
+    if is_opinion_shown:
+        is_alike &= live.suggested == live.suggested[row]
     is_alike[[row, *answered]] = False
     rows = np.flatnonzero(is_alike)
     distance = np.square(points[rows] - points[row]).sum(axis=1)

@@ -30,8 +30,8 @@ function line(about, each, isFirst, isOpinionShown) {
   const name = make("th");
   name.scope = "row";
   name.append(label);
-  const wrong = isFirst ? each.opinion?.probability_wrong : each.probability_wrong;
-  if (isOpinionShown && wrong !== null) name.append(make("div", `wrong: ${percent(wrong)}`, "quiet"));
+  const wrong = isOpinionShown ? each.opinion.probability_wrong : null;
+  if (wrong !== null) name.append(make("div", `wrong: ${percent(wrong)}`, "quiet"));
   tr.append(name);
   each.values.forEach((cell, k) => tr.append(showCell(about, make("td"), each.row, k, cell)));
   return tr;
@@ -56,7 +56,8 @@ export async function openSimilar(about, row, isOpinionShown) {
   at("similar").showModal();
   let rows = [];
   try {
-    rows = (await need(() => ask("/api/similar", { row: row.row, count: MOST }))).rows;
+    const opinion = isOpinionShown ? "1" : "0";
+    rows = (await need(() => ask("/api/similar", { row: row.row, count: MOST, opinion }))).rows;
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
   }
