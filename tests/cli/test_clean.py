@@ -95,3 +95,11 @@ def test_the_version_is_told(capsys):
         main(["--version"])
     assert ended.value.code == 0
     assert capsys.readouterr().out.startswith("rboost 0.")
+
+
+def test_answers_are_exported_nowhere_over_other_files(data, audited, capsys):
+    for out in (data, audited / "review.sqlite", audited / "model.skops"):
+        before = out.read_bytes() if out.exists() else None
+        assert main(["review", str(audited), "--export", str(out)]) == 2
+        assert "belongs to the audit" in capsys.readouterr().err or out.suffix != ".csv"
+        assert (out.read_bytes() if out.exists() else None) == before

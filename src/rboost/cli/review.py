@@ -29,8 +29,9 @@ def add_review_command(commands: Any) -> None:
 
 
 def _review(options: argparse.Namespace) -> int:
+    from rboost.audit.disk.cleaned import check_output
     from rboost.audit.disk.folder import read_audit, rerun
-    from rboost.audit.disk.record import read_record
+    from rboost.audit.disk.record import read_record, read_request
     from rboost.review.session import export_answers, open_review
     from rboost.review.web.server import serve
 
@@ -39,6 +40,8 @@ def _review(options: argparse.Namespace) -> int:
         raise ValueError(f"--port must be between 0 and 65535, not {options.port}.")
     opened = read_record(folder)
     if options.export is not None:
+        if options.export:
+            check_output(Path(options.export), read_request(folder), folder)
         print(export_answers(read_audit(folder), folder, options.export or None))
         return 0
     review = open_review(
@@ -55,6 +58,7 @@ def _images_root(data: str | list[str]) -> Path | None:
     files = map(Path, [data] if isinstance(data, str) else data)
     folders = [file.parent for file in files if file != STANDARD_INPUT]
     try:
-        return Path(os.path.commonpath(folders))
+        common = Path(os.path.commonpath(folders))
     except ValueError:  # there is none, or they are on several drives
         return None
+    return None if common == common.parent else common  # never the whole disk

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from rboost.audit import Explanation, LabelAudit
+from rboost.audit.disk.record import CHECKED, STORE
 from rboost.audit.labels import NO_LABEL
 from rboost.review.answers import CHANGE, KEEP, UNSURE, Answer, ConflictError, Log
 from rboost.review.background import Job, Refresher
@@ -32,8 +33,6 @@ from rboost.review.store import AnswerStore
 # Audits the same rows again. It is given the class of every row that a person has checked, by its
 # position, where others count as unchecked, and which of them were drawn at random.
 Rerun = Callable[[dict[int, int], frozenset[int]], LabelAudit]
-# The files of a review in the folder of its audit.
-STORE, CHECKED = "review.sqlite", "checked.csv"
 # Rows that are explained before anybody asks for them, and before a new order holds.
 N_AHEAD, N_AT_ONCE = 20, 10
 

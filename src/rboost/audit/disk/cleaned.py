@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 from rboost.audit.cleaning import clean_labels, cleaned_frame
+from rboost.audit.disk.record import CHECKED
 from rboost.audit.disk.request import Request
 from rboost.audit.result import LabelAudit
 from rboost.io.columns import with_plain_numbers
@@ -21,7 +22,7 @@ def check_output(out: Path, request: Request, folder: Path) -> None:
     check_ending(out)
     ours = [*request.files, request.trusted, request.probabilities]
     inputs = {path.resolve() for path in ours if path is not None}
-    is_inside = out.resolve().parent == folder.resolve() and out.name != "checked.csv"
+    is_inside = out.resolve().parent == folder.resolve() and out.name != CHECKED
     if out.resolve() in inputs or is_inside:
         raise ValueError(f"{out} belongs to the audit; choose another file.")
 

@@ -25,6 +25,7 @@ from rboost.audit.disk.model_file import load_model, save_model
 from rboost.audit.disk.origin import make_origin
 from rboost.audit.disk.record import (
     AGAIN,
+    CHECKED,
     FORMAT,
     MODEL,
     NAMES,
@@ -33,6 +34,7 @@ from rboost.audit.disk.record import (
     REPORT,
     ROWS,
     STDIN,
+    STORE,
     SUSPECTS,
     TRUSTED,
     column_warnings,
@@ -108,8 +110,8 @@ def _check_folder(folder: Path, request: Request) -> None:
     for path in (*request.files, request.trusted, request.probabilities):
         if path is not None and path.resolve() in ours:
             raise ValueError(f"{path} would be overwritten; choose another folder with --out.")
-    knows_answers = Path(request.trusted or "").resolve() == (folder / "checked.csv").resolve()
-    if (folder / "review.sqlite").exists() and not knows_answers:
+    knows_answers = Path(request.trusted or "").resolve() == (folder / CHECKED).resolve()
+    if (folder / STORE).exists() and not knows_answers:
         warnings.warn(
             f"{folder} has answers of a review, which this audit does not know; to use them, pass "
             "its checked.csv with --trusted.",

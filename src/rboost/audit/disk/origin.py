@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from rboost.audit.disk.record import STDIN
+from rboost.audit.disk.record import CHECKED, STDIN
 from rboost.audit.disk.request import Request
 from rboost.audit.render.origin import Origin
 from rboost.io.inputs import STANDARD_INPUT
@@ -31,7 +31,7 @@ def make_origin(folder: Path, request: Request, record: dict[str, Any], has_mode
         again=(
             "rboost", "audit", *files, "--label", request.label, *_options(record["request"]),
             *(["--budget", str(record["budget"])] if record["budget"] else []),
-            "--trusted", str(folder / "checked.csv"), "--out", f"{folder}-again",
+            "--trusted", str(folder / CHECKED), "--out", f"{folder}-again",
         ),
         clean=("rboost", "clean", str(folder), "--out", "clean.csv"),
         predict=() if not has_model else (

@@ -19,6 +19,8 @@ RECORD, ROWS, MODEL, SUSPECTS, REPORT, TRUSTED, PROBABILITIES, STDIN = NAMES = (
     "audit.json", "rows.npz", "model.skops", "suspects.csv", "report.html", "trusted_rows",
     "probabilities", "stdin_table",
 )  # fmt: skip
+# What a review writes into the folder: the answers, and the same as a table.
+STORE, CHECKED = "review.sqlite", "checked.csv"
 AGAIN = "run rboost audit again"
 # What every record holds.
 PARTS = {"request": dict, "source": str, "files": dict, "classes": list, "summary": dict}
