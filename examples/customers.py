@@ -65,9 +65,9 @@ def write_tables() -> None:
 def answer(folder: Path) -> None:
     """Say the truth of the rows that the page would show first."""
     from rboost.audit.disk.folder import read_audit
+    from rboost.audit.disk.record import STORE
     from rboost.review import AnswerStore, fingerprint
     from rboost.review.queue import mixed
-    from rboost.review.session import STORE
 
     audit = read_audit(folder)
     truth = make_customers()[1]
