@@ -201,3 +201,17 @@ def test_a_disk_that_fails_is_said(page, client):
     reply = post(client, "/api/answer", {"row": 1, "answer": "keep", "key": key()})
     assert reply.status_code == 503
     assert reply.json()["error"].startswith("Nothing was saved")
+    reply = client.get("/api/progress")  # who asks has nothing to save
+    assert reply.status_code == 503
+    assert reply.json()["error"].startswith("This cannot be shown: ")
+
+
+def test_a_file_that_cannot_be_written_is_no_trouble_of_the_estimate(page, client):
+    page.review.exporting.wait()
+    page.review.checked_csv.unlink()
+    page.review.checked_csv.mkdir()
+    post(client, "/api/answer", {"row": 1, "answer": "keep", "key": key()})
+    page.review.finish()
+    progress = client.get("/api/progress").json()
+    assert progress["update_error"] is None
+    assert "checked.csv is a folder" in progress["export_error"]

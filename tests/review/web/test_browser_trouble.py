@@ -155,6 +155,59 @@ def test_reasons_that_take_long_come_after_the_row(visit, browser):
     assert complaints(browser) == []
 
 
+def slow_to_explain(review):
+    """Rows come without reasons; the first request for those of one row waits for the event."""
+    is_slow, explain, asked = threading.Event(), review.explain, []
+
+    def wait(row, seconds=None):
+        if seconds is not None:
+            return None
+        asked.append(row)
+        if len(asked) == 1:
+            is_slow.wait(20)
+        return explain(row)
+
+    review.explain = wait
+    return is_slow, asked
+
+
+def test_an_opinion_that_is_asked_for_is_not_lost_to_reasons_on_their_way(visit, browser):
+    page = visit(remembered={"hide-opinion": "1"})
+    release, asked = slow_to_explain(page.server.review)
+    page.choose("order", "most suspicious")
+    page.until(lambda: asked)
+    page.press("m")
+    page.until(lambda: page.at("opinion-text").is_displayed())
+    shown = page.text("opinion-text"), page.text("values")
+    release.set()
+    time.sleep(0.5)  # the earlier reply comes, without an opinion
+    assert (page.text("opinion-text"), page.text("values")) == shown
+    assert complaints(browser) == []
+
+
+def test_an_opinion_that_is_hidden_while_its_reasons_come_is_no_error(visit, browser):
+    page = visit(labelled(WORDS))
+    release, _ = slow_to_explain(page.server.review)
+    page.choose("order", "most suspicious")
+    page.until(lambda: page.text("explaining"))
+    page.run("document.getElementById('hide-opinion').checked = true")  # before they are asked for
+    release.set()
+    page.until(lambda: page.text("explaining") == "")
+    assert page.row() is not None
+    assert complaints(browser) == []
+
+
+def test_a_file_that_cannot_be_written_is_said_as_such(visit, browser):
+    page = visit()
+    page.server.review.exporting.wait()
+    page.server.review.checked_csv.unlink()
+    page.server.review.checked_csv.mkdir()
+    page.answer("k")
+    page.until(lambda: "checked.csv could not be written: " in page.text("export-error"))
+    page.until(lambda: page.text("updating") == "")
+    assert complaints(browser) == []
+
+
 def test_another_order_or_filter_counts_although_a_row_is_loading(visit, browser):
     page = visit()
     find = page.server.review.next_rows

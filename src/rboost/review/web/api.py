@@ -176,7 +176,8 @@ class ReviewApi:
             "start": review.start,
             "now": asdict(snapshot.estimate),
             "is_current": snapshot.version == log.version,
-            "problem": review.updating.error or review.exporting.error,
+            "update_error": review.updating.error,
+            "export_error": review.exporting.error,
             "refit": {
                 "state": job.status,
                 "error": job.error,

@@ -80,7 +80,8 @@ class Talk:
         """What is asked by an address."""
 
         async def endpoint(request: Request) -> Response:
-            return await self._answer(ask, {**request.query_params, **request.path_params}, reply)
+            asked = {**request.query_params, **request.path_params}
+            return await self._answer(ask, asked, reply, "This cannot be shown")
 
         return endpoint
 
@@ -94,14 +95,21 @@ class Talk:
                 return as_json({"error": "The content is no JSON."}, 400)
             if not isinstance(content, dict):
                 return as_json({"error": "The content must be a JSON object."}, 400)
-            return await self._answer(ask, content, as_json)
+            return await self._answer(ask, content, as_json, "Nothing was saved")
 
         return endpoint
 
     async def _answer(
-        self, ask: Callable[[Json], Any], question: Json, reply: Callable[[Any], Response]
+        self,
+        ask: Callable[[Json], Any],
+        question: Json,
+        reply: Callable[[Any], Response],
+        failed: str,
     ) -> Response:
-        """Answer in a thread, as fits and files take their time; mistakes are a sentence each."""
+        """Answer in a thread, as fits and files take their time; mistakes are a sentence each.
+
+        ``failed`` says what did not happen if a file cannot be read or written.
+        """
         try:
             return reply(await run_in_threadpool(ask, question))
         except ConflictError as error:
@@ -112,7 +120,7 @@ class Talk:
         except ValueError as error:
             return as_json({"error": in_one_line(error)}, 422)
         except (sqlite3.Error, OSError) as error:
-            return as_json({"error": f"Nothing was saved: {in_one_line(error)}."}, 503)
+            return as_json({"error": f"{failed}: {in_one_line(error)}."}, 503)
 
 
 def _image(found: tuple[bytes, str]) -> Response:

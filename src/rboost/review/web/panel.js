@@ -56,8 +56,10 @@ export function showProgress(progress) {
   at("at-random").textContent = drawn
     ? `Of ${count(drawn.n_checked, "label")} drawn at random ${drawn.n_wrong} ${drawn.n_wrong === 1 ? "was" : "were"} wrong: by this count alone, ${percent(drawn.low)} to ${percent(drawn.high)} of all labels given.` : "";
   at("contradiction").textContent = now.contradiction;
-  at("updating").textContent = progress.problem
-    ? `The estimate could not be updated: ${progress.problem}` : progress.is_current ? "" : "Updating …";
+  at("updating").textContent = progress.update_error
+    ? `The estimate could not be updated: ${progress.update_error}` : progress.is_current ? "" : "Updating …";
+  at("export-error").textContent = progress.export_error
+    ? `Your answers are saved, but checked.csv could not be written: ${progress.export_error}` : "";
   document.title = `${progress.answered} – Check labels`;
   showRefit(progress.refit);
 }

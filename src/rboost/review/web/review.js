@@ -101,8 +101,9 @@ function show(found) {
 async function explain(asked) {
   if (row !== asked) return;
   const found = await load(asked.row);
+  if (asked.is_explained) return; // the opinion was asked for meanwhile, and came with everything
   Object.assign(asked, { is_explained: true, neighbours: found.neighbours });
-  if (asked.opinion) asked.opinion.reasons = found.opinion.reasons; // the rest stays as it was shown
+  if (asked.opinion && found.opinion) asked.opinion.reasons = found.opinion.reasons; // the rest stays as shown
   if (row !== asked) return;
   showValues(about, row);
   showOpinion(about, row, isOpinionShown);
