@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rboost._validation import is_missing
 from rboost.audit.features import as_frame
-from rboost.audit.labels import Labels, encode_labels, spelling
+from rboost.audit.labels import Labels, encode_labels, plain_values, spelling
 from rboost.context import Groups, group_rows
 from rboost.io.packages import package
 
@@ -152,8 +151,8 @@ def _trusted_rows(table: Any, X_trusted: Any, y_trusted: Any) -> tuple[Any, list
 
 def _check_answers(checked: list[Any], given: list[Any]) -> None:
     """Fail where a checked label is none of the table's."""
-    known = {spelling(value) for value in given if not is_missing(value)}
-    unknown = [value for value in checked if not is_missing(value) and spelling(value) not in known]
+    known = {spelling(value) for value in plain_values(given)} | {None}
+    unknown = [value for value in plain_values(checked) if spelling(value) not in known]
     if unknown:
         raise ValueError(
             f"y_checked holds {unknown[0]!r}, which y never is; use the same labels in both."

@@ -111,8 +111,8 @@ def encode_labels(y: Any, y_checked: Any = None, name: str = "label") -> Labels:
 
     ``y_checked`` holds the label of every row that a person has looked at, missing elsewhere.
     """
-    written = _plain(y)
-    checked = [None] * len(written) if y_checked is None else _plain(y_checked)
+    written = plain_values(y)
+    checked = [None] * len(written) if y_checked is None else plain_values(y_checked)
     given, checked = _spelled_alike(written, checked, name)
     if len(checked) != len(given):
         raise ValueError(
@@ -156,7 +156,9 @@ def as_classes(values: list[Any]) -> NDArray[Any]:
 
 def as_written(y: Any) -> NDArray[Any]:
     """The labels as text, empty where there is none."""
-    return np.array(["" if value is None else str(value) for value in _plain(y)], dtype=object)
+    return np.array(
+        ["" if value is None else str(value) for value in plain_values(y)], dtype=object
+    )
 
 
 def spelling(value: Any) -> Any:
@@ -201,7 +203,7 @@ def _check_classes(counted: Counter[Any], n_rows: int, name: str) -> None:
         )
 
 
-def _plain(values: Any) -> list[Any]:
+def plain_values(values: Any) -> list[Any]:
     """Labels as hashable Python values, None where they are missing."""
     if hasattr(values, "tolist"):
         values = values.tolist()
