@@ -160,7 +160,13 @@ def _beginning(value: Any) -> Any:
 def as_features(transform: Callable[[Any], Any], table: Any) -> Floats:
     """The numbers that a vectorizer makes of a frame; infinite values count as missing."""
     with np.errstate(over="ignore"):  # numbers too large for float32 become infinite
-        features = np.array(transform(table).to_numpy(dtype=np.float32), order="C")
+        try:
+            features = np.array(transform(table).to_numpy(dtype=np.float32), order="C")
+        except OverflowError as error:
+            raise ValueError(
+                "X holds whole numbers of more than 300 digits; make words of them, or leave their "
+                "column out."
+            ) from error
     np.nan_to_num(features, copy=False, nan=np.nan, posinf=np.nan, neginf=np.nan)
     return features
 

@@ -156,9 +156,8 @@ def as_classes(values: list[Any]) -> NDArray[Any]:
 
 def as_written(y: Any) -> NDArray[Any]:
     """The labels as text, empty where there is none."""
-    return np.array(
-        ["" if value is None else str(value) for value in plain_values(y)], dtype=object
-    )
+    values = plain_values(y)
+    return np.array(["" if value is None else str(value) for value in values], dtype=object)
 
 
 def spelling(value: Any) -> Any:
