@@ -218,7 +218,8 @@ def test_an_interrupt_leaves_the_estimator_as_it_was_and_no_thread(monkeypatch):
     assert set(threading.enumerate()) <= threads
 
 
-def test_a_bar_is_shown_when_asked_for(capfd):
+def test_a_bar_is_shown_when_asked_for(capfd, monkeypatch):
+    monkeypatch.setattr("rboost.progress.DELAY", -1)
     rows, _ = table()
     for n_jobs in (1, 3):
         RBoostClassifier("trees", n_estimators=10, n_jobs=n_jobs).fit(rows.X, rows.observed)
