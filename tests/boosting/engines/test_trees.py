@@ -227,7 +227,7 @@ def test_a_bar_is_shown_when_asked_for(capfd, monkeypatch):
     RBoostClassifier("trees", n_estimators=10, verbose=1).fit(rows.X, rows.observed)
     shown = capfd.readouterr()
     assert shown.out == ""
-    assert shown.err.startswith("Trees")
+    assert shown.err.startswith("Growing trees")
     assert "LightGBM" not in shown.err
 
 
