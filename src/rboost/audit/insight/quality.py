@@ -14,8 +14,9 @@ from rboost._typing import Floats
 from rboost.audit.labels import NO_LABEL, Labels
 
 ASSUMPTIONS = (
-    "whether a label is wrong depends on the true class alone, not on the row",
-    "every row stands in the table once",
+    "whether a label is wrong depends on the true class (and on the context, if any is named), or "
+    "the label was guessed from what the columns show",
+    "every row was labelled by itself, unless it repeats another one, label and all",
     "the probability of a class follows a sigmoid of its score",
 )
 
