@@ -361,9 +361,7 @@ def test_feature_importances_where_the_base_has_them(version, noisy_banana):
 
 
 @both_versions
-def test_verbose_shows_a_bar_and_silence_is_the_default(
-    version, noisy_banana, capsys, monkeypatch
-):
+def test_verbose_shows_a_bar_and_silence_is_the_default(version, noisy_banana, capsys, monkeypatch):
     monkeypatch.setattr("rboost.progress.DELAY", -1)
     X, _, noisy, _ = noisy_banana
     version(n_estimators=5).fit(X, noisy)

@@ -160,7 +160,8 @@ def test_clone_pickle_and_search(fitted, noisy_banana):
     assert search.best_params_["estimator__C"] in (0.1, 1.0)
 
 
-def test_it_says_when_it_did_not_converge(noisy_banana, capsys):
+def test_it_says_when_it_did_not_converge(noisy_banana, capsys, monkeypatch):
+    monkeypatch.setattr("rboost.progress.DELAY", -1)
     X, _, noisy, _ = noisy_banana
     model = NoiseAwareClassifier(LogisticRegression(), cv=None, max_iter=2, verbose=1)
     with pytest.warns(ConvergenceWarning, match="stopped at max_iter=2"):

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import validate_data
@@ -48,7 +49,7 @@ class ClassifierAround(Documented, MetaEstimatorMixin, ClassifierMixin, BaseEsti
                 "X must have two dimensions, rows and columns. Reshape your data: "
                 "X.reshape(-1, 1) for one column, X.reshape(1, -1) for one row."
             )
-        if isinstance(X, Mapping):
+        if isinstance(X, Mapping) and not issparse(X):  # of which one kind is a dictionary, too
             raise ValueError("X must be a table or an array, not a dictionary; make a frame of it.")
         validate_data(self, X, skip_check_array=True, reset=reset)
 
