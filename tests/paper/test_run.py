@@ -127,7 +127,7 @@ def test_killed_twice_and_resumed_gives_the_same_tables(tmp_path):
 @pytest.mark.slow
 def test_the_quick_run_and_its_report(tmp_path, capsys):
     out = tmp_path / "quick"
-    assert main(["paper", "run", "--quick", "--out", str(out)]) == 0
+    assert main(["paper", "run", "--quick", "--rounds", "6", "--out", str(out)]) == 0
     assert main(["paper", "report", "--out", str(out)]) == 0
     assert "report.html" in capsys.readouterr().out
     page, text = (out / "report.html").read_text(), (out / "report.md").read_text()
