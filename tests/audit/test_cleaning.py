@@ -82,6 +82,7 @@ def test_an_answer_that_names_a_rare_class_stands():
         frame = audit.clean(how)
         assert frame["label"][10] == "rare"
         assert frame["label_source"][10] == "answer"
+        assert how != "weigh" or frame["weight"][10] == 1
         assert frame["label"][0] in ("rare", "a", "b")
 
 

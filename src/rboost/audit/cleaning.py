@@ -72,6 +72,7 @@ def _drop(start: CleanLabels, labels: Labels, found: Inference, threshold: float
 def _weigh(start: CleanLabels, labels: Labels, found: Inference, threshold: float) -> CleanLabels:
     wrong = issue_probability(found.posterior, labels)
     weight = np.where(start.label == NO_LABEL, 0.0, 1 - np.nan_to_num(wrong, nan=0.0))
+    weight[labels.said != ""] = 1.0  # also of a class that is too rare to be learnt
     return CleanLabels(start.is_kept, start.label, start.source, weight)
 
 
@@ -91,7 +92,8 @@ def cleaned_frame(table: Any, labels: Labels, found: Inference, mended: CleanLab
     spelled = np.array([*map(str, labels.classes), None], dtype=object)
     for k, name in enumerate(labels.class_names):
         alike = np.flatnonzero((labels.given[rows] == k) & (labels.written[rows] == name))
-        spelled[k] = before[alike[0]] if len(alike) else name
+        value = before[alike[0]] if len(alike) else name
+        spelled[k] = value.strip() if isinstance(value, str) else value
     rare = np.where(labels.said[rows] != "", labels.said[rows], before)
     label = np.where(mended.label[rows] == NO_LABEL, rare, spelled[mended.label[rows]])
     added = {
