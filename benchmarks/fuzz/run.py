@@ -100,6 +100,8 @@ def run(todo: list[Case], jobs: int, keep: Path | None = None) -> Iterator[Failu
     with context.Pool(jobs) as pool:
         found = pool.imap_unordered(_Task(keep), todo, chunksize=8)
         yield from filter(None, track(found, len(todo), "Trying mutated inputs", enabled=True))
+        pool.close()  # so that processes end by themselves
+        pool.join()
 
 
 @dataclass(frozen=True)
