@@ -1,5 +1,4 @@
 import gzip
-import io
 import re
 import warnings
 import zipfile
@@ -10,6 +9,7 @@ import pytest
 
 from rboost.io import excel, unpacking
 from rboost.io.reading import read_table
+from tests.io.test_unpacking import zipped
 
 ENTITIES = (
     '<!DOCTYPE x [<!ENTITY a "ha">'
@@ -42,13 +42,6 @@ def changed(path, member, change):
         for name, content in members.items():
             archive.writestr(name, content)
     return path
-
-
-def zipped(content):
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("table.xlsx", content)
-    return buffer.getvalue()
 
 
 def test_types(tmp_path):
