@@ -1,0 +1,1 @@
+"""Tables on many machines, or larger than the memory of one."""

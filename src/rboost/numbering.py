@@ -1,0 +1,44 @@
+"""What follows from the number of a row: its fold, and whether it is in a sample.
+
+A hash of the number, so that every process that holds some of the rows, in whatever order, comes to
+the same result.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rboost._typing import Floats
+
+# The golden ratio in 64 bits, and the multipliers of SplitMix64 (Steele, Lea & Flood, 2014).
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+MULTIPLIERS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
+# What a number is drawn for: draws for two purposes know nothing of each other.
+FOLDS, SAMPLE = 1, 2
+
+
+def draws(first: int, n_rows: int, seed: int, purpose: int) -> Floats:
+    """A number between 0 and 1 for each of the rows first, first + 1 and so on."""
+    with np.errstate(over="ignore"):
+        start = _mixed(np.array([seed], dtype=np.uint64) * GOLDEN + np.uint64(purpose))
+        numbers = np.arange(first, first + n_rows, dtype=np.uint64)
+        mixed = _mixed((numbers + np.uint64(1)) * GOLDEN + start)
+        return (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def _mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    for shift, multiplier in zip(SHIFTS, MULTIPLIERS, strict=False):
+        bits = (bits ^ (bits >> shift)) * multiplier
+    return bits ^ (bits >> SHIFTS[-1])
+
+
+def folds(first: int, n_rows: int, n_folds: int, seed: int) -> NDArray[np.uint8]:
+    """The fold that leaves each of the rows first, first + 1, … out."""
+    return (draws(first, n_rows, seed, FOLDS) * n_folds).astype(np.uint8)
+
+
+def in_sample(first: int, n_rows: int, share: float, seed: int) -> NDArray[np.bool_]:
+    """Whether each of the rows first, first + 1, … is in a sample of this share of all rows."""
+    return draws(first, n_rows, seed, SAMPLE) < share
