@@ -69,7 +69,7 @@ def test_codes_decode_to_the_table(table):
     levels = list(encoder.levels[0].codes)
     decoded = [None if np.isnan(code) else levels[int(code)] for code in trees[:, 0]]
     assert decoded == table["word"]
-    assert encoder.categorical == [0]
+    assert [n > 0 for n in encoder.n_levels] == [True] + [False] * (len(encoder.kinds) - 1)
     equal(trees[:, 1], np.array(table["number"], dtype=float))
     epoch = datetime.datetime(1970, 1, 1)
     seconds = [np.nan if d is None else (d - epoch).total_seconds() for d in table["date"]]

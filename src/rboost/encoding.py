@@ -124,9 +124,9 @@ class TableEncoder:
     levels: list[Levels | None]
 
     @property
-    def categorical(self) -> list[int]:
-        """The positions of the category columns for trees."""
-        return [place for place, kind in enumerate(self.kinds) if kind == "word"]
+    def n_levels(self) -> list[int]:
+        """How many levels each column has, 0 if it is no category."""
+        return [0 if levels is None else len(levels.codes) for levels in self.levels]
 
     @property
     def source(self) -> Integers:
@@ -228,9 +228,9 @@ def pool_source(X: Any) -> Integers | None:
     return X.encoder.source if isinstance(X, EncodedRows) else None
 
 
-def categorical_columns(X: Any) -> list[int]:
-    """The columns of :func:`for_trees` that hold codes of categories."""
-    return X.encoder.categorical if isinstance(X, EncodedRows) else []
+def level_counts(X: Any) -> list[int]:
+    """How many levels each column of :func:`for_trees` has, 0 of numbers."""
+    return X.encoder.n_levels if isinstance(X, EncodedRows) else [0] * X.shape[1]
 
 
 def learn_encoding(X: Any) -> TableEncoder:

@@ -51,8 +51,8 @@ def test_learners_are_what_is_no_name():
     ("estimator", "message"),
     [
         ([], "at least one classifier, not an empty list"),
-        ("tree", "'pool', 'trees', a classifier or a list of these, not 'tree'"),
-        (["pool", "forest"], "'pool', 'trees', a classifier or a list of these, not 'forest'"),
+        ("tree", "'pool', 'trees', 'xgboost', a classifier or a list of these, not 'tree'"),
+        (["pool", "forest"], "'pool', 'trees', 'xgboost', a classifier or a list of these, not 'forest'"),
         (["pool", None], "estimator must be .*not None"),
         (StandardScaler(), "estimator must be .*not StandardScaler"),
         (GaussianNB, "estimator must be a scikit-learn classifier"),

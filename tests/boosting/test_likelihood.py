@@ -101,7 +101,7 @@ def test_scores_that_contradict_their_labels_without_end_stay_finite(n_classes):
 @cases
 def test_at_the_start_classes_are_as_frequent_as_their_labels(n_classes, seed):
     rows, _, _ = draw(n_classes, seed)
-    start = start_scores(rows)
+    start = start_scores(rows.prevalence)
     assert start.shape == (() if n_classes == 2 else (3,))
     everywhere = np.zeros((12, *start.shape)) + start
     slopes = labels_of(rows, np.eye(n_classes)).derivatives(everywhere)[0]

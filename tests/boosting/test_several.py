@@ -7,7 +7,8 @@ from sklearn.naive_bayes import GaussianNB
 
 from rboost import RBoostClassifier
 from rboost.boosting import several
-from rboost.boosting.engines.trees import TreeSettings, grow_trees
+from rboost.boosting.engines.growing import TreeSettings
+from rboost.boosting.engines.trees import grow_trees
 from rboost.datasets import make_banana
 from rboost.tables import training_rows
 

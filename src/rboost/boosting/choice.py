@@ -1,7 +1,8 @@
 """Which engines run: what the user chose, or what suits the table.
 
 pool        Algorithm 1 with the default pool of base learners
-trees       boosted trees on the likelihood, by LightGBM
+trees       boosted trees on the likelihood, by LightGBM; on a GPU by XGBoost
+xgboost     the same by XGBoost, on a CPU too
 learners    Algorithm 1 with the classifiers that the user gave, taken in turn
 """
 
@@ -12,7 +13,7 @@ from typing import Any
 from rboost._validation import check_classifier
 from rboost.native.lightgbm import lightgbm
 
-POOL, TREES, LEARNERS = "pool", "trees", "learners"
+POOL, TREES, XGBOOST, LEARNERS = "pool", "trees", "xgboost", "learners"
 # Up to so many rows the pool adds to what trees know; on more it would take longer than they.
 POOL_ROWS = 20_000
 # Trees add to what the pool knows from so many rows of a class on; of two classes from fewer, since
@@ -32,16 +33,22 @@ def check_choice(estimator: Any) -> None:
     if estimator == []:
         raise ValueError("estimator must hold at least one classifier, not an empty list.")
     for one in chosen:
-        if isinstance(one, str) and one not in (POOL, TREES):
+        if isinstance(one, str) and one not in (POOL, TREES, XGBOOST):
             raise ValueError(
-                f"estimator must be 'pool', 'trees', a classifier or a list of these, not {one!r}."
+                "estimator must be 'pool', 'trees', 'xgboost', a classifier or a list of these, "
+                f"not {one!r}."
             )
         if not isinstance(one, str) and estimator is not None:
             check_classifier(one, "DecisionTreeClassifier(max_depth=1)")
 
 
 def chosen_engines(
-    estimator: Any, n_rows: int, is_sparse: bool, n_classes: int, can_stack: bool
+    estimator: Any,
+    n_rows: int,
+    is_sparse: bool,
+    n_classes: int,
+    can_stack: bool,
+    device: str = "cpu",
 ) -> list[str]:
     """The names of the engines for a table; whether the pool is one does not depend on classes.
 
@@ -63,6 +70,8 @@ def chosen_engines(
         if not can_stack or is_sparse or n_rows < min(fewest, POOL_ROWS):
             return [POOL]
         names = [POOL, TREES] if n_rows <= POOL_ROWS else [TREES]
+    if device != "cpu":
+        names = list(dict.fromkeys(XGBOOST if name == TREES else name for name in names))
     if TREES in names and lightgbm() is None:
         names = [name for name in names if name != TREES] or [POOL]
     return names

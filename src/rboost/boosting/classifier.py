@@ -36,13 +36,14 @@ class RBoostClassifier(BoostingParameters):
 
     Parameters
     ----------
-    estimator : {"pool", "trees"}, classifier or list of these, default=None
+    estimator : {"pool", "trees", "xgboost"}, classifier or list of these, default=None
         The engines. "pool": Algorithm 1 with trees, trees with random cuts and kernel machines in
-        turn. "trees": boosted trees. Classifiers, one or several in turn: Algorithm 1 with them;
-        they need ``predict_proba`` (not with ``votes="class"``) and ``sample_weight`` (not with
-        ``sampling="weights"``), and with ``out_of_bag`` those with ``boosting_settings`` get them
-        where they have their defaults. Several engines are stacked. None means what suits the
-        table: both up to 20 000 rows, trees on more, the pool on few or sparse rows, with
+        turn. "trees": boosted trees. "xgboost": those that XGBoost grows, slower on a CPU and the
+        same on every device and number of machines. Classifiers, one or several in turn: Algorithm
+        1 with them; they need ``predict_proba`` (not with ``votes="class"``) and ``sample_weight``
+        (not with ``sampling="weights"``), and with ``out_of_bag`` those with ``boosting_settings``
+        get them where they have their defaults. Several engines are stacked. None means what suits
+        the table: both up to 20 000 rows, trees on more, the pool on few or sparse rows, with
         ``warm_start`` and without ``out_of_bag``.
     n_estimators : int, default=None
         Number of rounds, of trees the most. None means 300 for Algorithm 1 alone, less beside
@@ -87,6 +88,9 @@ class RBoostClassifier(BoostingParameters):
         estimator; the prediction does not depend on it. "platt" of out-of-bag scores is averaged
         over what the noise may be. For more than two classes there is "platt", and without
         ``out_of_bag`` also "logistic".
+    device : {"cpu", "cuda"}, default="cpu"
+        Where trees are grown. "cuda" is a GPU of NVIDIA, by XGBoost (``rboost[gpu]``); Algorithm 1
+        and what comes before and after the trees runs on the CPU.
     random_state : int, RandomState instance or None, default=None
         Seed of the sampling and of the base learners.
     n_jobs : int, default=None

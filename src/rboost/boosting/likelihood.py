@@ -3,7 +3,8 @@
     −log Σⱼ p(y = j | x)·p(ỹ | y = j),    p(y = j | x) = softmaxⱼ(F(x))
 
 is rLR's loss, eq. (2) and (3), with any scores F in the place of βᵀx. Two classes have one score a
-row, the log-odds of class 1; more have one for each class, shape (n_rows, K).
+row, the log-odds of class 1; more have one for each class, shape (n_rows, K). Labels and scores are
+arrays of NumPy, or of CuPy on a GPU.
 """
 
 from __future__ import annotations
@@ -13,18 +14,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, log_softmax, softmax
+from scipy import special
 from sklearn.utils import gen_batches
 
 from rboost._typing import Floats
+from rboost.native.xgboost import array_module
 from rboost.tables import Rows
 
 # Rows that are certain keep a little curvature, so that no leaf is empty of it.
 LEAST_CURVATURE = 1e-6
 # No label is held to be less likely than this, whatever the scores.
 LEAST_PROBABILITY = 1e-300
-# Rows that are computed at a time: what is between fits into the cache and takes no memory.
-BLOCK_ROWS = 2**14
+# Rows that are computed at a time: what is between fits into the cache of a processor.
+BLOCK_ROWS = {"numpy": 2**14, "cupy": 2**24}
 
 
 @dataclass(frozen=True)
@@ -43,37 +45,46 @@ class LabelLikelihood:
         """Some of the rows."""
         return LabelLikelihood(self.observed[rows], self.weight[rows], self.given)
 
+    def moved_to(self, xp: Any) -> LabelLikelihood:
+        """The same in arrays of another module."""
+        return LabelLikelihood(*map(xp.asarray, (self.observed, self.weight, self.given)))
+
     def derivatives(self, scores: Floats, dtype: Any = np.float64) -> tuple[Floats, Floats]:
         """By the scores: p(y = j | x) − p(y = j | x, ỹ), eq. (4), and EM's bound p·(1 − p)."""
-        gradient, curvature = np.empty(scores.shape, dtype), np.empty(scores.shape, dtype)
-        for rows in gen_batches(len(scores), BLOCK_ROWS):
+        xp = array_module(scores)
+        gradient, curvature = xp.empty(scores.shape, dtype), xp.empty(scores.shape, dtype)
+        for rows in gen_batches(len(scores), BLOCK_ROWS[xp.__name__]):
             p, joint, total = self._probabilities(scores[rows], self.observed[rows])
             weight = self.weight[rows].reshape(-1, *[1] * (scores.ndim - 1))
             gradient[rows] = weight * (p - joint / total)
-            curvature[rows] = weight * np.maximum(p * (1 - p), LEAST_CURVATURE)
+            curvature[rows] = weight * xp.maximum(p * (1 - p), LEAST_CURVATURE)
         return gradient, curvature
+
+    def loss_sum(self, scores: Floats) -> float:
+        """The sum over the rows, each as often as it weighs."""
+        xp, loss = array_module(scores), 0.0
+        for rows in gen_batches(len(scores), BLOCK_ROWS[xp.__name__]):
+            total = self._probabilities(scores[rows], self.observed[rows])[2]
+            loss -= float(self.weight[rows] @ xp.log(xp.ravel(total)))
+        return loss
 
     def loss(self, scores: Floats) -> float:
         """The mean over the rows."""
-        loss = 0.0
-        for rows in gen_batches(len(scores), BLOCK_ROWS):
-            total = self._probabilities(scores[rows], self.observed[rows])[2]
-            loss -= float(self.weight[rows] @ np.log(np.ravel(total)))
-        return loss / float(self.weight.sum())
+        return self.loss_sum(scores) / float(self.weight.sum())
 
     def _probabilities(
         self, scores: Floats, observed: NDArray[np.int16]
     ) -> tuple[Floats, Floats, Floats]:
         """p(y | x) and p(y, ỹ | x), of two classes of class 1 alone, and p(ỹ | x)."""
         if scores.ndim == 1:
-            p = expit(scores)
+            p = _expit(scores)
             joint = self.given[1, observed] * p
-            total = joint + self.given[0, observed] * expit(-scores)
+            total = joint + self.given[0, observed] * _expit(-scores)
         else:
-            p = softmax(scores, axis=1)
+            p = _softmax(scores)
             joint = self.given.T[observed] * p
             total = joint.sum(axis=1, keepdims=True)
-        return p, joint, np.maximum(total, LEAST_PROBABILITY)
+        return p, joint, array_module(scores).maximum(total, LEAST_PROBABILITY)
 
 
 @dataclass(frozen=True)
@@ -90,23 +101,48 @@ class SoftLabels:
         """Some of the rows."""
         return SoftLabels(self.known[rows], self.weight[rows])
 
+    def moved_to(self, xp: Any) -> SoftLabels:
+        """The same in arrays of another module."""
+        return SoftLabels(xp.asarray(self.known), xp.asarray(self.weight))
+
     def derivatives(self, scores: Floats, dtype: Any = np.float64) -> tuple[Floats, Floats]:
         """By the scores: p(y = j | x) − qⱼ, and p·(1 − p)."""
-        p, known = (expit(scores), self.known[:, 1]) if scores.ndim == 1 else (
-            softmax(scores, axis=1), self.known
+        p, known = (_expit(scores), self.known[:, 1]) if scores.ndim == 1 else (
+            _softmax(scores), self.known
         )  # fmt: skip
         weight = self.weight.reshape(-1, *[1] * (scores.ndim - 1))
-        curvature = weight * np.maximum(p * (1 - p), LEAST_CURVATURE)
+        curvature = weight * array_module(scores).maximum(p * (1 - p), LEAST_CURVATURE)
         return (weight * (p - known)).astype(dtype), curvature.astype(dtype)
+
+    def loss_sum(self, scores: Floats) -> float:
+        """The sum over the rows, each as often as it weighs."""
+        xp = array_module(scores)
+        logits = scores
+        if scores.ndim == 1:
+            logits = xp.stack([xp.zeros(len(scores)), scores], axis=1)
+        shifted = logits - logits.max(axis=1, keepdims=True)
+        logs = shifted - xp.log(xp.exp(shifted).sum(axis=1, keepdims=True))
+        return -float(self.weight @ (self.known * logs).sum(axis=1))
 
     def loss(self, scores: Floats) -> float:
         """The mean over the rows."""
-        logits = np.column_stack([np.zeros(len(scores)), scores]) if scores.ndim == 1 else scores
-        each = (self.known * log_softmax(logits, axis=1)).sum(axis=1)
-        return -float(np.average(each, weights=self.weight))
+        return self.loss_sum(scores) / float(self.weight.sum())
 
 
 TrainingLabels = LabelLikelihood | SoftLabels
+
+
+def _expit(scores: Any) -> Any:
+    xp = array_module(scores)
+    return special.expit(scores) if xp is np else 1 / (1 + xp.exp(-scores))
+
+
+def _softmax(scores: Any) -> Any:
+    xp = array_module(scores)
+    if xp is np:
+        return special.softmax(scores, axis=1)
+    raised = xp.exp(scores - scores.max(axis=1, keepdims=True))
+    return raised / raised.sum(axis=1, keepdims=True)
 
 
 def labels_of(rows: Rows, noise_matrix: Floats, by_group: Floats | None = None) -> TrainingLabels:
@@ -125,7 +161,7 @@ def labels_of(rows: Rows, noise_matrix: Floats, by_group: Floats | None = None) 
     return LabelLikelihood(observed, rows.sample_weight, np.hstack(given))
 
 
-def start_scores(rows: Rows) -> Floats:
+def start_scores(prevalence: Floats) -> Floats:
     """The scores with which every row has the classes as often as their labels: () or (K,)."""
-    logarithms = np.log(rows.prevalence)
-    return logarithms[1] - logarithms[0] if rows.n_classes == 2 else logarithms
+    logarithms = np.log(prevalence)
+    return logarithms[1] - logarithms[0] if len(prevalence) == 2 else logarithms

@@ -18,6 +18,7 @@ from rboost.boosting.votes import VOTES
 from rboost.calibration import CALIBRATIONS
 from rboost.learners.pool import default_pool
 from rboost.losses import LOSSES, MIXINGS, Loss, loss_named
+from rboost.native.xgboost import DEVICES, arrays_on
 
 # Algorithm 1 as the paper has it: every row judges every learner, which votes for one class.
 ALGORITHM_1: dict[str, Any] = {
@@ -50,6 +51,7 @@ class BoostingParameters(AdditiveClassifier):
         "mixing": OneOf(tuple(MIXINGS)),
         "negative_weights": OneOf(tuple(NEGATIVE_WEIGHTS)),
         "calibration": OneOf(tuple(CALIBRATIONS)),
+        "device": OneOf(DEVICES),
         "n_jobs": Number(-math.inf, integer=True, optional=True),
         "warm_start": Switch(),
         "verbose": Switch(),
@@ -71,6 +73,7 @@ class BoostingParameters(AdditiveClassifier):
         mixing: str = "posterior",
         negative_weights: str = "flip",
         calibration: str = "platt",
+        device: str = "cpu",
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         warm_start: bool = False,
@@ -89,6 +92,7 @@ class BoostingParameters(AdditiveClassifier):
         self.mixing = mixing
         self.negative_weights = negative_weights
         self.calibration = calibration
+        self.device = device
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.warm_start = warm_start
@@ -101,6 +105,7 @@ class BoostingParameters(AdditiveClassifier):
         """Fail with one sentence when a parameter is wrong."""
         check_parameters(self, self._requirements)
         check_choice(self.estimator)
+        arrays_on(self.device)  # says what is missing
         if self.n_jobs == 0:
             raise ValueError("n_jobs must be a number of threads, -1 for all or None, not 0.")
         check_sampling(
@@ -132,7 +137,9 @@ def engines_for(parameters: BoostingParameters, X: Any, n_classes: int) -> list[
         and not parameters.warm_start
     )
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-    return chosen_engines(parameters.estimator, n_rows, issparse(X), n_classes, can_stack)
+    return chosen_engines(
+        parameters.estimator, n_rows, issparse(X), n_classes, can_stack, parameters.device
+    )
 
 
 def pool_of(parameters: BoostingParameters, engine: str) -> list[BaseLearner]:

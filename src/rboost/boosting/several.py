@@ -11,16 +11,19 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from rboost._typing import Floats
-from rboost.boosting.choice import LEARNERS, POOL, TREES
-from rboost.boosting.engines.trees import GrownTrees, TreeSettings, grow_trees
+from rboost.boosting.choice import LEARNERS, POOL, TREES, XGBOOST
+from rboost.boosting.engines.growing import GrownTrees, TreeSettings
+from rboost.boosting.engines.trees import grow_trees
+from rboost.boosting.engines.xgboost import grow_on_xgboost
 from rboost.boosting.fitting import Fitted, begin, fit_rounds
 from rboost.boosting.groups import group_matrices
+from rboost.boosting.held_out import infer_from
 from rboost.boosting.likelihood import labels_of
 from rboost.boosting.members import Member
 from rboost.boosting.models import StackedModel, VotingModel
 from rboost.boosting.parameters import BoostingParameters
 from rboost.boosting.stack import combine
-from rboost.encoding import categorical_columns, for_trees
+from rboost.encoding import for_trees, level_counts
 from rboost.noise import infer_noise
 from rboost.tables import Rows
 
@@ -28,6 +31,8 @@ from rboost.tables import Rows
 # the less the last ones add. Chosen on the suite "development" and tables of "sizes".
 ROUNDS_BY_ROWS = {2000: 200, 8000: 100}
 FEWEST_ROUNDS = 60
+# Who grows trees.
+GROWERS = {TREES: grow_trees, XGBOOST: grow_on_xgboost}
 
 
 def rounds_for(n_rows: int) -> int:
@@ -51,10 +56,13 @@ def fit_stack(
     held_out: dict[str, Floats] = {}
     found: dict[str, Fitted | GrownTrees] = {}
     noise_matrix, by_group = fixed_noise, None
-    for name in sorted(names, key=[LEARNERS, POOL, TREES].index):
-        if name == TREES:
-            learning_rate = parameters.learning_rate if len(names) == 1 else None
-            grown = _grow(parameters, learning_rate, unasked, noise_matrix, by_group)
+    for name in sorted(names, key=[LEARNERS, POOL, TREES, XGBOOST].index):
+        if name in GROWERS:
+            settings = _settings(parameters, len(names) == 1)
+            counts = level_counts(rows.X)
+            grown = GROWERS[name](
+                for_trees(rows.X), unasked, noise_matrix, counts, settings, by_group
+            )
             members[name], held_out[name], found[name] = grown.member, grown.held_out, grown
             by_group = grown.by_group
         else:
@@ -73,10 +81,14 @@ def fit_stack(
             noise_matrix = found[name].noise_matrix
     assert noise_matrix is not None
     stack, scores = combine(members, held_out, labels_of(rows, noise_matrix, by_group))
-    noise = infer_noise(
-        scores, rows.observed, sample_weight=rows.sample_weight, trusted=rows.trusted,
-        checked=rows.checked, noise_matrix=fixed_noise,
-    )  # fmt: skip
+    only = found[names[0]] if len(names) == 1 else None
+    if isinstance(only, GrownTrees) and only.stand_ins is not None and rows.checked is None:
+        noise = infer_from(only.stand_ins, fixed_noise)
+    else:
+        noise = infer_noise(
+            scores, rows.observed, sample_weight=rows.sample_weight, trusted=rows.trusted,
+            checked=rows.checked, noise_matrix=fixed_noise,
+        )  # fmt: skip
     return Fitted(
         StackedModel(stack, noise),
         noise.noise_matrix,
@@ -87,20 +99,12 @@ def fit_stack(
     )
 
 
-def _grow(
-    parameters: BoostingParameters,
-    learning_rate: float | None,
-    rows: Rows,
-    noise_matrix: Floats | None,
-    by_group: Floats | None,
-) -> GrownTrees:
-    settings = TreeSettings(
-        learning_rate,
+def _settings(parameters: BoostingParameters, is_alone: bool) -> TreeSettings:
+    return TreeSettings(
+        parameters.learning_rate if is_alone else None,
         parameters.n_estimators,
         check_random_state(parameters.random_state).randint(2**31 - 1),
         effective_n_jobs(parameters.n_jobs),
         bool(parameters.verbose),
+        parameters.device,
     )
-    columns = for_trees(rows.X)
-    categories = categorical_columns(rows.X)
-    return grow_trees(columns, rows, noise_matrix, categories, settings, by_group)

@@ -8,15 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from rboost import RBoostClassifier
-from rboost.boosting.engines.trees import (
-    STEP,
-    FoldBoosters,
-    TreeSettings,
-    deal_folds,
-    grow_trees,
-    n_folds,
-    step_sizes,
-)
+from rboost.boosting.engines.growing import STEP, TreeSettings, n_folds, step_sizes
+from rboost.boosting.engines.trees import LightGBMBoosters, deal_folds, grow_trees
 from rboost.boosting.likelihood import LabelLikelihood, labels_of
 from rboost.boosting.members import BoostedTrees
 from rboost.noise import flip_labels, symmetric
@@ -44,8 +37,8 @@ def grow(rows, noise=None, X=None, **settings):
 
 def boosters_of(rows, fold, noise, n_rounds=STEP):
     with ThreadPoolExecutor(1) as threads:
-        boosters = FoldBoosters(rows.X, rows, fold, [], TreeSettings(), threads)
-        boosters._grow(n_rounds, labels_of(rows, noise))
+        boosters = LightGBMBoosters(rows.X, rows, fold, [], TreeSettings(), threads)
+        boosters.grow(n_rounds, labels_of(rows, noise))
     return boosters
 
 

@@ -1,32 +1,30 @@
-"""Boosted trees on the likelihood of the observed labels, grown by LightGBM.
-
-The rows are binned once and dealt into folds. Each fold has a booster that does not see its rows
-and says what these score; all boosters grow in step. They first grow as if no label were wrong,
-until labels that they have not seen become no likelier. What the scores say of the noise is then
-put into the likelihood, and the boosters go on from their best round until it rises no more. Where
-the noise is known, or the pool has found it before, it is there from the start. The model is the
-mean of the boosters.
-"""
+"""Boosted trees grown by LightGBM: the rows are binned once, and each booster has some of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rboost._typing import Floats, Integers
-from rboost.boosting.groups import group_matrices
-from rboost.boosting.likelihood import TrainingLabels, labels_of, start_scores
+from rboost.boosting.engines.growing import (
+    BIN_ROWS,
+    LEARNING_RATE,
+    GrownTrees,
+    TreeSettings,
+    grow_in_two_passes,
+    n_bins,
+    n_folds,
+)
+from rboost.boosting.likelihood import TrainingLabels, start_scores
 from rboost.boosting.members import BoostedTrees
 from rboost.learners.forest import Forest
 from rboost.native.lightgbm import lightgbm
-from rboost.noise import infer_noise
-from rboost.progress import track
+from rboost.noise import NoisePosterior, infer_noise
 from rboost.tables import Rows
 
 # The settings of LightGBM. They and what follows were chosen on tables of the suite "large
@@ -38,93 +36,39 @@ LIGHTGBM: dict[str, Any] = {
     "bagging_freq": 1,
     "lambda_l2": 1.0,
     "feature_pre_filter": False,
-    "bin_construct_sample_cnt": 50_000,
+    "bin_construct_sample_cnt": BIN_ROWS,
     "verbosity": -1,
     # The same trees from any number of threads.
     "deterministic": True,
     "force_col_wise": True,
 }
-LEARNING_RATE, MOST_ROUNDS = 0.1, 400
-# Rounds between two looks at the likelihood of labels that were not seen, and how many may pass
-# without its rising: before and after the noise is known.
-STEP, PATIENCE_AT_FIRST, PATIENCE = 5, 10, 30
-# Tables up to these numbers of rows are dealt into so many folds, larger ones into two.
-FOLDS = {20_000: 5, 200_000: 3}
-FEWEST_FOLDS = 2
 # Rows in a leaf: more where there are many.
 MANY_ROWS, LEAF_OF_MANY, LEAF_OF_FEW = 5000, 20, 10
-# Bins of a column: fewer where there are few rows.
-FEW_ROWS, BINS_OF_FEW, BINS = 1000, 31, 63
-
-
-@dataclass(frozen=True)
-class TreeSettings:
-    """What the user may say of the trees; None leaves it to the table."""
-
-    learning_rate: float | None = None
-    most_rounds: int | None = None
-    seed: int = 0
-    n_jobs: int = 1
-    verbose: bool = False
-
-
-@dataclass(frozen=True)
-class GrownTrees:
-    """The trees, scores of rows that they were not fitted to, and the noise they reckon with."""
-
-    member: BoostedTrees
-    held_out: Floats
-    noise_matrix: Floats
-    by_group: Floats | None
-    n_iter: int
-    stop_reason: str
 
 
 def grow_trees(
     X: Any,
     rows: Rows,
     known_noise: Floats | None,
-    categorical: Sequence[int],
+    n_levels: Sequence[int],
     settings: TreeSettings,
     by_group: Floats | None = None,
 ) -> GrownTrees:
-    """Grow trees on the columns of X, of which some may be codes of categories.
+    """Grow trees on the columns of X, of which some may be codes of categories, so many of each.
 
     Without ``known_noise`` it is inferred once trees that know of none are at their best, and so is
-    that of groups of rows, (G, K, K), if there are any. Where probabilities of the true classes are
-    known, there is no noise.
+    that of groups of rows, (G, K, K), if there are any.
     """
     fold = deal_folds(rows.observed, n_folds(len(rows.observed)), settings.seed)
-    most_rounds = settings.most_rounds or MOST_ROUNDS
-    steps = step_sizes(most_rounds)
     n_threads = min(settings.n_jobs, n_folds(len(rows.observed)))
     with ThreadPoolExecutor(n_threads, initializer=_quieten) as threads:
-        boosters = FoldBoosters(X, rows, fold, categorical, settings, threads)
-        doing = "Growing trees" if rows.known is None else "Growing trees again, with the answers"
-        shown = track(steps, len(steps), doing, enabled=settings.verbose)
-        noise_matrix = known_noise if rows.known is None else np.eye(rows.n_classes)
-        if noise_matrix is None:
-            labels = labels_of(rows, np.eye(rows.n_classes))
-            boosters.grow_to_best(labels, islice(shown, len(steps) // 2), PATIENCE_AT_FIRST)
-            noise = infer_noise(
-                boosters.scores, rows.observed, sample_weight=rows.sample_weight,
-                trusted=rows.trusted,
-            )  # fmt: skip
-            noise_matrix = noise.noise_matrix
-            by_group = group_matrices(boosters.scores, rows, noise)
-        labels = labels_of(rows, noise_matrix, by_group)
-        at_best = boosters.grow_to_best(labels, shown, PATIENCE)
-    n_rounds = boosters.n_rounds
-    reason = f"labels left out are likeliest after {n_rounds} rounds"
-    reason = reason if at_best else f"all {most_rounds} rounds grown, {n_rounds} of them kept"
+        boosters = LightGBMBoosters(X, rows, fold, n_levels, settings, threads)
+        growth = grow_in_two_passes(boosters, rows, known_noise, by_group, settings)
     member = BoostedTrees(boosters.forest(), boosters.start, X.shape[1])
-    return GrownTrees(member, boosters.scores, noise_matrix, by_group, n_rounds, reason)
-
-
-def n_folds(n_rows: int) -> int:
-    """Into how many folds so many rows are dealt."""
-    usual = next((folds for most, folds in FOLDS.items() if n_rows <= most), FEWEST_FOLDS)
-    return min(usual, n_rows)
+    return GrownTrees(
+        member, boosters.scores, growth.noise_matrix, growth.by_group, boosters.n_rounds,
+        growth.stop_reason,
+    )  # fmt: skip
 
 
 def deal_folds(observed: Integers, n_folds: int, seed: int) -> NDArray[np.uint8]:
@@ -134,12 +78,6 @@ def deal_folds(observed: Integers, n_folds: int, seed: int) -> NDArray[np.uint8]
     fold = np.empty(len(observed), dtype=np.uint8)
     fold[by_class] = np.resize(np.arange(n_folds, dtype=np.uint8), len(observed))
     return fold
-
-
-def step_sizes(most_rounds: int) -> list[int]:
-    """Rounds grown at a time, which sum up to the most that may be grown."""
-    whole, rest = divmod(most_rounds, STEP)
-    return [STEP] * whole + [rest] * (rest > 0)
 
 
 def rows_in_leaf(n_rows: int) -> int:
@@ -168,7 +106,7 @@ class _State:
     scores: Floats
 
 
-class FoldBoosters:
+class LightGBMBoosters:
     """A booster for each fold, fitted to the other rows; ``scores`` are of the rows left out."""
 
     def __init__(
@@ -176,7 +114,7 @@ class FoldBoosters:
         X: Any,
         rows: Rows,
         fold: NDArray[np.uint8],
-        categorical: Sequence[int],
+        n_levels: Sequence[int],
         settings: TreeSettings,
         threads: ThreadPoolExecutor,
     ) -> None:
@@ -186,7 +124,7 @@ class FoldBoosters:
         options = LIGHTGBM | {
             "learning_rate": settings.learning_rate or LEARNING_RATE,
             "min_data_in_leaf": rows_in_leaf(n_rows),
-            "max_bin": BINS_OF_FEW if n_rows < FEW_ROWS else BINS,
+            "max_bin": n_bins(n_rows),
             "min_data_per_group": rows_of_levels(n_rows),
             "bagging_freq": int(n_rows > 2),  # of one row no part can be drawn
             "num_class": self._n_outputs,
@@ -194,17 +132,18 @@ class FoldBoosters:
         }
         no_labels = np.zeros(n_rows, dtype=np.float32)  # derivatives are computed here
         table = module.Dataset(
-            X, no_labels, params=options, categorical_feature=list(categorical)
-        ).construct()
+            X, no_labels, params=options,
+            categorical_feature=[place for place, n in enumerate(n_levels) if n],
+        ).construct()  # fmt: skip
         if all(table.feature_num_bin(column) <= 1 for column in range(X.shape[1])):
             # LightGBM takes no table without any column to split, but one of ones.
             table = module.Dataset(np.ones((n_rows, 1)), no_labels, params=options).construct()
-        self._map = threads.map
+        self._rows, self._map = rows, threads.map
         self._folds = [
             self._booster(module, table, fold, int(number), options, settings.seed)
             for number in np.unique(fold)
         ]
-        self.start, self.n_rounds = start_scores(rows), 0
+        self.start, self.n_rounds = start_scores(rows.prevalence), 0
         self.scores = np.zeros((n_rows, *self.start.shape)) + self.start
 
     def _booster(
@@ -227,28 +166,12 @@ class FoldBoosters:
             part.reference = None
         return booster, chosen[0], chosen[1]
 
-    def grow_to_best(self, labels: TrainingLabels, steps: Iterator[int], patience: int) -> bool:
-        """Grow until labels left out become no likelier, go back to the best round.
-
-        Say whether that came before the steps ran out.
-        """
-        best, best_loss = self._state(), labels.loss(self.scores)
-        for n_rounds in steps:
-            self._grow(n_rounds, labels)
-            loss = labels.loss(self.scores)
-            if loss < best_loss:
-                best, best_loss = self._state(), loss
-            elif self.n_rounds - best.n_rounds >= patience:
-                break
-        ended = self.n_rounds - best.n_rounds >= patience
-        self._go_back(best)
-        return ended
-
-    def _state(self) -> _State:
+    def state(self) -> _State:
+        """Where the boosters stand."""
         n_trees = [booster.current_iteration() for booster, _, _ in self._folds]
         return _State(self.n_rounds, n_trees, self.scores.copy())
 
-    def _grow(self, n_rounds: int, labels: TrainingLabels) -> None:
+    def grow(self, n_rounds: int, labels: TrainingLabels) -> None:
         """Grow every booster, on several threads, and read the scores of the rows left out."""
 
         def grow(fold: tuple[Any, NDArray[np.int32], NDArray[np.int32]]) -> None:
@@ -266,7 +189,19 @@ class FoldBoosters:
         list(self._map(grow, self._folds))
         self.n_rounds += n_rounds
 
-    def _go_back(self, state: _State) -> None:
+    def loss(self, labels: TrainingLabels) -> float:
+        """The mean loss of the rows left out."""
+        return labels.loss(self.scores)
+
+    def infer_noise(self) -> NoisePosterior:
+        """What the scores say of the noise."""
+        rows = self._rows
+        return infer_noise(
+            self.scores, rows.observed, sample_weight=rows.sample_weight, trusted=rows.trusted
+        )
+
+    def go_back(self, state: _State) -> None:
+        """Stand where they stood."""
         for (booster, _, _), n_trees in zip(self._folds, state.n_trees, strict=True):
             for _ in range(booster.current_iteration() - n_trees):
                 booster.rollback_one_iter()

@@ -1,0 +1,72 @@
+"""XGBoost and CuPy, imported when they are first asked for, and what device they compute on.
+
+The module ``xgboost`` comes with the package of that name, which can use a GPU, or with the small
+``xgboost-cpu``; either will do on a CPU.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+DEVICES = ("cpu", "cuda")
+
+
+@cache
+def xgboost() -> ModuleType:
+    """The module, or one sentence on how to install it."""
+    try:
+        return import_module("xgboost")
+    except ImportError as error:
+        raise ImportError(
+            "These trees are grown by XGBoost, which is not installed; run: pip install "
+            "'rboost[gpu]', or pip install xgboost-cpu where there is no GPU."
+        ) from error
+
+
+@cache
+def arrays_on(device: str) -> Any:
+    """NumPy for the CPU, CuPy for a GPU; one sentence where that cannot be."""
+    if device == "cpu":
+        return np
+    if not xgboost().build_info().get("USE_CUDA", False):
+        raise ValueError(
+            "device='cuda' needs XGBoost built for GPUs, but xgboost-cpu is installed; run: pip "
+            "uninstall xgboost-cpu, then pip install 'rboost[gpu]', or set device='cpu'."
+        )
+    try:
+        cupy = import_module("cupy")
+    except ImportError as error:
+        raise ImportError(
+            "device='cuda' needs CuPy, which is not installed; run: pip install 'rboost[gpu]' "
+            "(or cupy-cuda13x for CUDA 13), or set device='cpu'."
+        ) from error
+    try:
+        n_devices = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError:
+        n_devices = 0
+    if not n_devices:
+        raise ValueError(
+            "device='cuda' needs an NVIDIA GPU and its driver, but none was found here; check "
+            "nvidia-smi, or set device='cpu'."
+        )
+    return cupy
+
+
+def array_module(array: Any) -> Any:
+    """The module whose functions compute with an array: CuPy if it is on a GPU, else NumPy."""
+    return sys.modules["cupy"] if type(array).__module__.partition(".")[0] == "cupy" else np
+
+
+def on_host(array: Any) -> Any:
+    """An array of either module as one of NumPy; a frame of cuDF as one of pandas."""
+    if type(array).__module__.partition(".")[0] == "cupy":
+        return array.get()
+    if type(array).__module__.partition(".")[0] == "cudf":
+        return array.to_pandas()
+    return array
