@@ -17,7 +17,9 @@ TABLE = make_table(80)
 def summary_of(*frames, y="y", weight=None):
     """What is found out of frames, each a partition."""
     pieces = [
-        Piece(f.drop(columns=y), f[y], None if weight is None else f[weight].to_numpy())
+        Piece(
+            f.drop(columns=[y, weight or y]), f[y], None if weight is None else f[weight].to_numpy()
+        )
         for f in frames
     ]
     return check_facts([facts_of(piece, f"part {k}") for k, piece in enumerate(pieces)])
@@ -50,6 +52,8 @@ def test_partitions_may_lack_classes_values_and_rows():
     assert (summary.n_rows, summary.n_missing) == (6, 1)
     assert summary.first_rows.tolist() == [0, 2, 2, 4]
     assert summary.kinds == ("number", "word")
+    assert not summary.holds_numbers
+    assert summary_of(*(frame.drop(columns="b") for frame in frames)).holds_numbers
     assert summary.classes.tolist() == [0, 3]
 
 

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas
 from numpy.typing import NDArray
 
 from rboost._typing import Floats
-from rboost.audit.labels import NO_LABEL, plain_values
+from rboost.audit.labels import NO_LABEL
 from rboost.columns import columns_of, numbers
 from rboost.dask.checks import Summary
 from rboost.dask.partitions import Partitions, Piece, joined
@@ -56,7 +55,7 @@ def make_blocks(
     ``encoder`` is a :class:`rboost.encoding.TableEncoder`, or None where columns hold numbers.
     """
     # One value of the graph, from which a block that is lost with its worker can be made again.
-    how = dask.delayed((summary.places, len(summary.columns), encoder, bins), traverse=False)
+    how = dask.delayed((summary, encoder, bins), traverse=False)
     tasks = [
         dask.delayed(block_of)(piece, first, how)
         for piece, first in zip(partitions.pieces, summary.first_rows.tolist(), strict=True)
@@ -65,14 +64,14 @@ def make_blocks(
         return client.compute(tasks)
 
 
-def block_of(piece: Piece, first_row: int, how: tuple[dict[Any, int], int, Any, Any]) -> Block:
+def block_of(piece: Piece, first_row: int, how: tuple[Summary, Any, Any]) -> Block:
     """Encode the rows of a piece."""
-    places, n_columns, encoder, bins = how
+    summary, encoder, bins = how
     n_rows = len(piece.X)
-    codes = np.empty((0, n_columns), dtype=np.uint8)
+    codes = np.empty((0, len(summary.columns)), dtype=np.uint8)
     if n_rows:
         codes = bins.codes(for_trees(piece.X, encoder))
-    observed = positions(piece.y, places)
+    observed = summary.positions(piece.y)
     weight = np.ones(n_rows) if piece.weight is None else piece.weight
     weight = np.where(observed == NO_LABEL, 0, weight)
     return Block(
@@ -88,13 +87,6 @@ def for_trees(X: Any, encoder: Any) -> Floats:
         return np.asarray(X, dtype=np.float64)
     columns: list[Any] = [numbers(column) for column in (columns_of(X) or ([], []))[1]]
     return np.column_stack(columns)
-
-
-def positions(y: Any, places: dict[Any, int]) -> NDArray[np.int16]:
-    """The position of each label among the classes, −1 where it is missing or no class."""
-    codes, values = pandas.Series(y).factorize()
-    known = [places.get(value, NO_LABEL) for value in plain_values(values)]
-    return np.array([*known, NO_LABEL], dtype=np.int16)[codes]
 
 
 def sample_rows(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rboost._typing import Integers
 from rboost._validation import check_class_labels
-from rboost.audit.labels import plain_values
+from rboost.audit.labels import NO_LABEL, plain_values
 from rboost.columns import columns_of, kind_of, numbers
 from rboost.dask.partitions import Partitions, Piece
 from rboost.io.packages import package
@@ -61,6 +61,17 @@ class Summary:
     label_counts: dict[Any, int]
     label_weights: dict[Any, float]
     n_missing: int
+
+    @property
+    def holds_numbers(self) -> bool:
+        """Whether no column holds anything but numbers, so that no encoder is needed."""
+        return set(self.kinds) <= {"number", None}
+
+    def positions(self, y: Any) -> NDArray[np.int16]:
+        """The position of each label among the classes, −1 where it is missing or no class."""
+        codes, values = pandas.Series(y).factorize()
+        known = [self.places.get(value, NO_LABEL) for value in plain_values(values)]
+        return np.array([*known, NO_LABEL], dtype=np.int16)[codes]
 
 
 def gather_facts(client: Any, partitions: Partitions) -> list[Facts]:
