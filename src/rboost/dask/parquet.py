@@ -116,19 +116,19 @@ def read_span(span: Span, columns: list[str]) -> Any:
             before += batch.num_rows
             if before >= stop:
                 break
-    table = pyarrow.Table.from_batches(found)
-    return pandas.DataFrame(
-        {name: to_series(plain_column(table[name], name, span.path)) for name in columns},
-        columns=columns,
-    )
+    arrow = {name: pyarrow.chunked_array([batch[name] for batch in found]) for name in columns}
+    found.clear()
+    # A column at a time is there twice.
+    series = {name: to_series(plain_column(arrow.pop(name), name, span.path)) for name in columns}
+    return pandas.DataFrame(series, columns=columns, copy=False)
 
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[Any]:
     with open_to_read(path) as raw:
         try:
-            # Without a buffer a column of a whole row group would be in memory, compressed.
-            yield parquet.ParquetFile(raw, buffer_size=BUFFER)
+            # Otherwise all columns of a whole row group would be in memory, compressed.
+            yield parquet.ParquetFile(raw, buffer_size=BUFFER, pre_buffer=False)
         except (pyarrow.ArrowException, OSError) as error:
             raise ValueError(
                 f"{path} is no Parquet file, or damaged or cut short; write or copy it again."

@@ -232,7 +232,8 @@ def make_piece(
     X = table
     if columns is not None:
         own = [name for name in table.columns if name not in left_out]
-        X = table[columns if set(own) == set(columns) else own]
+        own = columns if set(own) == set(columns) else own
+        X = pandas.DataFrame({name: table[name] for name in own}, table.index, own, copy=False)
     if weight is not None:
         weight = numbers(weight)
         if weight is None:
