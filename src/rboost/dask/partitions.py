@@ -17,7 +17,7 @@ import pandas
 
 from rboost._typing import Floats
 from rboost.columns import numbers
-from rboost.dask.parquet import columns_in, parquet_files, read_span, spans_in
+from rboost.dask.parquet import Span, columns_in, parquet_files, read_span, spans_in
 from rboost.io.packages import package
 from rboost.io.reading import check_column
 from rboost.io.text import listed
@@ -112,11 +112,16 @@ def _of_files(files: Sequence[Path], y: Any, weight: Any, drop: list[Any]) -> Pa
         spans = spans_in(file)
         for number, span in enumerate(spans):
             where = str(file) if len(spans) == 1 else f"{file}, part {number + 1} of {len(spans)}"
-            rows = dask.delayed(read_span)(span, needed)
-            pieces.append(dask.delayed(make_piece)(rows, y, weight, columns, left_out, where))
+            how = (y, weight, columns, left_out, where)
+            pieces.append(dask.delayed(_read_piece)(span, needed, how))
             tables.append(dask.delayed(read_span)(span, own))
             sources.append(where)
     return Partitions(pieces, tables, sources, columns, y)
+
+
+def _read_piece(span: Span, needed: list[str], how: tuple[Any, ...]) -> Piece:
+    """Read and make a piece in one task, as the rows between two would have to be kept."""
+    return make_piece(read_span(span, needed), *how)
 
 
 def _of_frame(X: Any, y: Any, weight: Any, drop: list[Any]) -> Partitions:
