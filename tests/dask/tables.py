@@ -1,5 +1,6 @@
 """Tables to cut into partitions, and a client that runs everything at once, here."""
 
+from contextlib import contextmanager
 from itertools import pairwise
 
 import dask.dataframe as dd
@@ -7,6 +8,7 @@ import numpy as np
 import pandas as pd
 from dask.base import compute
 from dask.delayed import delayed
+from distributed import Client, LocalCluster
 
 
 class Here:
@@ -17,6 +19,15 @@ class Here:
 
     def gather(self, values):
         return values
+
+
+@contextmanager
+def on_a_cluster():
+    """Yield a client of one worker in this process."""
+    # Any free port, as there is a warning where another cluster has the usual one.
+    where = {"processes": False, "dashboard_address": ":0"}
+    with LocalCluster(n_workers=1, threads_per_worker=2, **where) as cluster, Client(cluster) as it:
+        yield it
 
 
 def make_table(n_rows, seed=0, missing=0.1):

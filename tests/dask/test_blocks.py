@@ -4,7 +4,6 @@ import dask.array as da
 import numpy as np
 import pandas as pd
 from dask.sizeof import sizeof
-from distributed import Client, LocalCluster
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,7 +11,7 @@ from rboost.dask.blocks import for_trees, make_blocks, sample_rows
 from rboost.dask.checks import check_facts, gather_facts
 from rboost.dask.partitions import partitions_of
 from rboost.encoding import learn_encoding
-from tests.dask.tables import Here, cut, make_table, write_files
+from tests.dask.tables import Here, cut, make_table, on_a_cluster, write_files
 
 TABLE = make_table(300)
 FEATURES = TABLE[["number", "whole", "word", "day"]]
@@ -96,11 +95,7 @@ def test_arrays_and_files_give_the_same_blocks_on_a_cluster(tmp_path):
     frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(y=y)
     folder = write_files(frame, tmp_path, [0, 33, 150])
     array = da.from_array(X, chunks=(70, 2))
-    with (
-        LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None)
-        as cluster,
-        Client(cluster) as client,
-    ):  # fmt: skip
+    with on_a_cluster() as client:
         of_array, blocks = blocks_of(client, array, da.from_array(y, chunks=200))
         of_files, others = blocks_of(client, folder, "y")
     assert of_array.classes.tolist() == of_files.classes.tolist() == [2, 5]

@@ -3,7 +3,6 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from distributed import Client, LocalCluster
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,7 +14,7 @@ from rboost.dask.checks import check_facts, gather_facts
 from rboost.dask.outputs import cleaned_table, fetch_rows, issue_frame, top_rows, write_parts
 from rboost.dask.partitions import joined, partitions_of
 from rboost.encoding import learn_encoding
-from tests.dask.tables import Here, cut, make_table
+from tests.dask.tables import Here, cut, make_table, on_a_cluster
 
 TABLE = make_table(120).assign(y=np.random.RandomState(1).choice([1, 2, 4], 120))
 CUTS = st.lists(st.integers(0, 120), max_size=5)
@@ -156,11 +155,7 @@ def test_cleaned_tables_are_what_an_audit_cleans(cuts, how):
 def test_parts_of_futures_on_a_cluster(tmp_path):
     table = TABLE.assign(y=TABLE["y"].where(TABLE["id"] != 7))
     encoder = learn_encoding(table.drop(columns="y"))
-    with (
-        LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None)
-        as cluster,
-        Client(cluster) as client,
-    ):  # fmt: skip
+    with on_a_cluster() as client:
         partitions, summary = partitioned([50, 50, 90], table, client)
         blocks = make_blocks(client, partitions, summary, encoder, NoBins())
         posteriors = client.scatter(split(POSTERIOR, [50, 50, 90]))

@@ -138,7 +138,7 @@ def _of_frame(X: Any, y: Any, weight: Any, drop: list[Any]) -> Partitions:
                 f"not {type(name).__name__}; pass one of these."
             )
         if name not in X.columns:
-            check_column([str(column) for column in X.columns], str(name), "X")
+            check_column([one for one in X.columns if isinstance(one, str)], str(name), "X")
     left_out += drop
     columns = [name for name in X.columns if name not in left_out]
     return _of_parts(X.to_delayed(), y, weight, columns, left_out)
@@ -197,7 +197,7 @@ def _of_parts(
     name = y
     if dask.is_dask_collection(y):
         is_series = hasattr(y, "to_dask_array")  # an array has a name, but that of its graph
-        name = y.name if is_series and y.name is not None else LABEL
+        name = str(y.name) if is_series and y.name is not None else LABEL
         while columns is not None and name in (*columns, *left_out):
             name = f"{name} given"
         tables = [
@@ -223,7 +223,7 @@ def _cut_like(tables: list[Any], given: Any, name: str) -> list[Any]:
 def _table(table: Any, label: Any, name: Any) -> Any:
     if not hasattr(table, "columns"):
         table = pandas.DataFrame(table, columns=[f"x{place}" for place in range(table.shape[1])])
-    return table.assign(**{str(name): np.asarray(label)})
+    return table.assign(**{name: np.asarray(label)})
 
 
 def make_piece(
