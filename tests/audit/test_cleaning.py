@@ -68,7 +68,7 @@ def test_columns_of_the_table_keep_their_names(small_audit):
 )
 def test_what_makes_no_sense_is_refused(small_audit, how, threshold, message):
     with pytest.raises(ValueError, match=message):
-        clean_labels(small_audit.labels, small_audit.inference, how, threshold)
+        clean_labels(small_audit.labels, small_audit.inference.posterior, how, threshold)
 
 
 def test_an_answer_that_names_a_rare_class_stands():

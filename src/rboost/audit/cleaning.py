@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from rboost._typing import Floats, Integers
 from rboost._validation import Number
-from rboost.audit.inference import Inference
 from rboost.audit.insight.doubts import issue_probability
 from rboost.audit.labels import NO_LABEL, Labels
 
@@ -37,9 +36,11 @@ class CleanLabels:
 
 
 def clean_labels(
-    labels: Labels, found: Inference, how: str = "relabel", threshold: float = THRESHOLD
+    labels: Labels, posterior: Floats, how: str = "relabel", threshold: float = THRESHOLD
 ) -> CleanLabels:
     """Mend the labels; ``threshold`` is the probability from which on something is changed.
+
+    ``posterior[i, j]`` = p(true class j | row i, its label).
 
     Weights need none. An answer "unsure" says nothing: such rows are as if nobody had looked.
     """
@@ -51,11 +52,13 @@ def clean_labels(
     answered = np.where(labels.written == "", MISSING, GIVEN)
     answered = np.where(labels.said != "", ANSWER, answered)
     as_it_is = CleanLabels(np.ones(len(labels), dtype=bool), labels.current, answered)
-    return WAYS[how](as_it_is, labels, found, threshold)
+    return WAYS[how](as_it_is, labels, posterior, threshold)
 
 
-def _relabel(start: CleanLabels, labels: Labels, found: Inference, threshold: float) -> CleanLabels:
-    likeliest, chance = found.posterior.argmax(axis=1), found.posterior.max(axis=1)
+def _relabel(
+    start: CleanLabels, labels: Labels, posterior: Floats, threshold: float
+) -> CleanLabels:
+    likeliest, chance = posterior.argmax(axis=1), posterior.max(axis=1)
     is_changed = (labels.said == "") & (chance >= threshold) & (likeliest != labels.current)
     return CleanLabels(
         start.is_kept,
@@ -64,42 +67,45 @@ def _relabel(start: CleanLabels, labels: Labels, found: Inference, threshold: fl
     )
 
 
-def _drop(start: CleanLabels, labels: Labels, found: Inference, threshold: float) -> CleanLabels:
-    wrong = np.nan_to_num(issue_probability(found.posterior, labels), nan=0.0)
+def _drop(start: CleanLabels, labels: Labels, posterior: Floats, threshold: float) -> CleanLabels:
+    wrong = np.nan_to_num(issue_probability(posterior, labels), nan=0.0)
     return CleanLabels(wrong < threshold, start.label, start.source)
 
 
-def _weigh(start: CleanLabels, labels: Labels, found: Inference, threshold: float) -> CleanLabels:
-    wrong = issue_probability(found.posterior, labels)
+def _weigh(start: CleanLabels, labels: Labels, posterior: Floats, threshold: float) -> CleanLabels:
+    wrong = issue_probability(posterior, labels)
     weight = np.where(start.label == NO_LABEL, 0.0, 1 - np.nan_to_num(wrong, nan=0.0))
     weight[labels.said != ""] = 1.0  # also of a class that is too rare to be learnt
     return CleanLabels(start.is_kept, start.label, start.source, weight)
 
 
-Way = Callable[[CleanLabels, Labels, Inference, float], CleanLabels]
+Way = Callable[[CleanLabels, Labels, Floats, float], CleanLabels]
 WAYS: dict[str, Way] = {"relabel": _relabel, "drop": _drop, "weigh": _weigh}
 
 
-def cleaned_frame(table: Any, labels: Labels, found: Inference, mended: CleanLabels) -> Any:
+def cleaned_frame(
+    table: Any,
+    labels: Labels,
+    posterior: Floats,
+    mended: CleanLabels,
+    spelled: list[Any] | None = None,
+) -> Any:
     """A table with its column of labels mended, and columns that say what was done.
 
-    All but the table may have trusted rows behind its own, which are left out.
+    All but the table may have trusted rows behind its own, which are left out. Classes are written
+    as ``spelled`` says, otherwise as the table writes them most.
     """
     rows = slice(len(table))
     before = table[labels.name].to_numpy(dtype=object)
-    # A class is written as the table writes it most; what is no class stays as it is, typos too,
-    # unless a person said otherwise.
-    spelled = np.array([*map(str, labels.classes), None], dtype=object)
-    for k, name in enumerate(labels.class_names):
-        alike = np.flatnonzero((labels.given[rows] == k) & (labels.written[rows] == name))
-        value = before[alike[0]] if len(alike) else name
-        spelled[k] = value.strip() if isinstance(value, str) else value
+    names = _spelled(before, labels) if spelled is None else spelled
+    written = np.array([*names, None], dtype=object)
+    # What is no class stays as it is, typos too, unless a person said otherwise.
     rare = np.where(labels.said[rows] != "", labels.said[rows], before)
-    label = np.where(mended.label[rows] == NO_LABEL, rare, spelled[mended.label[rows]])
+    label = np.where(mended.label[rows] == NO_LABEL, rare, written[mended.label[rows]])
     added = {
         "given_label": labels.written[rows],
         "label_source": mended.source[rows],
-        "probability_wrong": issue_probability(found.posterior, labels)[rows].round(4),
+        "probability_wrong": issue_probability(posterior, labels)[rows].round(4),
     }
     if mended.weight is not None:
         added["weight"] = mended.weight[rows].round(4)
@@ -110,3 +116,13 @@ def cleaned_frame(table: Any, labels: Labels, found: Inference, mended: CleanLab
     for name, values in zip(names[len(table.columns) :], added.values(), strict=True):
         frame[name] = values
     return frame[mended.is_kept[rows]]
+
+
+def _spelled(before: NDArray[Any], labels: Labels) -> list[Any]:
+    """The classes as the first of the rows write them that write them like most."""
+    rows, spelled = slice(len(before)), []
+    for k, name in enumerate(labels.class_names):
+        alike = np.flatnonzero((labels.given[rows] == k) & (labels.written[rows] == name))
+        value = before[alike[0]] if len(alike) else name
+        spelled.append(value.strip() if isinstance(value, str) else value)
+    return spelled

@@ -268,8 +268,8 @@ class LabelAudit(AuditViews):
         table = self.table.iloc[:n_rows].assign(**{self.labels.name: label})
         if self.id_name not in table.columns:
             table.insert(0, self.id_name, self.ids[:n_rows])
-        mended = clean_labels(self.labels, self.inference, how, threshold)
-        return cleaned_frame(table, self.labels, self.inference, mended)
+        mended = clean_labels(self.labels, self.inference.posterior, how, threshold)
+        return cleaned_frame(table, self.labels, self.inference.posterior, mended)
 
     def missing(self) -> Integers:
         """Positions of rows without a label, for which there is only a suggestion."""

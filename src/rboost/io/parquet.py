@@ -35,18 +35,18 @@ def read_parquet(content: bytes, path: Path) -> tuple[list[str], list[Any]]:
             f"{path} has one column only; a label and at least one more column are needed."
         )
     columns = [
-        _plain(column, name, path)
+        plain_column(column, name, path)
         for name, column in zip(table.column_names, table.columns, strict=True)
     ]
     return table.column_names, columns
 
 
-def _plain(column: Any, name: str, path: Path) -> Any:
+def plain_column(column: Any, name: str, path: Path) -> Any:
     """The same column in a type that there is in pandas as well."""
     arrow = package("pyarrow")
     types, kind = arrow.types, column.type
     if types.is_dictionary(kind):
-        return _plain(column.cast(kind.value_type), name, path)
+        return plain_column(column.cast(kind.value_type), name, path)
     if types.is_nested(kind):
         raise ValueError(
             f"Column {name!r} of {path} holds {kind}, not single values; leave it out of the file "

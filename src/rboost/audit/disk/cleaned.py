@@ -31,9 +31,9 @@ def write_cleaned(
     audit: LabelAudit, request: Request, out: Path, how: str, threshold: float
 ) -> Counter[str]:
     """Write all columns of the audited file with mended labels; count where labels come from."""
-    mended = clean_labels(audit.labels, audit.inference, how, threshold)
+    mended = clean_labels(audit.labels, audit.inference.posterior, how, threshold)
     table = read_table(request.files, label=request.label, as_written=True)
     if out.suffix.lower() in (".parquet", ".xlsx"):  # which know numbers as such
         table = table.apply(with_plain_numbers)
-    write_table(cleaned_frame(table, audit.labels, audit.inference, mended), out)
+    write_table(cleaned_frame(table, audit.labels, audit.inference.posterior, mended), out)
     return Counter(mended.source[: len(table)][mended.is_kept[: len(table)]].tolist())

@@ -1,0 +1,193 @@
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rboost.audit.cleaning import clean_labels, cleaned_frame
+from rboost.audit.insight.doubts import issue_probability
+from rboost.audit.labels import encode_labels
+from rboost.dask.blocks import make_blocks
+from rboost.dask.checks import check_facts, gather_facts
+from rboost.dask.outputs import cleaned_table, fetch_rows, issue_frame, top_rows, write_parts
+from rboost.dask.partitions import joined, partitions_of
+from rboost.encoding import learn_encoding
+from tests.dask.tables import Here, cut, make_table, on_a_cluster
+
+TABLE = make_table(120).assign(y=np.random.RandomState(1).choice([1, 2, 4], 120))
+CUTS = st.lists(st.integers(0, 120), max_size=5)
+POSTERIOR = np.random.RandomState(0).dirichlet([0.2] * 3, size=120)
+
+
+def partitioned(cuts, table=TABLE, client=None):
+    partitions = partitions_of(cut(table, cuts), "y")
+    return partitions, check_facts(gather_facts(client or Here(), partitions))
+
+
+def split(values, cuts):
+    return np.split(values, sorted(cuts))
+
+
+class Counted:
+    """Gives a frame of each number, and counts how often; fails where it is told to."""
+
+    def __init__(self, fails_at=None):
+        self.seen, self.fails_at = [], fails_at
+
+    def __call__(self, number):
+        if number == self.fails_at:
+            raise RuntimeError("killed")
+        self.seen.append(number)
+        return pd.DataFrame({"number": [number] * number, "word": [None] * number})
+
+
+def test_parts_are_a_data_set_that_appears_when_it_is_complete(tmp_path):
+    def frame(number):
+        assert not (tmp_path / "out").exists()
+        return pd.DataFrame({"a": np.arange(number), "b": [None] * number, "y": "p"})
+
+    paths = write_parts(Here(), [(3,), (0,), (2,)], frame, tmp_path / "out")
+    assert [path.name for path in paths] == [f"part-0000{k}.parquet" for k in range(3)]
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    pieces = Here().compute(partitions_of(tmp_path / "out", "y").pieces)
+    assert [piece.X["a"].tolist() for piece in pieces] == [[0, 1, 2], [0, 1]]
+    assert pd.read_parquet(tmp_path / "out")["a"].tolist() == [0, 1, 2, 0, 1]
+
+
+def test_a_run_goes_on_where_it_was_interrupted(tmp_path):
+    out, inputs = tmp_path / "out", [(1,), (2,), (3,), (4,)]
+    first, second, third, other = Counted(fails_at=3), Counted(), Counted(), Counted()
+    with pytest.raises(RuntimeError, match="killed"):
+        write_parts(Here(), inputs, first, out, run="one")
+    assert not out.exists()
+    paths = write_parts(Here(), inputs, second, out, run="one")
+    assert sorted(first.seen + second.seen) == [1, 2, 3, 4]
+    assert [len(pd.read_parquet(path)) for path in paths] == [1, 2, 3, 4]
+    assert write_parts(Here(), inputs, third, out, run="one") == paths
+    assert third.seen == []
+    with pytest.raises(RuntimeError, match="killed"):
+        write_parts(Here(), inputs, Counted(fails_at=4), out, run="two")
+    assert [len(pd.read_parquet(path)) for path in paths] == [1, 2, 3, 4]
+    write_parts(Here(), inputs[:2], other, out, run="three")
+    assert sorted(other.seen) == [1, 2]
+    assert sorted(path.name for path in out.glob("part*")) == [path.name for path in paths[:2]]
+
+
+def test_folders_of_others_are_left_alone(tmp_path):
+    others, foreign, file = tmp_path / "others", tmp_path / "foreign", tmp_path / "file"
+    write_parts(Here(), [(1,)], Counted(), others)
+    (others / "notes.txt").write_text("mine")
+    foreign.mkdir()
+    (foreign / "part-00000.parquet").write_text("mine")
+    file.write_text("mine")
+    for folder, problem in [
+        (others, "holds other files; choose"),
+        (foreign, "was not written by rboost; choose"),
+        (file, "holds other files; choose"),
+    ]:
+        with pytest.raises(FileExistsError, match=problem):
+            write_parts(Here(), [(1,)], Counted(), folder)
+    (tmp_path / "empty").mkdir()
+    assert len(write_parts(Here(), [(1,)], Counted(), tmp_path / "empty")) == 1
+
+
+def test_workers_whose_disk_is_elsewhere(tmp_path):
+    class Elsewhere(Here):
+        def compute(self, tasks):
+            return [None for _ in tasks]
+
+    with pytest.raises(FileNotFoundError, match=r"part-00000\S+ was .* choose a folder that all"):
+        write_parts(Elsewhere(), [(1,)], Counted(), tmp_path / "out")
+
+
+@given(CUTS, st.integers(0, 130), st.integers(1, 4))
+@settings(max_examples=30)
+def test_the_largest_are_those_of_the_whole(cuts, n_rows, n_values):
+    values = np.random.RandomState(0).choice([*range(n_values), np.nan], 120)
+    summary = partitioned(cuts)[1]
+    rows, largest = top_rows(Here(), split(values, cuts), summary, n_rows)
+    expected = sorted(np.flatnonzero(values >= 0), key=lambda row: (-values[row], row))[:n_rows]
+    assert rows.tolist() == expected
+    np.testing.assert_array_equal(largest, values[expected])
+
+
+@given(CUTS, st.lists(st.integers(0, 119), max_size=10))
+@settings(max_examples=30)
+def test_rows_are_fetched_in_the_order_that_is_asked_for(cuts, rows):
+    found = fetch_rows(Here(), *partitioned(cuts), rows)
+    assert found.index.tolist() == rows
+    assert found["id"].tolist() == rows
+    assert found.columns.tolist() == TABLE.columns.tolist()
+
+
+def test_only_partitions_with_such_rows_are_read():
+    partitions, summary = partitioned([40, 80])
+    partitions.tables[1] = None
+    assert fetch_rows(Here(), partitions, summary, [100, 3])["id"].tolist() == [100, 3]
+    with pytest.raises(IndexError, match="from 0 to 119"):
+        fetch_rows(Here(), partitions, summary, [120])
+
+
+@given(CUTS, st.sampled_from(["relabel", "drop", "weigh"]))
+@settings(max_examples=15)
+def test_cleaned_tables_are_what_an_audit_cleans(cuts, how):
+    table = TABLE.astype({"y": "Int64"}).assign(y=lambda t: t["y"].where(t["id"] % 9 > 0))
+    partitions, summary = partitioned(cuts, table)
+    parts = [
+        cleaned_table(part, posterior, "y", summary, how, 0.8)
+        for part, posterior in zip(
+            Here().compute(partitions.tables), split(POSTERIOR, cuts), strict=True
+        )
+    ]
+    labels = encode_labels(table["y"], name="y")
+    mended = clean_labels(labels, POSTERIOR, how, 0.8)
+    expected = cleaned_frame(table, labels, POSTERIOR, mended).reset_index(drop=True)
+    found = joined(parts)
+    assert found.columns.tolist() == expected.columns.tolist()
+    for name in ("id", "y", "given_label", "label_source", "probability_wrong"):
+        missing = expected[name].isna()
+        assert (found[name].isna() == missing).all()
+        assert (found[name][~missing] == expected[name][~missing]).all()
+
+
+def test_parts_of_futures_on_a_cluster(tmp_path):
+    table = TABLE.assign(y=TABLE["y"].where(TABLE["id"] != 7))
+    encoder = learn_encoding(table.drop(columns="y"))
+    with on_a_cluster() as client:
+        partitions, summary = partitioned([50, 50, 90], table, client)
+        blocks = make_blocks(client, partitions, summary, encoder, NoBins())
+        posteriors = client.scatter(split(POSTERIOR, [50, 50, 90]))
+        issues = client.map(issues_of, blocks, posteriors, summary=summary)
+        write_parts(client, [(issue,) for issue in issues], pd.DataFrame, tmp_path / "issues")
+        doubts = client.map(lambda issue: issue["probability"].to_numpy(), issues)
+        rows, largest = top_rows(client, doubts, summary, 5)
+        suspects = fetch_rows(client, partitions, summary, rows)
+        write_parts(
+            client, list(zip(partitions.tables, posteriors, strict=True)),
+            partial(cleaned_table, label="y", summary=summary), tmp_path / "cleaned",
+        )  # fmt: skip
+    found = pd.read_parquet(tmp_path / "issues")
+    labels = encode_labels(table["y"])
+    wrong = issue_probability(POSTERIOR, labels)
+    assert found["row"].tolist() == list(range(120))
+    np.testing.assert_array_equal(found["probability"], wrong)
+    np.testing.assert_array_equal(found["label"], table["y"])
+    assert (found["suggested"] != found["label"]).all()
+    assert rows.tolist() == np.argsort(-np.nan_to_num(wrong), kind="stable")[:5].tolist()
+    np.testing.assert_array_equal(largest, wrong[rows])
+    assert suspects["id"].tolist() == rows.tolist()
+    cleaned = pd.read_parquet(tmp_path / "cleaned")
+    sure = np.nan_to_num(POSTERIOR.max(axis=1)) >= 0.9
+    best = summary.classes[POSTERIOR.argmax(axis=1)]
+    np.testing.assert_array_equal(cleaned["y"], np.where(sure, best, table["y"]))
+
+
+class NoBins:
+    def codes(self, columns):
+        return np.zeros(columns.shape, dtype=np.uint8)
+
+
+def issues_of(block, posterior, summary):
+    return issue_frame(block.first_row, block.observed, posterior, summary)
