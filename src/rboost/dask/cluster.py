@@ -1,0 +1,174 @@
+"""The cluster: the connection to it, and a function that runs on all its workers at once."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import multiprocessing
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from rboost.dask.attempt import Attempt, Outcome
+from rboost.dask.collective import WorkerLostError, distributed
+from rboost.io.packages import package
+
+dask = package("dask", "dask")
+
+CONNECT_SECONDS = 10
+# A worker whose memory XGBoost fills must not stop taking tasks, nor be killed before the machine
+# is full; what Dask holds itself it still moves to the disk.
+MEMORY = {"distributed.worker.memory.pause": False, "distributed.worker.memory.terminate": False}
+ATTEMPTS = 3
+# How long to wait for a worker that was lost to come back, and for one at all.
+RETURN_SECONDS, NONE_SECONDS = 20, 120
+
+
+@contextmanager
+def connected(cluster: Any = None, n_workers: int = 1) -> Iterator[Any]:
+    """A client of a cluster.
+
+    Parameters
+    ----------
+    cluster : None, "local", address or distributed.Client
+        None is the client in use, and a cluster on this machine if there is none.
+    n_workers : int
+        Processes of a cluster on this machine, which share its cores.
+    """
+    if cluster is None:
+        with suppress(ValueError):  # there is none
+            cluster = distributed.Client.current()
+    if isinstance(cluster, distributed.Client):
+        yield cluster
+        return
+    if cluster in (None, "local"):
+        with _local_cluster(n_workers) as local, distributed.Client(local) as client:
+            yield client
+        return
+    client = _client_at(cluster)
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+@contextmanager
+def _local_cluster(n_workers: int) -> Iterator[Any]:
+    _leave_if_imported_by_a_worker()
+    n_threads = -(-(os.cpu_count() or 1) // n_workers)
+    try:
+        with dask.config.set(MEMORY):
+            cluster = distributed.LocalCluster(
+                n_workers=n_workers, threads_per_worker=n_threads, processes=True,
+                dashboard_address=None, silence_logs=logging.CRITICAL,
+            )  # fmt: skip
+    except RuntimeError as error:
+        raise RuntimeError(
+            "The workers of a local cluster did not start; in a script, call this below "
+            "`if __name__ == '__main__':`, since every worker imports the script."
+        ) from error
+    with cluster:
+        yield cluster
+
+
+def _leave_if_imported_by_a_worker() -> None:
+    """A worker that imports a script without that line ends without a word; its parent has it."""
+    is_worker = multiprocessing.current_process().name.startswith("Dask Worker")
+    if is_worker and threading.current_thread() is threading.main_thread():
+        sys.exit(1)
+
+
+def _client_at(address: str) -> Any:
+    """A client, once a scheduler has answered: one that finds none hangs, or logs at its end."""
+    try:
+        distributed.comm.resolve_address(address)
+        distributed.comm.get_address_host_port(address, strict=True)
+    except ValueError:
+        raise ValueError(
+            f"{address!r} is no address of a Dask scheduler, like tcp://10.0.0.1:8786 (or 'local' "
+            "for a cluster on this machine)."
+        ) from None
+    try:
+        with ThreadPoolExecutor(1) as own_thread:  # this one may have an event loop, in a notebook
+            own_thread.submit(asyncio.run, _identity(address)).result()
+    except Exception as error:
+        raise ConnectionError(
+            f"No Dask scheduler answers at {address}; start one with `dask scheduler` and give the "
+            "address that it prints, or use the cluster 'local'."
+        ) from error
+    return distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+
+
+async def _identity(address: str) -> Any:
+    arguments = distributed.Security().get_connection_args("client")
+    async with distributed.rpc(address, connection_args=arguments) as scheduler:
+        return await asyncio.wait_for(scheduler.identity(), CONNECT_SECONDS)
+
+
+def run_together(
+    client: Any,
+    blocks: list[Any],
+    function: Callable[..., Any],
+    arguments: Callable[[], tuple[Any, ...]],
+    listen: Callable[[dict[str, Any]], None] | None = None,
+) -> list[Outcome]:
+    """Run function(own blocks, together, *arguments()) at once where the blocks are.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    blocks : list of futures
+        Each process gets those that lie on its worker, in the order of this list.
+    function : callable
+    arguments : callable
+        Asked before every attempt, so that one after a loss can start from the last checkpoint.
+    listen : callable, optional
+        Gets what the process of rank 0 tells, in this process, while the function runs.
+    """
+    n_workers = max(len(client.nthreads()), 1)
+    for _ in range(ATTEMPTS):
+        placed = _place(client, blocks, n_workers)
+        attempt = Attempt(client, placed, listen)
+        try:
+            return attempt.run(blocks, function, arguments())
+        except WorkerLostError as error:
+            lost = error
+    raise ConnectionError(
+        f"The fit was given up after {ATTEMPTS} attempts, since in each of them a worker of the "
+        "cluster was lost; workers that run out of memory need more of it or smaller partitions."
+    ) from lost
+
+
+def _place(client: Any, blocks: list[Any], n_workers: int) -> dict[str, list[int]]:
+    """The numbers of the blocks by worker: where they are, but nobody gets more than a share."""
+    with suppress(TimeoutError):  # go on with the others then
+        client.wait_for_workers(n_workers, timeout=RETURN_SECONDS)
+    try:
+        client.wait_for_workers(1, timeout=NONE_SECONDS)
+    except TimeoutError:
+        raise ConnectionError(
+            f"The cluster at {client.scheduler.address} has no workers; start some with "
+            "`dask worker ADDRESS`."
+        ) from None
+    distributed.wait(blocks)
+    for block in blocks:
+        if block.status == "error":
+            block.result()
+    holders = client.who_has(blocks)
+    placed: dict[str, list[int]] = {worker: [] for worker in client.nthreads()}
+    share = -(-len(blocks) // len(placed))
+    homeless = []
+    for number, block in enumerate(blocks):
+        near = [worker for worker in holders[block.key] if len(placed.get(worker, blocks)) < share]
+        if near:
+            placed[min(near, key=lambda worker: len(placed[worker]))].append(number)
+        else:
+            homeless.append(number)
+    for number in homeless:
+        placed[min(placed, key=lambda worker: len(placed[worker]))].append(number)
+    occupied = {worker: sorted(numbers) for worker, numbers in placed.items() if numbers}
+    return dict(sorted(occupied.items(), key=lambda item: item[1]))
