@@ -19,6 +19,7 @@ from scipy import sparse
 from sklearn.utils import gen_batches, gen_even_slices
 
 from rboost._typing import Floats
+from rboost.boosting.engines.binned import MOST_CODES, BinnedRows, in_grains, matrix_of
 from rboost.boosting.engines.growing import (
     BIN_ROWS,
     LEARNING_RATE,
@@ -34,7 +35,7 @@ from rboost.boosting.members import BoostedTrees
 from rboost.boosting.together import Alone, Together
 from rboost.learners.bins import MISSING, Bins, learn_bins
 from rboost.learners.xgboost_forest import forest_of
-from rboost.native.xgboost import array_module, arrays_on, on_host, xgboost
+from rboost.native.xgboost import arrays_on, on_host, xgboost
 from rboost.noise import NoisePosterior
 from rboost.noise.stand_ins import ScoredRows
 from rboost.numbering import Bags, folds, in_sample
@@ -48,33 +49,46 @@ XGBOOST: dict[str, Any] = {
     "max_depth": 0,
     "reg_lambda": 1.0,
     "min_child_weight": 1.0,
-    "max_bin": MISSING + 1,  # codes are told apart, all of them
+    "max_bin": MOST_CODES,
     "base_score": 0.0,
     "verbosity": 0,
 }
 # The share of the rows that a tree is grown on, as of LightGBM's.
 BAG = 0.8
-# Derivatives are multiples of this. Their sums are then exact in whatever order rows are added, and
-# trees the same on every device and for every number of processes.
-GRAIN = 2.0**-24
 # Trees are told to whoever keeps them every so many steps of growing.
 STEPS_TOLD = 5
 # Rows of sparse tables that are made dense at a time.
 SPARSE_ROWS = 2**14
 
 
-@dataclass(frozen=True, eq=False)
-class BinnedRows:
-    """The rows of one process: their codes, in parts; labels and weights; numbers."""
-
-    codes: Sequence[NDArray[np.uint8]]
-    bins: Bins
-    rows: Rows
-    numbers: RowNumbers
-
-
 # Boosters of all folds as XGBoost stores them, at the end of each pass so far.
 Grown = list[list[bytes]]
+
+
+@dataclass(frozen=True, eq=False)
+class StoredTrees:
+    """The boosters of all folds, which can score rows that they have left out."""
+
+    boosters: list[bytes]
+    start: Floats
+    n_rows: int
+    seed: int
+
+    def held_out(self, codes: NDArray[np.uint8], first_row: int) -> Floats:
+        """Scores of the rows first_row, first_row + 1, …, by boosters that have not seen them."""
+        number = np.arange(first_row, first_row + len(codes))
+        fold = folds(number, len(self.boosters), self.seed)
+        scores = np.empty((len(codes), *self.start.shape))
+        for place, stored in enumerate(self.boosters):
+            booster = xgboost().Booster({"nthread": 1}, model_file=bytearray(stored))
+            own = np.flatnonzero(fold == place)
+            if len(own) and booster.num_boosted_rounds():
+                scores[own] = booster.inplace_predict(
+                    codes[own], predict_type="margin", missing=MISSING
+                )
+            else:
+                scores[own] = 0
+        return scores + self.start
 
 
 def grow_on_xgboost(
@@ -128,7 +142,7 @@ class XGBoostBoosters:
         grown: Grown | None = None,
     ) -> None:
         self._binned, self._settings, self._together = binned, settings, together
-        self._xp, self._matrix = arrays_on(settings.device), _matrix_of(binned, settings)
+        self._xp, self._matrix = arrays_on(settings.device), matrix_of(binned, settings.n_jobs)
         rows, numbers = binned.rows, binned.numbers
         fold = folds(numbers.number, n_folds(numbers.n_rows), settings.seed)
         self._left_out = [
@@ -190,7 +204,7 @@ class XGBoostBoosters:
         if margins is None:
             margins = self._kept(number) if grows and on_cpu else self._said(number, 0, place)
         if grows:
-            gradient, curvature = map(_in_grains, self._derivatives(labels, margins))
+            gradient, curvature = map(in_grains, self._derivatives(labels, margins))
             unseen = self._bags.without(place * len(self._boosters) + number)
             unseen |= self._left_out[number]
             gradient[unseen], curvature[unseen] = 0, 0
@@ -274,42 +288,14 @@ class XGBoostBoosters:
         """What the scores say of the noise."""
         return infer_from(self.stand_ins())
 
+    def stored(self) -> StoredTrees:
+        """The boosters of all folds."""
+        return StoredTrees(
+            self._stored(), self.start, self._binned.numbers.n_rows, self._settings.seed
+        )
+
     def member(self) -> BoostedTrees:
         """The mean of the boosters."""
         bins, n_outputs = self._binned.bins, 1 if self.start.ndim == 0 else len(self.start)
         forest = forest_of(self._boosters, bins, n_outputs)
         return BoostedTrees(forest, self.start, len(bins.edges))
-
-
-def _in_grains(derivative: Any) -> Any:
-    derivative /= GRAIN
-    array_module(derivative).rint(derivative, out=derivative)
-    derivative *= GRAIN
-    return derivative
-
-
-def _matrix_of(binned: BinnedRows, settings: TreeSettings) -> Any:
-    """The rows of a process as XGBoost takes them; all processes agree on it."""
-    module, bins = xgboost(), binned.bins
-    types = ["c" if n else "q" for n in bins.n_levels] if any(bins.n_levels) else None
-
-    class Parts(module.DataIter):  # type: ignore[name-defined]
-        """The codes, part by part."""
-
-        def __init__(self) -> None:
-            super().__init__()
-            self._left = iter(binned.codes)
-
-        def next(self, input_data: Any) -> bool:
-            part = next(self._left, None)
-            if part is not None:
-                input_data(data=part, feature_types=types)
-            return part is not None
-
-        def reset(self) -> None:
-            self._left = iter(binned.codes)
-
-    return module.QuantileDMatrix(
-        Parts(), missing=MISSING, max_bin=XGBOOST["max_bin"], nthread=settings.n_jobs,
-        enable_categorical=types is not None,
-    )  # fmt: skip
