@@ -21,7 +21,8 @@ from rboost import RBoostClassifier
 from rboost.paper.store import Record
 
 N_COLUMNS, MANY_CLASSES = 50, 10
-SMALL = 5000
+# More than the pool joins in for.
+SMALL = 25_000
 
 
 def n_cores() -> int:

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from benchmarks.scale.data import FLIPPED, truth_of
 from rboost.paper.store import Record
 
-# Names in suspects.csv and in issues/*.parquet; rows count from 1.
-ROW, ISSUE = "row", "probability_wrong"
+# Columns of issues/*.parquet, of which suspects.csv has the first; what rows count from in both.
+ROW, ISSUE = "row", "probability"
+FIRST_ROW = 0
 FIRST_SUSPECTS = 1000
 # Probabilities that fall into one of these count as equal.
 BINS = 100_000
@@ -34,7 +35,7 @@ def judge(folder: Path, audit: Path) -> Record:
         "rates": [float(noise[0, 1]), float(noise[1, 0])],
         "rates off": float(np.abs([noise[0, 1], noise[1, 0]] - np.array(FLIPPED)).max()),
         "n suspects": len(suspects),
-        "precision": float(wrong[suspects[ROW].to_numpy() - 1].mean()),
+        "precision": float(wrong[suspects[ROW].to_numpy() - FIRST_ROW].mean()),
         "average precision": average_precision(counts),
     }
 
@@ -45,8 +46,10 @@ def count_issues(audit: Path, wrong: NDArray[np.bool_]) -> Counts:
     for path in sorted((audit / "issues").glob("*.parquet")):
         for batch in pq.ParquetFile(path).iter_batches(columns=[ROW, ISSUE]):
             row, issue = (batch.column(name).to_numpy() for name in (ROW, ISSUE))
+            if row.min() < FIRST_ROW:
+                raise ValueError(f"{path} counts rows from {row.min()}, not from {FIRST_ROW}.")
             bins = np.minimum((issue * BINS).astype(np.intp), BINS - 1)
-            counts += np.bincount(2 * bins + wrong[row - 1], minlength=2 * BINS)
+            counts += np.bincount(2 * bins + wrong[row - FIRST_ROW], minlength=2 * BINS)
     return counts.reshape(BINS, 2)
 
 

@@ -19,7 +19,7 @@ HEAD = (
 def page(where: Record, sizes: Sequence[Record]) -> str:
     """What every size took and found, and whether targets are met."""
     flips = " and ".join(
-        f"{rate:.0%} of “{name}”" for name, rate in zip(CLASSES, FLIPPED, strict=True)
+        f"{100 * rate:.0f} % of “{name}”" for name, rate in zip(CLASSES, FLIPPED, strict=True)
     )
     text = (
         "The command `rboost audit 'data/*.parquet' --label label --cluster local` on made-up rows "
@@ -40,8 +40,8 @@ def verdicts(sizes: Sequence[Record]) -> list[str]:
     found = []
     if first is not last:
         found.append(
-            f"Time at most linear: {'yes' if ratio <= 1 else 'no'}, a million rows of "
-            f"{last['rows']:,} take {ratio:.2f} times as long as of {first['rows']:,}."
+            f"Time at most linear: {'yes' if ratio <= 1 else 'no'}, a row of {last['rows']:,} "
+            f"takes {ratio:.2f} times as long as one of {first['rows']:,}."
         )
     peak = max(size["peak"] for size in sizes)
     is_small = "yes" if peak < MOST_MEMORY else "no"

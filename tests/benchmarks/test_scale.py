@@ -13,7 +13,7 @@ from sklearn.metrics import average_precision_score
 
 from benchmarks.scale import data
 from benchmarks.scale.__main__ import main
-from benchmarks.scale.judge import BINS, average_precision, judge
+from benchmarks.scale.judge import BINS, FIRST_ROW, average_precision, judge
 from benchmarks.scale.processes import run_measured
 from benchmarks.scale.report import verdicts
 
@@ -65,10 +65,10 @@ def test_an_audit_is_judged_part_by_part_in_any_order(tmp_path, small_files, rng
     audit = tmp_path / "audit"
     (audit / "issues").mkdir(parents=True)
     for number, rows in enumerate(np.array_split(rng.permutation(5000), 3)):
-        table = pa.table({"row": rows + 1, "probability_wrong": issue[rows]})
+        table = pa.table({"row": rows + FIRST_ROW, "probability": issue[rows]})
         pq.write_table(table, audit / "issues" / f"part.{number}.parquet")
     most = np.argsort(-issue)[:50]
-    pd.DataFrame({"row": most + 1}).to_csv(audit / "suspects.csv")
+    pd.DataFrame({"row": most + FIRST_ROW}).to_csv(audit / "suspects.csv")
     noise = [[0.79, 0.21], [0.12, 0.88]]
     (audit / "audit.json").write_text(json.dumps({"noise_matrix": noise}))
     found = judge(tmp_path, audit)

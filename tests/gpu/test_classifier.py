@@ -9,6 +9,7 @@ from scipy.stats import spearmanr
 
 from benchmarks.gpu.rows import make_rows
 from rboost import RBoostClassifier, numbering
+from rboost.boosting.choice import POOL_ROWS
 
 N_TRAIN, N_TEST = 10_000, 20_000
 N_TRUSTED = 300
@@ -115,7 +116,7 @@ def test_arrays_of_cupy_in_and_of_numpy_out(n_classes):
 
 
 def test_the_device_alone_means_xgboost_and_a_seed_means_the_same_again():
-    X, y, X_test, _ = made_up(n_rows=3000)
+    X, y, X_test, _ = made_up(n_rows=POOL_ROWS + 1000)  # where trees are alone
     first, again = (RBoostClassifier(device="cuda", random_state=0).fit(X, y) for _ in range(2))
     named = fit("cuda", X, y)
     for other in (again, named):
