@@ -38,7 +38,7 @@ def with_words(X):
 
 
 def fit(device, X, y, **arguments):
-    model = RBoostClassifier(estimator="xgboost", device=device, random_state=0, n_jobs=4)
+    model = RBoostClassifier(estimator="xgboost", device=device, random_state=0)
     return model.fit(X, y, **arguments)
 
 
