@@ -15,7 +15,7 @@ from rboost.paper.store import Record
 
 # Columns of issues/*.parquet, of which suspects.csv has the first; what rows count from in both.
 ROW, ISSUE = "row", "probability"
-FIRST_ROW = 0
+FIRST_ROW = 1
 FIRST_SUSPECTS = 1000
 # Probabilities that fall into one of these count as equal.
 BINS = 100_000

@@ -52,7 +52,10 @@ def test_learners_are_what_is_no_name():
     [
         ([], "at least one classifier, not an empty list"),
         ("tree", "'pool', 'trees', 'xgboost', a classifier or a list of these, not 'tree'"),
-        (["pool", "forest"], "'pool', 'trees', 'xgboost', a classifier or a list of these, not 'forest'"),
+        (
+            ["pool", "forest"],
+            "'pool', 'trees', 'xgboost', a classifier or a list of these, not 'forest'",
+        ),
         (["pool", None], "estimator must be .*not None"),
         (StandardScaler(), "estimator must be .*not StandardScaler"),
         (GaussianNB, "estimator must be a scikit-learn classifier"),

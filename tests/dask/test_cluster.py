@@ -2,18 +2,12 @@
 
 import os
 import signal
-import socket
-import subprocess
-import sys
-import threading
 import time
 
 import numpy as np
 import pytest
-from distributed import Client, get_worker
 
-from rboost.dask import cluster
-from rboost.dask.cluster import connected, run_together
+from rboost.dask.cluster import run_together
 
 STEPS = 30
 

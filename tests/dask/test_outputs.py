@@ -116,7 +116,8 @@ def test_the_largest_are_those_of_the_whole(cuts, n_rows, n_values):
 @given(CUTS, st.lists(st.integers(0, 119), max_size=10))
 @settings(max_examples=30)
 def test_rows_are_fetched_in_the_order_that_is_asked_for(cuts, rows):
-    found = fetch_rows(Here(), *partitioned(cuts), rows)
+    partitions, summary = partitioned(cuts)
+    found = fetch_rows(Here(), partitions.tables, summary, rows)
     assert found.index.tolist() == rows
     assert found["id"].tolist() == rows
     assert found.columns.tolist() == TABLE.columns.tolist()
@@ -125,9 +126,9 @@ def test_rows_are_fetched_in_the_order_that_is_asked_for(cuts, rows):
 def test_only_partitions_with_such_rows_are_read():
     partitions, summary = partitioned([40, 80])
     partitions.tables[1] = None
-    assert fetch_rows(Here(), partitions, summary, [100, 3])["id"].tolist() == [100, 3]
+    assert fetch_rows(Here(), partitions.tables, summary, [100, 3])["id"].tolist() == [100, 3]
     with pytest.raises(IndexError, match="from 0 to 119"):
-        fetch_rows(Here(), partitions, summary, [120])
+        fetch_rows(Here(), partitions.tables, summary, [120])
 
 
 @given(CUTS, st.sampled_from(["relabel", "drop", "weigh"]))
@@ -163,7 +164,7 @@ def test_parts_of_futures_on_a_cluster(tmp_path):
         write_parts(client, [(issue,) for issue in issues], pd.DataFrame, tmp_path / "issues")
         doubts = client.map(lambda issue: issue["probability"].to_numpy(), issues)
         rows, largest = top_rows(client, doubts, summary, 5)
-        suspects = fetch_rows(client, partitions, summary, rows)
+        suspects = fetch_rows(client, partitions.tables, summary, rows)
         write_parts(
             client, list(zip(partitions.tables, posteriors, strict=True)),
             partial(cleaned_table, label="y", summary=summary), tmp_path / "cleaned",
@@ -190,4 +191,4 @@ class NoBins:
 
 
 def issues_of(block, posterior, summary):
-    return issue_frame(block.first_row, block.observed, posterior, summary)
+    return issue_frame(block, posterior, summary)

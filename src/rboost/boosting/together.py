@@ -14,7 +14,12 @@ Value = TypeVar("Value")
 
 
 class Together(Protocol):
-    """The processes of a fit. All of them must call each method in the same order."""
+    """The processes of a fit. All of them must call each method in the same order.
+
+    ``n_threads`` is how many threads this one has.
+    """
+
+    n_threads: int
 
     def sum(self, numbers: Floats) -> Floats:
         """The sum of the arrays of all processes, the same in each of them."""
@@ -28,6 +33,9 @@ class Together(Protocol):
 
 class Alone:
     """One process that holds all rows."""
+
+    def __init__(self, n_threads: int = 1) -> None:
+        self.n_threads = n_threads
 
     def sum(self, numbers: Floats) -> Floats:
         """The numbers themselves."""

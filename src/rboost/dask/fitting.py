@@ -65,6 +65,8 @@ class GrownOnCluster:
 class TableFit:
     """A model of a table of partitions, and the codes of its rows on the cluster."""
 
+    encoder: Any
+    bins: Bins
     fitted: Fitted
     noise: NoisePosterior
     trees: StoredTrees
@@ -115,7 +117,7 @@ def fit_table(
         StackedModel(stack, noise), noise.noise_matrix, noise, None, grown.n_rounds,
         f"{XGBOOST}: {grown.stop_reason}",
     )  # fmt: skip
-    return TableFit(fitted, noise, grown.trees, grown.stand_ins, blocks)
+    return TableFit(encoder, bins, fitted, noise, grown.trees, grown.stand_ins, blocks)
 
 
 def _sizes(summary: Summary) -> list[int]:

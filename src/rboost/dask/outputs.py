@@ -21,8 +21,9 @@ from rboost._typing import Floats, Integers
 from rboost.audit.cleaning import THRESHOLD, clean_labels, cleaned_frame
 from rboost.audit.insight.doubts import issue_probability, suggested_classes
 from rboost.audit.labels import NO_LABEL, Labels, as_written
+from rboost.dask.blocks import Block
 from rboost.dask.checks import Summary
-from rboost.dask.partitions import Partitions, joined
+from rboost.dask.partitions import joined
 from rboost.io.files import check_writable, write_atomically
 from rboost.io.packages import package
 from rboost.io.writing import write_table
@@ -121,16 +122,17 @@ def _write_part(path: Path, function: Callable[..., Any], *values: Any) -> None:
     write_table(frame.astype(dict.fromkeys(without, "string")), path)
 
 
-def issue_frame(first_row: int, observed: Integers, posterior: Floats, summary: Summary) -> Any:
+def issue_frame(block: Block, posterior: Floats, summary: Summary) -> Any:
     """One row a row of a block: its number, its label, another class, and whether that is right.
 
-    ``posterior[i, j]`` = p(true class j | row i, its label). The probability is that of a wrong
-    label, and missing where there is no label.
+    ``posterior[i, j]`` = p(true class j | row i, its label). Rows are counted from 1, as elsewhere.
+    The probability is that of a wrong label, and missing where there is no label.
     """
+    observed, first = block.observed, block.first_row + 1
     labels = _labels(observed, summary)
     names = np.array([*summary.classes.tolist(), None], dtype=object)
     return pandas.DataFrame({
-        "row": np.arange(first_row, first_row + len(observed)),
+        "row": np.arange(first, first + len(observed)),
         "label": names[observed],
         "suggested": names[suggested_classes(posterior, posterior, labels)],
         "probability": issue_probability(posterior, labels),
@@ -188,17 +190,18 @@ def _largest(values: Floats, first_row: int, n_rows: int) -> tuple[Integers, Flo
     return order + first_row, values[order]
 
 
-def fetch_rows(client: Any, partitions: Partitions, summary: Summary, rows: Any) -> Any:
-    """All columns of the rows of these numbers, in this order, with the numbers as the index.
+def fetch_rows(client: Any, tables: Sequence[Any], summary: Summary, rows: Any) -> Any:
+    """The rows of these numbers, in this order, with the numbers as the index.
 
-    Only partitions that hold some of them are read.
+    ``tables`` are delayed frames, one a partition. Only those that hold some of the rows are
+    computed.
     """
     rows = np.asarray(rows, dtype=np.intp)
     if len(rows) and not (rows.min() >= 0 and rows.max() < summary.n_rows):
         raise IndexError(f"rows must be numbers from 0 to {summary.n_rows - 1}; pass such.")
     holder = np.searchsorted(summary.first_rows, rows, side="right") - 1
     tasks = [
-        dask.delayed(_at)(partitions.tables[k], rows[holder == k] - summary.first_rows[k])
+        dask.delayed(_at)(tables[k], rows[holder == k] - summary.first_rows[k])
         for k in (np.unique(holder).tolist() or [0])
     ]
     found = joined(client.gather(client.compute(tasks)))

@@ -73,7 +73,7 @@ class FitProgress:
     def _write(self) -> None:
         if self._file is None:
             return
-        arrays = {
+        arrays: dict[str, Any] = {
             f"pass{p}_fold{f}": np.frombuffer(stored, dtype=np.uint8)
             for p, boosters in enumerate(self.grown)
             for f, stored in enumerate(boosters)

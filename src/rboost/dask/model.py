@@ -1,0 +1,68 @@
+"""What a fit on a cluster leaves: a model for tables in memory, and probabilities of all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from rboost._typing import Floats
+from rboost.audit.labels import NO_LABEL
+from rboost.boosting import RBoostClassifier
+from rboost.boosting.choice import XGBOOST
+from rboost.dask.blocks import Block
+from rboost.dask.checks import Summary
+from rboost.dask.fitting import Encoding, TableFit
+from rboost.encoding import learn_encoding
+from rboost.io.packages import package
+
+dask, arrays = package("dask", "dask"), package("dask.array", "dask")
+
+
+def learn_columns(sample: Any, summary: Summary) -> Encoding:
+    """How words become codes, from a sample; numbers need no encoder."""
+    if summary.holds_numbers:
+        return None, [0] * len(summary.columns)
+    encoder = learn_encoding(sample)
+    return encoder, encoder.n_levels
+
+
+def local_model(
+    fit: TableFit, summary: Summary, encoder: Any = None, names: Sequence[Any] | None = None
+) -> RBoostClassifier:
+    """The fitted model as one for tables in memory, that an encoder makes numbers of."""
+    model = RBoostClassifier(XGBOOST)
+    model._encoder, model._encodes_for_pool = encoder, False
+    model.n_features_in_ = len(fit.bins.edges)
+    if names is not None and all(isinstance(name, str) for name in names):
+        model.feature_names_in_ = np.array(names, dtype=object)
+    model._keep(fit.fitted, summary.classes)
+    return model
+
+
+def issue_probabilities(client: Any, fit: TableFit) -> list[Any]:
+    """How likely each label is to be wrong, NaN where there is none: a future a partition."""
+    posteriors = fit.posteriors()
+    tasks = [
+        dask.delayed(issues_of)(block, posterior)
+        for block, posterior in zip(fit.blocks, posteriors, strict=True)
+    ]
+    return list(client.compute(tasks))
+
+
+def issues_of(block: Block, posterior: Floats) -> Floats:
+    """p(y ≠ ỹ) of the rows of a block."""
+    right = posterior[np.arange(len(posterior)), block.observed]
+    return np.where(block.observed == NO_LABEL, np.nan, np.clip(1 - right, 0.0, 1.0))
+
+
+def as_dask_array(parts: Sequence[Any], summary: Summary) -> Any:
+    """Futures of each partition as one Dask array."""
+    sizes = np.diff([*summary.first_rows.tolist(), summary.n_rows]).tolist()
+    return arrays.concatenate(
+        [
+            arrays.from_delayed(dask.delayed(part), (size,), dtype=np.float64)
+            for part, size in zip(parts, sizes, strict=True)
+        ]
+    )
