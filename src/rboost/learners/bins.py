@@ -2,8 +2,10 @@
 
 The edges of bins are learnt from a sample of the rows. A table in bins has an eighth of its size,
 and trees that are grown on bins are the same on every machine and device, however rows are spread.
-Codes are bytes. Numbers have the code of their bin, MISSING if there is none. Categories are whole
-numbers already; the rarest, from LAST_LEVEL on, share a code, and missing ones have their own.
+Codes are bytes. Missing numbers have the code 0, below all others: were trees to look for the better
+side at every split, ties would be decided in another way on every device. Numbers have the code of
+their bin, from 1 on. Categories are whole numbers already; the rarest, from LAST_LEVEL on, share a
+code, and missing ones have their own.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ from sklearn.utils import gen_batches
 from rboost._typing import Floats
 from rboost.native.xgboost import array_module
 
-MISSING = 255
+MISSING = 0
+MOST_CODES = 256
 LAST_LEVEL, MISSING_LEVEL = 61, 62
 # Rows that are looked up at a time: enough for a GPU, few enough for a cache.
 BLOCK_ROWS = {"numpy": 2**14, "cupy": 2**21}
@@ -61,7 +64,7 @@ def _codes(values: Any, edges: Any, xp: Any) -> Any:
     if edges is None:
         return xp.where(missing, MISSING_LEVEL, xp.minimum(values, LAST_LEVEL)).astype(np.uint8)
     values = xp.ascontiguousarray(values, dtype=np.float64)
-    return xp.where(missing, MISSING, xp.searchsorted(edges, values)).astype(np.uint8)
+    return xp.where(missing, MISSING, xp.searchsorted(edges, values) + 1).astype(np.uint8)
 
 
 def learn_bins(sample: Floats, n_levels: Sequence[int], n_bins: int) -> Bins:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rboost._typing import Floats
-from rboost.learners.bins import LAST_LEVEL, MISSING, MISSING_LEVEL, Bins
+from rboost.learners.bins import LAST_LEVEL, MISSING_LEVEL, MOST_CODES, Bins
 from rboost.learners.forest import Forest
 
 
@@ -40,7 +40,7 @@ def forest_of(boosters: Sequence[Any], bins: Bins, n_outputs: int) -> Forest:
         threshold=_thresholds(conditions[is_split], feature, bins),
         left=np.where(sets.swapped, right, left),
         right=np.where(sets.swapped, left, right),
-        nan_left=_joined(in_order, "default_left")[is_split].astype(bool) & (sets.of_node < 0),
+        nan_left=sets.of_node < 0,
         category_set=sets.of_node,
         set_starts=sets.starts,
         bitset=sets.bits,
@@ -74,15 +74,16 @@ def _right_sets(trees: list[dict[str, Any]]) -> list[tuple[int, int, list[int]]]
 
 
 def _thresholds(conditions: Floats, feature: NDArray[np.int32], bins: Bins) -> Floats:
-    """The largest values that go left: XGBoost sends codes below its condition there."""
-    # Where all values go left its condition is beyond any code, and of categories it has none.
-    codes = np.minimum(np.nan_to_num(conditions, nan=0.0), MISSING + 1)
-    last = np.ceil(codes).astype(np.intp) - 1
+    """The largest values that go left: XGBoost sends codes below its condition there.
+
+    Below the first bin are missing values alone. Conditions of categories mean nothing.
+    """
+    last = np.ceil(np.clip(np.nan_to_num(conditions), 1, MOST_CODES)).astype(np.intp) - 1
     found = np.empty(len(last))
     for place, edges in enumerate(bins.edges):
         ends = np.concatenate([[-np.inf], [] if edges is None else edges, [np.inf]])
         at = feature == place
-        found[at] = ends[np.clip(last[at] + 1, 0, len(ends) - 1)]
+        found[at] = ends[np.minimum(last[at], len(ends) - 1)]
     return found
 
 

@@ -10,15 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rboost.boosting.held_out import RowNumbers
-from rboost.learners.bins import MISSING, Bins
+from rboost.learners.bins import MOST_CODES, Bins
 from rboost.native.xgboost import array_module, xgboost
 from rboost.tables import Rows
 
 # Derivatives are multiples of this. Their sums are then exact in whatever order rows are added, and
 # trees the same on every device and for every number of processes.
 GRAIN = 2.0**-24
-# XGBoost tells all codes apart.
-MOST_CODES = MISSING + 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +59,5 @@ def matrix_of(binned: BinnedRows, n_threads: int) -> Any:
             self._left = iter(binned.codes)
 
     return module.QuantileDMatrix(
-        Parts(), missing=MISSING, max_bin=MOST_CODES, nthread=n_threads,
-        enable_categorical=types is not None,
-    )  # fmt: skip
+        Parts(), max_bin=MOST_CODES, nthread=n_threads, enable_categorical=types is not None
+    )

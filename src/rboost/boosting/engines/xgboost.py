@@ -19,7 +19,7 @@ from scipy import sparse
 from sklearn.utils import gen_batches, gen_even_slices
 
 from rboost._typing import Floats
-from rboost.boosting.engines.binned import MOST_CODES, BinnedRows, in_grains, matrix_of
+from rboost.boosting.engines.binned import BinnedRows, in_grains, matrix_of
 from rboost.boosting.engines.growing import (
     BIN_ROWS,
     LEARNING_RATE,
@@ -33,7 +33,7 @@ from rboost.boosting.held_out import RowNumbers, infer_from, stand_ins
 from rboost.boosting.likelihood import TrainingLabels, start_scores
 from rboost.boosting.members import BoostedTrees
 from rboost.boosting.together import Alone, Together
-from rboost.learners.bins import MISSING, Bins, learn_bins
+from rboost.learners.bins import MOST_CODES, Bins, learn_bins
 from rboost.learners.xgboost_forest import forest_of
 from rboost.native.xgboost import arrays_on, on_host, xgboost
 from rboost.noise import NoisePosterior
@@ -83,9 +83,7 @@ class StoredTrees:
             booster = xgboost().Booster({"nthread": 1}, model_file=bytearray(stored))
             own = np.flatnonzero(fold == place)
             if len(own) and booster.num_boosted_rounds():
-                scores[own] = booster.inplace_predict(
-                    codes[own], predict_type="margin", missing=MISSING
-                )
+                scores[own] = booster.inplace_predict(codes[own], predict_type="margin")
             else:
                 scores[own] = 0
         return scores + self.start
@@ -226,7 +224,7 @@ class XGBoostBoosters:
         if self._xp is np:
             return booster.predict(self._matrix, output_margin=True, iteration_range=trees)
         return booster.inplace_predict(
-            self._binned.codes[0], iteration_range=trees, predict_type="margin", missing=MISSING
+            self._binned.codes[0], iteration_range=trees, predict_type="margin"
         )
 
     def _derivatives(self, labels: TrainingLabels, margins: Any) -> tuple[Any, Any]:
