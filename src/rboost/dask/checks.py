@@ -15,6 +15,7 @@ from rboost._typing import Integers
 from rboost._validation import check_class_labels
 from rboost.audit.labels import NO_LABEL, plain_values
 from rboost.columns import columns_of, kind_of, numbers
+from rboost.dask.gathering import gathered
 from rboost.dask.partitions import Partitions, Piece
 from rboost.io.packages import package
 from rboost.io.text import listed
@@ -74,13 +75,13 @@ class Summary:
         return np.array([*known, NO_LABEL], dtype=np.int16)[codes]
 
 
-def gather_facts(client: Any, partitions: Partitions) -> list[Facts]:
+def gather_facts(client: Any, partitions: Partitions, verbose: bool = False) -> list[Facts]:
     """Look at every piece where it lies, in one pass."""
     tasks = [
         dask.delayed(facts_of)(piece, source)
         for piece, source in zip(partitions.pieces, partitions.sources, strict=True)
     ]
-    return client.gather(client.compute(tasks))
+    return gathered(client, tasks, "Reading", verbose)
 
 
 def facts_of(piece: Piece, source: str) -> Facts:
