@@ -57,7 +57,7 @@ def make_scorer(
     if not has_fit_parameter(model, "y_checked"):
         return NoiseCalibratedClassifier(model, random_state=seed, n_jobs=n_jobs, verbose=verbose)
     scorer = clone(model)
-    options = {"n_jobs": n_jobs, "verbose": verbose}
+    options: dict[str, Any] = {"n_jobs": n_jobs, "verbose": verbose}
     if device != "cpu":
         options["device"] = device
     return scorer.set_params(**{k: v for k, v in options.items() if k in scorer.get_params()})

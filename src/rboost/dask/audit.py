@@ -28,6 +28,7 @@ from rboost.dask.outputs import cleaned_table, fetch_rows, top_rows, write_parts
 from rboost.dask.partitions import Partitions, partitions_of
 from rboost.dask.progress import FitProgress
 from rboost.io.packages import package
+from rboost.native.xgboost import arrays_on
 
 dask = package("dask", "dask")
 # Labels are told apart on so many that stand for all.
@@ -83,7 +84,9 @@ def audit_labels(
     partitions = partitions_of(X, y, drop=drop)
     connection = Connection(cluster, n_workers)
     try:
-        summary = check_facts(gather_facts(connection.client, partitions, bool(verbose)))
+        connection.client.run(_check_device, device)
+        facts = gather_facts(connection.client, partitions, bool(verbose))
+        summary = check_facts(facts, repr(str(partitions.label)))
         summary = _with_classes(summary, str(partitions.label))
         progress = FitProgress(bool(verbose), checkpoint, partitions.version)
         settings = TreeSettings(seed=random_state, device=device)
@@ -96,11 +99,15 @@ def audit_labels(
     return DistributedAudit(connection, partitions, summary, fit, bool(verbose))
 
 
+def _check_device(device: str) -> None:
+    arrays_on(device)
+
+
 def _with_classes(summary: Summary, name: str) -> Summary:
     """Labels as an audit reads them: spellings of one class are one, rare ones are none."""
-    total = sum(summary.label_counts.values())
+    share = min(1, LABELS_TO_READ / sum(summary.label_counts.values()))
     counts = {
-        label: max(min(count, FEWEST_OF_CLASS), round(count * LABELS_TO_READ / total))
+        label: max(min(count, FEWEST_OF_CLASS), round(count * share))
         for label, count in summary.label_counts.items()
     }
     few = [label for label, count in counts.items() for _ in range(count)]

@@ -61,14 +61,13 @@ def audit_into_folder(
     """
     _check(folder, request, cleaned)
     left_aside = tuple(name for name in (request.id, *request.drop) if name is not None)
-    checkpoint = folder / CHECKPOINT
     with (
         writable(folder),
         _losses_in_words(),
         audit_labels(
             list(request.files), request.label, drop=left_aside, cluster=cluster,
             n_workers=n_workers, device=request.device, random_state=request.seed,
-            checkpoint=checkpoint, verbose=verbose,
+            checkpoint=folder / CHECKPOINT, verbose=verbose,
         ) as audit,
     ):  # fmt: skip
         n_listed = min(round(audit.expected_wrong), MOST_SUSPECTS) if budget is None else budget
@@ -77,7 +76,8 @@ def audit_into_folder(
         if cleaned is not None:
             audit.clean(cleaned)
         _write(folder, audit, suspects, request, summary)
-    checkpoint.unlink(missing_ok=True)
+    for path in folder.glob(f"*{CHECKPOINT}*"):  # a kill may have left one half written, too
+        path.unlink()
     return describe(summary, [], [], "") + _first(suspects, request.id or "row")
 
 
@@ -109,7 +109,7 @@ def _losses_in_words() -> Iterator[None]:
     """One sentence where a cluster is lost, or a task has taken its workers down."""
     try:
         yield
-    except (distributed.KilledWorker, CancelledError, distributed.CommClosedError) as error:
+    except (distributed.KilledWorker, CancelledError, distributed.comm.CommClosedError) as error:
         raise ConnectionError(
             "The cluster was lost, or workers that read or write the table were; mostly they have "
             "run out of memory: start some with more of it, and run the same command again."

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas
 
 from rboost._typing import Floats, Integers
 from rboost.audit.cleaning import THRESHOLD, clean_labels, cleaned_frame

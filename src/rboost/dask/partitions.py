@@ -112,7 +112,7 @@ def _of_files(files: Sequence[Path], y: Any, weight: Any, drop: list[Any]) -> Pa
         for name in left_out:
             check_column(own, name, file)
         needed = [name for name in own if name not in drop]
-        spans = spans_in(file)
+        spans = spans_in(file.absolute())  # as workers may be in other folders
         for number, span in enumerate(spans):
             where = str(file) if len(spans) == 1 else f"{file}, part {number + 1} of {len(spans)}"
             how = (y, weight, columns, left_out, where)
