@@ -221,10 +221,10 @@ class DistributedAudit:
         return mean, min(low, mean), max(high, mean)
 
     def suspects(self, n: int = 100) -> Any:
-        """The rows whose labels are most likely wrong, as a frame with all their columns.
+        """The rows whose labels are most likely wrong, as a frame.
 
-        Rows are counted from 1. ``suggested`` is the likeliest other class. A column that is called
-        like one of these gets ``table_`` in front.
+        ``row`` is counted from 1, ``suggested`` is the likeliest other class. All columns of the
+        table but the label follow, with ``table_`` before those that are called like one of these.
         """
         client, summary = self._connection.client, self._summary
         rows, _ = top_rows(client, self._issues, summary, n)
@@ -232,6 +232,7 @@ class DistributedAudit:
         table = fetch_rows(
             client, self._partitions.tables, summary, rows, "Reading suspects", self._verbose
         )
+        table = table.drop(columns=self._partitions.label)
         table.columns = renamed(table.columns, list(told.columns))
         return told.join(table).reset_index(drop=True)
 

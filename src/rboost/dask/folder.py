@@ -26,12 +26,13 @@ from rboost.audit.disk.record import (
     RECORD,
     SUSPECTS,
 )
-from rboost.audit.disk.request import Request
+from rboost.audit.disk.request import ROW, Request
 from rboost.audit.insight.summary import AuditSummary
 from rboost.audit.numbers import percent
 from rboost.audit.render.terminal import describe, fitted, width
 from rboost.audit.render.wording import one_line, with_noun
 from rboost.dask.audit import DistributedAudit, audit_labels
+from rboost.dask.judged import TOLD
 from rboost.dask.outputs import check_ours
 from rboost.io.files import staged, writable, write_atomically
 from rboost.io.packages import package
@@ -71,14 +72,14 @@ def audit_into_folder(
         ) as audit,
     ):  # fmt: skip
         n_listed = min(round(audit.expected_wrong), MOST_SUSPECTS) if budget is None else budget
-        suspects = _ordered(audit.suspects(n_listed), request)
+        suspects = _with_id_first(audit.suspects(n_listed), request)
         summary = audit.summary(suspects)
         if cleaned is not None:
             audit.clean(cleaned)
         _write(folder, audit, suspects, request, summary)
     for path in folder.glob(f"*{CHECKPOINT}*"):  # a kill may have left one half written, too
         path.unlink()
-    return describe(summary, [], [], "") + _first(suspects, request.id or "row")
+    return describe(summary, [], [], "") + _first(suspects, _id_name(request))
 
 
 def _check(folder: Path, request: Request, cleaned: Path | None) -> None:
@@ -116,13 +117,18 @@ def _losses_in_words() -> Iterator[None]:
         ) from error
 
 
-def _ordered(suspects: Any, request: Request) -> Any:
-    """Suspects without the column of labels, which comes first anyway; names of rows before."""
-    label = request.label if request.label in suspects else f"table_{request.label}"
-    suspects = suspects.drop(columns=label)
+def _with_id_first(suspects: Any, request: Request) -> Any:
     if request.id is not None:
-        suspects.insert(0, request.id, suspects.pop(request.id))
+        name = _id_name(request)
+        suspects.insert(0, name, suspects.pop(name))
     return suspects
+
+
+def _id_name(request: Request) -> str:
+    """What the column that rows are called by is called among suspects."""
+    if request.id is None:
+        return ROW
+    return f"table_{request.id}" if request.id in TOLD else request.id
 
 
 def _write(
@@ -166,8 +172,7 @@ def _about(audit: DistributedAudit, request: Request) -> dict[str, Any]:
 
 def _first(suspects: Any, id_name: str) -> str:
     """The first suspects as a table for the terminal."""
-    names = [id_name, "label", "suggested", "probability"]
-    rows = suspects[names].head(MOST_SHOWN).itertuples(index=False)
+    rows = suspects[[id_name, *TOLD[1:]]].head(MOST_SHOWN).itertuples(index=False)
     shown = [[name, given, f"→ {other}", percent(wrong)] for name, given, other, wrong in rows]
     head = [id_name, "given", "→ suggested", "wrong"]
     texts = [[one_line(cell, WIDEST) for cell in row] for row in (head, *shown)]

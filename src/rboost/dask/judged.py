@@ -29,6 +29,9 @@ from rboost.dask.outputs import unchecked_labels
 from rboost.io.packages import package
 
 sizes = package("dask.sizeof", "dask")
+# What is told of each row: its number, its label, the likeliest other class, and how likely the
+# label is to be wrong.
+TOLD = ("row", "label", "suggested", "probability")
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,12 +87,9 @@ def issue_frame(block: Block, judged: Judged, summary: Summary) -> Any:
     """
     first = block.first_row + 1
     names = np.array([*summary.classes.tolist(), None], dtype=object)
-    return pandas.DataFrame({
-        "row": np.arange(first, first + len(block.observed)),
-        "label": names[block.observed],
-        "suggested": names[judged.suggested],
-        "probability": judged.issue,
-    })  # fmt: skip
+    numbers = np.arange(first, first + len(block.observed))
+    told = numbers, names[block.observed], names[judged.suggested], judged.issue
+    return pandas.DataFrame(dict(zip(TOLD, told, strict=True)))
 
 
 def summed_up(
@@ -126,7 +126,7 @@ def summed_up(
     return AuditSummary(
         label, summary.n_rows, summary.n_rows - n_labelled, 0, 0, n_labelled, classes, noise,
         wrong, mean, low, high, int(probably.sum()), len(suspected),
-        found / max(len(suspected), 1), found / wrong, found, budgets=(),
+        found / max(len(suspected), 1), found / max(wrong, found, 1e-9), found, budgets=(),
         is_uncertain=_is_uncertain(fit, low, fit.noise.interval()),
     )  # fmt: skip
 
