@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+from concurrent.futures import CancelledError
 
 import numpy as np
 import pytest
@@ -18,15 +19,8 @@ STEPS = 30
 
 
 def blocks_of(client, n_blocks):
-    """Blocks that hold their number, spread over the workers."""
-    workers = sorted(client.nthreads())
-    return [
-        client.submit(
-            np.full, 3, float(number), pure=False,
-            workers=workers[number % len(workers)], allow_other_workers=True,
-        )
-        for number in range(n_blocks)
-    ]  # fmt: skip
+    """Blocks that hold their number."""
+    return [client.submit(np.full, 3, float(number), pure=False) for number in range(n_blocks)]
 
 
 def add_up(blocks, together, start, total, pause):
@@ -141,6 +135,16 @@ def test_a_killed_worker_costs_an_attempt(client, victim):
     for total, start in results(outcomes):
         np.testing.assert_array_equal(total, expected(4))
         assert start == checkpoint.starts[1]
+
+
+def test_a_result_that_is_lost_later_is_an_error():
+    with connected("local") as client:
+        [outcome] = run_together(client, blocks_of(client, 1), lambda own, together: own, tuple)
+        assert len(outcome.future.result()) == 1
+        for pid in client.run(os.getpid).values():
+            os.kill(pid, signal.SIGKILL)
+        with pytest.raises(CancelledError):  # rather than to wait for the worker for ever
+            outcome.future.result(timeout=30)
 
 
 def test_the_only_worker_is_killed():
