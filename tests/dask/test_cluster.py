@@ -209,7 +209,8 @@ def test_the_client_in_use_is_taken_and_left_open(client):
         assert taken is client
     with connected(client.scheduler.address) as other:
         assert other is not client
-        assert sorted(other.nthreads()) == sorted(client.nthreads())
+        outcomes = run_together(other, blocks_of(other, 2), lambda own, together: len(own), tuple)
+        assert results(outcomes) == [1, 1]
     assert (other.status, client.status) == ("closed", "running")
 
 

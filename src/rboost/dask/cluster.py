@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from rboost.dask.attempt import Attempt, Outcome
@@ -42,18 +42,16 @@ def connected(cluster: Any = None, n_workers: int = 1) -> Iterator[Any]:
     if cluster is None:
         with suppress(ValueError):  # there is none
             cluster = distributed.Client.current()
-    if isinstance(cluster, distributed.Client):
-        yield cluster
-        return
-    if cluster in (None, "local"):
-        with _local_cluster(n_workers) as local, distributed.Client(local) as client:
-            yield client
-        return
-    client = _client_at(cluster)
-    try:
+    with ExitStack() as closing:
+        if isinstance(cluster, distributed.Client):
+            client = cluster
+        elif cluster in (None, "local"):
+            local = closing.enter_context(_local_cluster(n_workers))
+            client = closing.enter_context(distributed.Client(local))
+        else:
+            client = closing.enter_context(_client_at(cluster))
+        closing.enter_context(client.as_current())  # for Dask's functions that take no client
         yield client
-    finally:
-        client.close()
 
 
 @contextmanager
@@ -106,7 +104,7 @@ def _client_at(address: str) -> Any:
             f"No Dask scheduler answers at {address}; start one with `dask scheduler` and give the "
             "address that it prints, or use the cluster 'local'."
         ) from error
-    return distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+    return distributed.Client(address, timeout=CONNECT_SECONDS)
 
 
 async def _identity(address: str) -> Any:
@@ -135,10 +133,28 @@ def run_together(
     listen : callable, optional
         Gets what the process of rank 0 tells, in this process, while the function runs.
     """
+    address = client.scheduler.address
+    try:
+        return _attempts(client, blocks, function, arguments, listen)
+    except Exception as error:
+        if client.status == "running":
+            raise
+        raise ConnectionError(
+            f"The scheduler at {address} does not answer any more; start the cluster and the fit "
+            "again."
+        ) from error
+
+
+def _attempts(
+    client: Any,
+    blocks: list[Any],
+    function: Callable[..., Any],
+    arguments: Callable[[], tuple[Any, ...]],
+    listen: Callable[[dict[str, Any]], None] | None,
+) -> list[Outcome]:
     n_workers = max(len(client.nthreads()), 1)
     for _ in range(ATTEMPTS):
-        placed = _place(client, blocks, n_workers)
-        attempt = Attempt(client, placed, listen)
+        attempt = Attempt(client, _place(client, blocks, n_workers), listen)
         try:
             return attempt.run(blocks, function, arguments())
         except WorkerLostError as error:

@@ -113,7 +113,7 @@ def take_part(
     try:
         return function(blocks, Collective(attempt), *arguments)
     except xgboost_core.XGBoostError as error:
-        if "src/collective" in str(error):  # the sums of XGBoost's own trees
+        if "collective" in str(error):  # the sums of XGBoost's own trees
             raise WorkerLostError("the connection to another worker was lost") from error
         raise
     finally:  # closes the connections, whereby the others notice a failure
