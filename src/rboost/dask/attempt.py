@@ -53,12 +53,13 @@ class Attempt:
                 self._wait(POLL_SECONDS)
                 self._raise_failure()
                 self._deliver()
+            self._deliver()
             self._raise_failure()
         except BaseException:
             self.client.cancel(self.futures, force=True)
+            self._deliver()  # the last checkpoint, for the next attempt
             raise
         finally:
-            self._deliver()
             if len(self.workers) > 1:
                 self._on_first(stop_tracker)
         return [
