@@ -118,8 +118,8 @@ def _losses_in_words() -> Iterator[None]:
 
 def _ordered(suspects: Any, request: Request) -> Any:
     """Suspects without the column of labels, which comes first anyway; names of rows before."""
-    label = request.label if request.label in suspects else f"table_{request.label}"
-    suspects = suspects.drop(columns=label)
+    twice = f"table_{request.label}"  # where it is called "label" itself
+    suspects = suspects.drop(columns=twice if twice in suspects else request.label)
     if request.id is not None:
         suspects.insert(0, request.id, suspects.pop(request.id))
     return suspects
