@@ -1,0 +1,70 @@
+"""docs/large_tables.md: its commands run one after the other, on fewer rows and a free port."""
+
+import os
+import re
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import textwrap
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+distributed = pytest.importorskip("distributed")
+pytest.importorskip("xgboost")
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "large_tables.md").read_text()
+SCHEDULER = "SCHEDULER"  # stands for a machine of the reader's
+
+
+def commands(port):
+    """The commands of the page that begin with one of these programs."""
+    found = re.findall(r"^    ((?:python|rboost|dask) .*)$", PAGE, flags=re.MULTILINE)
+    few = [one.replace("3000000", "2000").replace("8786", str(port)) for one in found]
+    return [shlex.split(one) for one in few if SCHEDULER not in one]
+
+
+def free_port():
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        return server.getsockname()[1]
+
+
+@contextmanager
+def running(command, settings):
+    """A process that is there as long as it is needed."""
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL, **settings) as process:
+        try:
+            yield
+        finally:
+            process.terminate()
+
+
+def test_commands_run_and_find_the_same(tmp_path, monkeypatch):
+    port = free_port()
+    make, on_local, scheduler, workers, on_cluster = commands(port)
+    paths = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    settings = {"cwd": tmp_path, "env": {**os.environ, **paths, "OMP_NUM_THREADS": "1"}}
+    subprocess.run(make, check=True, stdout=subprocess.DEVNULL, **settings)
+    with ExitStack() as stack:
+        stack.enter_context(running([*scheduler, "--port", str(port), "--no-dashboard"], settings))
+        stack.enter_context(running(workers, settings))
+        results = []
+        for command in (on_local, on_cluster):
+            subprocess.run([*command, "--quiet"], check=True, capture_output=True, **settings)
+            results.append(pd.read_parquet(tmp_path / "found" / "issues"))
+            names = {path.name for path in (tmp_path / "found").iterdir()}
+            assert names == {"audit.json", "issues", "model.skops", "suspects.csv"}
+            shutil.rmtree(tmp_path / "found")
+        pd.testing.assert_frame_equal(*results)
+        (script,) = re.findall(r"^    from rboost\.dask.*?(?=^\S)", PAGE, flags=re.M | re.S)
+        monkeypatch.chdir(tmp_path)
+        with distributed.Client(f"tcp://127.0.0.1:{port}"):
+            exec(textwrap.dedent(script), {"__name__": "__main__"})
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "issues"), results[0])
+    assert len(pd.read_parquet(tmp_path / "cleaned")) == 2000
