@@ -214,8 +214,9 @@ class DistributedAudit:
     def wrong_share(self) -> tuple[float, float, float]:
         """The share of labels that are wrong, and an interval that holds it with probability .9."""
         rows = self._fit.stand_ins
-        copies = np.round(rows.weight * (SHARE_ROWS / rows.weight.sum()) + 1e-9).astype(np.intp)
-        some = np.repeat(np.arange(len(copies)), np.maximum(copies, 0))
+        n_drawn, up_to = min(self.n_labelled, SHARE_ROWS), np.cumsum(rows.weight)
+        at = (np.arange(n_drawn) + 0.5) * up_to[-1] / n_drawn  # each row as often as it weighs
+        some = np.searchsorted(up_to, at)
         _, low, high = self._fit.noise.wrong_share_interval(rows.scores[some], rows.observed[some])
         mean = self.expected_wrong / self.n_labelled
         return mean, min(low, mean), max(high, mean)

@@ -136,7 +136,7 @@ def check_facts(facts: Sequence[Facts], label: str = "y") -> Summary:
         _check_columns(filled[0], one)
         _check_values(one)
     kinds = _common_kinds(filled)
-    label_kinds = [set(map(_label_kind, one.label_counts)) for one in filled]
+    label_kinds: list[set[str | None]] = [set(map(_label_kind, one.label_counts)) for one in filled]
     _common(f"{label} holds", "labels", filled, label_kinds)
     counts: Counter[Any] = Counter()
     weights: Counter[Any] = Counter()
