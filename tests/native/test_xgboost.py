@@ -100,7 +100,7 @@ def test_a_gpu_that_is_there_is_used(monkeypatch):
 
 @pytest.mark.parametrize("device", ["gpu", "cuda:0", None, 1])
 def test_other_devices_are_refused(device):
-    with pytest.raises(ValueError, match="device .* must be one of 'cpu', 'cuda', not"):
+    with pytest.raises(ValueError, match=r"device .* must be one of 'cpu', 'cuda', not"):
         fit(device=device)
 
 
