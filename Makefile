@@ -25,6 +25,12 @@ types: $(READY)
 tests: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto
 
+# Skipped with a reason where there is no GPU. Only these tests are read, as a machine with a GPU may
+# have neither Hypothesis nor a browser.
+.PHONY: test-gpu
+test-gpu:
+	$(or $(wildcard $(BIN)/python),$(PYTHON)) -m pytest --confcutdir=tests/gpu -W default tests/gpu
+
 # The native code with address and undefined-behaviour sanitizers: the first report ends it. An
 # editable install would come before PYTHONPATH, so sitecustomize takes its finder away.
 SANITIZE := build/sanitize

@@ -164,6 +164,7 @@ LEADERBOARD: dict[str, Method] = {
 LARGE_ALONE: dict[str, Method] = {
     "rBoost pool": Method(partial(_rboost, estimator="pool"), "rboost", None),
     "rBoost trees": Method(partial(_rboost, estimator="trees"), "rboost", None),
+    "rBoost xgboost": Method(partial(_rboost, estimator="xgboost"), "rboost", None),
     "noise-calibrated LightGBM": _noise_calibrated(_lightgbm),
     "noise-calibrated CatBoost, 300 rounds": _noise_calibrated(lambda seed: _catboost(seed, 300)),
     "CatBoost, 300 rounds": Method(lambda noise, seed: _catboost(seed, 300), "catboost"),

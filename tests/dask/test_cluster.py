@@ -2,26 +2,25 @@
 
 import os
 import signal
+import socket
+import subprocess
+import sys
 import time
+from concurrent.futures import CancelledError
 
 import numpy as np
 import pytest
 
-from rboost.dask.cluster import run_together
+from rboost.dask import attempt, cluster
+from rboost.dask.cluster import connected, run_together
+from rboost.dask.collective import take_part
 
 STEPS = 30
 
 
 def blocks_of(client, n_blocks):
-    """Blocks that hold their number, spread over the workers."""
-    workers = sorted(client.nthreads())
-    return [
-        client.submit(
-            np.full, 3, float(number), pure=False,
-            workers=workers[number % len(workers)], allow_other_workers=True,
-        )
-        for number in range(n_blocks)
-    ]  # fmt: skip
+    """Blocks that hold their number."""
+    return [client.submit(np.full, 3, float(number), pure=False) for number in range(n_blocks)]
 
 
 def add_up(blocks, together, start, total, pause):
@@ -136,3 +135,109 @@ def test_a_killed_worker_costs_an_attempt(client, victim):
     for total, start in results(outcomes):
         np.testing.assert_array_equal(total, expected(4))
         assert start == checkpoint.starts[1]
+
+
+def test_a_result_that_is_lost_later_is_an_error():
+    with connected("local") as client:
+        [outcome] = run_together(client, blocks_of(client, 1), lambda own, together: own, tuple)
+        assert len(outcome.future.result()) == 1
+        for pid in client.run(os.getpid).values():
+            os.kill(pid, signal.SIGKILL)
+        with pytest.raises(CancelledError):  # rather than to wait for the worker for ever
+            outcome.future.result(timeout=30)
+
+
+def test_the_only_worker_is_killed():
+    checkpoint = Checkpoint(when=lambda message: os.kill(message["pid"], signal.SIGKILL))
+    with connected("local") as client:
+        outcomes = run_together(
+            client, blocks_of(client, 2), add_up, checkpoint.arguments, checkpoint.listen
+        )
+        [(total, start)] = results(outcomes)
+    np.testing.assert_array_equal(total, expected(2))
+    assert checkpoint.starts == [0, start]
+    assert start > 5
+
+
+def test_a_worker_that_dies_before_the_others_meet_it_keeps_nobody(client, monkeypatch):
+    def dies(*arguments):
+        if arguments[5] == 1:  # the rank
+            os.kill(os.getpid(), signal.SIGKILL)
+        return take_part(*arguments)
+
+    monkeypatch.setattr(attempt, "take_part", dies)
+    monkeypatch.setattr(cluster, "ATTEMPTS", 1)
+    started = time.monotonic()
+    with pytest.raises(ConnectionError, match="given up after 1 attempts"):
+        run_together(client, blocks_of(client, 2), add_up, Checkpoint().arguments)
+    assert time.monotonic() - started < 15
+    assert_idle(client)
+
+
+def test_an_interrupted_client_leaves_no_running_tasks(client):
+    def forever(own, together):
+        while True:
+            together.sum(np.ones(1))
+            together.tell({})
+            time.sleep(0.1)
+
+    with pytest.raises(KeyboardInterrupt):
+        run_together(
+            client, blocks_of(client, 2), forever, tuple,
+            lambda message: signal.raise_signal(signal.SIGINT),
+        )  # fmt: skip
+    assert_idle(client)
+
+
+def assert_idle(client):
+    """No tasks, and no threads at work for tasks that were cancelled."""
+    assert not any(client.processing().values())
+    deadline = time.monotonic() + 5
+    while any(client.run(_active_threads).values()):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def _active_threads(dask_worker):
+    return len(dask_worker.active_threads)
+
+
+def test_the_client_in_use_is_taken_and_left_open(client):
+    with connected() as taken:
+        assert taken is client
+    with connected(client) as taken:
+        assert taken is client
+    with connected(client.scheduler.address) as other:
+        assert other is not client
+        outcomes = run_together(other, blocks_of(other, 2), lambda own, together: len(own), tuple)
+        assert results(outcomes) == [1, 1]
+    assert (other.status, client.status) == ("closed", "running")
+
+
+@pytest.mark.parametrize("address", ["foo bar", "localhost", "http://localhost:8787", ""])
+def test_what_is_no_address(address):
+    with pytest.raises(ValueError, match="is no address of a Dask scheduler"), connected(address):
+        pass
+
+
+def test_a_cluster_that_is_not_there(monkeypatch, capfd):
+    """One that refuses, and one that listens but is no scheduler."""
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 1)
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        for port in (1, mute.getsockname()[1]):
+            address = f"tcp://127.0.0.1:{port}"
+            with pytest.raises(ConnectionError, match=f"answers at {address}"), connected(address):
+                pass
+    assert capfd.readouterr().err == ""
+
+
+def test_a_script_that_starts_workers_while_they_import_it_is_told_so(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from rboost.dask.cluster import connected\nwith connected('local'):\n    print('here')\n"
+    )
+    run = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 1
+    assert run.stdout == ""
+    assert run.stderr.count("Traceback") == 1
+    assert "call this below `if __name__ == '__main__':`" in run.stderr.splitlines()[-1]

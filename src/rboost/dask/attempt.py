@@ -53,12 +53,13 @@ class Attempt:
                 self._wait(POLL_SECONDS)
                 self._raise_failure()
                 self._deliver()
+            self._deliver()
             self._raise_failure()
         except BaseException:
             self.client.cancel(self.futures, force=True)
+            self._deliver()  # the last checkpoint, for the next attempt
             raise
         finally:
-            self._deliver()
             if len(self.workers) > 1:
                 self._on_first(stop_tracker)
         return [
@@ -75,12 +76,14 @@ class Attempt:
             [shared] = self.client.scatter([arguments], workers=self.workers[:1], hash=False)
         except OSError as error:
             raise WorkerLostError("a worker was lost before the start") from error
+        # A result that is lost later cannot be had again: since the arguments, which were
+        # scattered, are gone by then, Dask says so at once instead of waiting for the worker.
         for rank, (worker, numbers) in enumerate(self.placed.items()):
             self.futures.append(
                 self.client.submit(
                     take_part, function, [blocks[number] for number in numbers], shared,
                     self.name, (worker, processes[worker]), rank, tracker,
-                    workers=[worker], allow_other_workers=True, pure=False,
+                    workers=[worker], pure=False,
                 )
             )  # fmt: skip
 

@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from rboost.dask.attempt import Attempt, Outcome
@@ -42,18 +42,16 @@ def connected(cluster: Any = None, n_workers: int = 1) -> Iterator[Any]:
     if cluster is None:
         with suppress(ValueError):  # there is none
             cluster = distributed.Client.current()
-    if isinstance(cluster, distributed.Client):
-        yield cluster
-        return
-    if cluster in (None, "local"):
-        with _local_cluster(n_workers) as local, distributed.Client(local) as client:
-            yield client
-        return
-    client = _client_at(cluster)
-    try:
+    with ExitStack() as closing:
+        if isinstance(cluster, distributed.Client):
+            client = cluster
+        elif cluster in (None, "local"):
+            local = closing.enter_context(_local_cluster(n_workers))
+            client = closing.enter_context(distributed.Client(local))
+        else:
+            client = closing.enter_context(_client_at(cluster))
+        closing.enter_context(client.as_current())  # for Dask's functions that take no client
         yield client
-    finally:
-        client.close()
 
 
 @contextmanager
@@ -63,14 +61,21 @@ def _local_cluster(n_workers: int) -> Iterator[Any]:
     try:
         with dask.config.set(MEMORY):
             cluster = distributed.LocalCluster(
-                n_workers=n_workers, threads_per_worker=n_threads, processes=True,
-                dashboard_address=None, silence_logs=logging.CRITICAL,
-            )  # fmt: skip
+                n_workers=n_workers,
+                threads_per_worker=n_threads,
+                processes=True,
+                silence_logs=logging.CRITICAL,
+                dashboard_address=None,
+                # Without a page, Dask still serves its state: at a port that nobody else wants.
+                scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+            )
     except RuntimeError as error:
+        if "Nanny" not in str(error):
+            raise
         raise RuntimeError(
             "The workers of a local cluster did not start; in a script, call this below "
             "`if __name__ == '__main__':`, since every worker imports the script."
-        ) from error
+        ) from None
     with cluster:
         yield cluster
 
@@ -85,8 +90,7 @@ def _leave_if_imported_by_a_worker() -> None:
 def _client_at(address: str) -> Any:
     """A client, once a scheduler has answered: one that finds none hangs, or logs at its end."""
     try:
-        distributed.comm.resolve_address(address)
-        distributed.comm.get_address_host_port(address, strict=True)
+        distributed.comm.get_address_host_port(address)
     except ValueError:
         raise ValueError(
             f"{address!r} is no address of a Dask scheduler, like tcp://10.0.0.1:8786 (or 'local' "
@@ -100,7 +104,7 @@ def _client_at(address: str) -> Any:
             f"No Dask scheduler answers at {address}; start one with `dask scheduler` and give the "
             "address that it prints, or use the cluster 'local'."
         ) from error
-    return distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+    return distributed.Client(address, timeout=CONNECT_SECONDS)
 
 
 async def _identity(address: str) -> Any:
@@ -129,10 +133,28 @@ def run_together(
     listen : callable, optional
         Gets what the process of rank 0 tells, in this process, while the function runs.
     """
+    address = client.scheduler.address
+    try:
+        return _attempts(client, blocks, function, arguments, listen)
+    except Exception as error:
+        if client.status == "running":
+            raise
+        raise ConnectionError(
+            f"The scheduler at {address} does not answer any more; start the cluster and the fit "
+            "again."
+        ) from error
+
+
+def _attempts(
+    client: Any,
+    blocks: list[Any],
+    function: Callable[..., Any],
+    arguments: Callable[[], tuple[Any, ...]],
+    listen: Callable[[dict[str, Any]], None] | None,
+) -> list[Outcome]:
     n_workers = max(len(client.nthreads()), 1)
     for _ in range(ATTEMPTS):
-        placed = _place(client, blocks, n_workers)
-        attempt = Attempt(client, placed, listen)
+        attempt = Attempt(client, _place(client, blocks, n_workers), listen)
         try:
             return attempt.run(blocks, function, arguments())
         except WorkerLostError as error:

@@ -99,7 +99,7 @@ def take_part(
 ) -> Any:
     """One process's part of a fit: the task that Dask runs on a worker.
 
-    Dask runs a task of a worker that died on another one, which cannot replace it in the middle.
+    Dask runs it again on a worker that comes back at the same address, which cannot step in.
     """
     if process != (distributed.get_worker().address, os.getpid()):
         raise WorkerLostError(f"the worker at {process[0]} is gone")
@@ -113,7 +113,7 @@ def take_part(
     try:
         return function(blocks, Collective(attempt), *arguments)
     except xgboost_core.XGBoostError as error:
-        if "src/collective" in str(error):  # the sums of XGBoost's own trees
+        if "collective" in str(error):  # the sums of XGBoost's own trees
             raise WorkerLostError("the connection to another worker was lost") from error
         raise
     finally:  # closes the connections, whereby the others notice a failure

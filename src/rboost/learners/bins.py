@@ -2,10 +2,10 @@
 
 The edges of bins are learnt from a sample of the rows. A table in bins has an eighth of its size,
 and trees that are grown on bins are the same on every machine and device, however rows are spread.
-Codes are bytes. Missing numbers have the code 0, below all others: were trees to look for the
-better side at every split, ties would be decided in another way on every device. Numbers have the
-code of their bin, from 1 on. Categories are whole numbers already; the rarest, from LAST_LEVEL on,
-share a code, and missing ones have their own.
+Codes are bytes. Missing numbers have the code 0, below all others: were trees to look for their
+better side at every split, devices would decide ties in different ways. Numbers have the code of
+their bin, from 1 on. Categories are whole numbers already; the rarest, from LAST_LEVEL on, share a
+code, and missing ones have their own.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Rows in bins as XGBoost takes them, and derivatives whose sums are exact."""
+"""Rows in bins as XGBoost takes them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +11,8 @@ from numpy.typing import NDArray
 
 from rboost.boosting.held_out import RowNumbers
 from rboost.learners.bins import MOST_CODES, Bins
-from rboost.native.xgboost import array_module, xgboost
+from rboost.native.xgboost import xgboost
 from rboost.tables import Rows
-
-# Derivatives are multiples of this. Their sums are then exact in whatever order rows are added, and
-# trees the same on every device and for every number of processes.
-GRAIN = 2.0**-24
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,18 +24,16 @@ class BinnedRows:
     rows: Rows
     numbers: RowNumbers
 
-
-def in_grains(derivative: Any) -> Any:
-    """Derivatives, rounded to grains in their place."""
-    derivative /= GRAIN
-    array_module(derivative).rint(derivative, out=derivative)
-    derivative *= GRAIN
-    return derivative
+    def codes_of(self, is_in: NDArray[np.bool_]) -> list[NDArray[np.uint8]]:
+        """The codes of some of the rows, in parts."""
+        ends = np.cumsum([len(part) for part in self.codes])
+        masks = np.split(is_in, ends[:-1])
+        return [part[np.flatnonzero(own)] for part, own in zip(self.codes, masks, strict=True)]
 
 
-def matrix_of(binned: BinnedRows, n_threads: int) -> Any:
-    """The rows of a process as XGBoost takes them; all processes agree on it."""
-    module, bins = xgboost(), binned.bins
+def matrix_of(codes: Iterable[NDArray[np.uint8]], bins: Bins, n_threads: int) -> Any:
+    """Rows of a process as XGBoost takes them; all processes make it at once, to agree on it."""
+    module = xgboost()
     types = ["c" if n else "q" for n in bins.n_levels] if any(bins.n_levels) else None
 
     class Parts(module.DataIter):  # type: ignore[name-defined]
@@ -47,7 +41,7 @@ def matrix_of(binned: BinnedRows, n_threads: int) -> Any:
 
         def __init__(self) -> None:
             super().__init__()
-            self._left = iter(binned.codes)
+            self._left = iter(codes)
 
         def next(self, input_data: Any) -> bool:
             part = next(self._left, None)
@@ -56,7 +50,7 @@ def matrix_of(binned: BinnedRows, n_threads: int) -> Any:
             return part is not None
 
         def reset(self) -> None:
-            self._left = iter(binned.codes)
+            self._left = iter(codes)
 
     return module.QuantileDMatrix(
         Parts(), max_bin=MOST_CODES, nthread=n_threads, enable_categorical=types is not None

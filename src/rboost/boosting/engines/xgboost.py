@@ -1,9 +1,8 @@
 """Boosted trees grown by XGBoost: on a CPU, on a GPU, or by many processes that share the rows.
 
-Each process has one matrix of its rows, in bins. The booster of a fold is given derivatives that
-are 0 on the rows it leaves out, so that the matrix serves all boosters, and what they say of every
-row is known as soon as a tree is grown. XGBoost adds up the histograms of all processes; folds,
-bins and noise do not depend on how rows are spread, and so neither do the trees, but for rounding.
+Each process has its rows in bins, and XGBoost adds up the histograms of all processes. Folds, bags,
+bins and noise depend on the rows and their numbers alone, and sums are exact: so the trees do not
+depend on how rows are spread, nor on the device.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,8 @@ from scipy import sparse
 from sklearn.utils import gen_batches, gen_even_slices
 
 from rboost._typing import Floats
-from rboost.boosting.engines.binned import BinnedRows, in_grains, matrix_of
+from rboost.boosting.engines.binned import BinnedRows, matrix_of
+from rboost.boosting.engines.fold_booster import FoldBooster, Part
 from rboost.boosting.engines.growing import (
     BIN_ROWS,
     LEARNING_RATE,
@@ -126,7 +127,7 @@ def _codes(X: Any, bins: Bins, settings: TreeSettings) -> NDArray[np.uint8]:
 
 
 class XGBoostBoosters:
-    """A booster for each fold, whose derivatives are 0 on the rows of the fold.
+    """A booster for each fold, fitted to the rows of the others.
 
     ``grown`` are trees of a run that was interrupted: they are taken as they are, pass by pass, and
     then growing goes on. Scores, labels and derivatives are on the device.
@@ -140,21 +141,43 @@ class XGBoostBoosters:
         grown: Grown | None = None,
     ) -> None:
         self._binned, self._settings, self._together = binned, settings, together
-        self._xp, self._matrix = arrays_on(settings.device), matrix_of(binned, settings.n_jobs)
+        self._xp, self.n_rounds, self._n_steps = arrays_on(settings.device), 0, 0
         rows, numbers = binned.rows, binned.numbers
-        fold = folds(numbers.number, n_folds(numbers.n_rows), settings.seed)
-        self._left_out = [
-            self._xp.asarray(fold == number) for number in range(n_folds(numbers.n_rows))
-        ]
-        self._bags = Bags(numbers.number, BAG, settings.seed, self._xp)
         counts = together.sum(rows.prevalence * rows.sample_weight.sum())
-        self.start, self.n_rounds, self._n_steps = start_scores(counts / counts.sum()), 0, 0
-        self._scores = self._xp.zeros((len(fold), *self.start.shape)) + self._xp.asarray(self.start)
+        self.start = start_scores(counts / counts.sum())
+        shape = len(rows.observed), *self.start.shape
+        self._scores = self._xp.zeros(shape) + self._xp.asarray(self.start)
         self._labels: tuple[TrainingLabels, TrainingLabels] | None = None
+        self._folds = self._make_folds(n_folds(numbers.n_rows))
+        self._bags = [
+            Bags(numbers.number[on_host(own.seen.places)], BAG, settings.seed, self._xp)
+            for own in self._folds
+        ]
         self._to_replay, self._passes = [*(grown or [])], Grown()
-        self._begin_pass([self._loaded() for _ in self._left_out])
+        self._begin_pass([self._loaded(own) for own in self._folds])
 
-    def _loaded(self, stored: bytes | None = None) -> Any:
+    def _make_folds(self, n_folds: int) -> list[FoldBooster]:
+        """Of two folds, each is seen by the booster of the other: two parts serve both."""
+        fold = folds(self._binned.numbers.number, n_folds, self._settings.seed)
+        parts: dict[frozenset[int], Part] = {}
+
+        def part(numbers: frozenset[int]) -> Part:
+            if numbers not in parts:
+                is_in = np.isin(fold, list(numbers))
+                codes = self._binned.codes_of(is_in)
+                matrix = matrix_of(codes, self._binned.bins, self._settings.n_jobs)
+                places = self._xp.asarray(np.flatnonzero(is_in))
+                kept = [] if self._xp is np else codes  # XGBoost has them, in its matrix
+                parts[numbers] = Part(places, kept, matrix)
+            return parts[numbers]
+
+        everything = frozenset(range(n_folds))
+        return [
+            FoldBooster(part(everything - {number}), part(frozenset([number])), self._xp)
+            for number in range(n_folds)
+        ]
+
+    def _loaded(self, fold: FoldBooster, stored: bytes | None = None) -> Any:
         settings, n_classes = self._settings, self._binned.rows.n_classes
         options = XGBOOST | {
             "learning_rate": settings.learning_rate or LEARNING_RATE,
@@ -165,16 +188,17 @@ class XGBoostBoosters:
         if n_classes > 2:
             options["num_class"] = n_classes
         model = None if stored is None else bytearray(stored)
-        return xgboost().Booster(options, [self._matrix], model)
+        return xgboost().Booster(options, [fold.seen.matrix, fold.left_out.matrix], model)
 
-    def _begin_pass(self, boosters: list[Any]) -> None:
-        """Go on with these boosters, or with those that have gone on from them before."""
-        self._boosters = boosters
-        self._margins: list[Any] = [None] * len(boosters)
-        self._n_ready = 0
+    def _begin_pass(self, trees: list[Any]) -> None:
+        """Go on with these trees, or with those that have gone on from them before."""
+        n_ready = 0
         if self._to_replay:
-            self._boosters = [self._loaded(stored) for stored in self._to_replay.pop(0)]
-            self._n_ready = self._boosters[0].num_boosted_rounds()
+            stored = self._to_replay.pop(0)
+            trees = [self._loaded(*each) for each in zip(self._folds, stored, strict=True)]
+            n_ready = trees[0].num_boosted_rounds()
+        for fold, own in zip(self._folds, trees, strict=True):
+            fold.begin(own, n_ready)
 
     @property
     def scores(self) -> Floats:
@@ -183,63 +207,37 @@ class XGBoostBoosters:
 
     def grow(self, n_rounds: int, labels: TrainingLabels) -> None:
         """Grow every booster, and read the scores of the rows left out."""
-        labels = self._on_device(labels)
-        for number, left_out in enumerate(self._left_out):
-            for place in range(self.n_rounds, self.n_rounds + n_rounds):
-                self._add_tree(number, place, labels)
-            own = self._margins[number][left_out]
-            self._scores[left_out] = own + self._xp.asarray(self.start)
+        labels, first = self._on_device(labels), self.n_rounds
+        start = self._xp.asarray(self.start)
+        for fold, bags in zip(self._folds, self._bags, strict=True):
+            own = labels.take(fold.seen.places)
+            fold.add_trees(first, first + n_rounds, partial(self._derivatives, own, bags))
+            margins = fold.margins(first, first + n_rounds)
+            self._scores[fold.left_out.places] = margins + start
         self.n_rounds += n_rounds
         self._n_steps += 1
         self._tell(with_trees=self._n_steps % STEPS_TOLD == 0)
 
-    def _add_tree(self, number: int, place: int, labels: TrainingLabels) -> None:
-        """Grow a tree, or take the one that was grown before; keep what the booster says now."""
-        if place == self._n_ready:
-            self._margins[number] = None  # from here on XGBoost is to keep them too
-        grows, on_cpu = place >= self._n_ready, self._xp is np
-        margins = self._margins[number]
-        if margins is None:
-            margins = self._kept(number) if grows and on_cpu else self._said(number, 0, place)
-        if grows:
-            gradient, curvature = map(in_grains, self._derivatives(labels, margins))
-            unseen = self._bags.without(place * len(self._boosters) + number)
-            unseen |= self._left_out[number]
-            gradient[unseen], curvature[unseen] = 0, 0
-            self._boosters[number].boost(self._matrix, place, grad=gradient, hess=curvature)
-        if grows and on_cpu:
-            self._margins[number] = self._kept(number)
+    def _derivatives(
+        self, labels: TrainingLabels, bags: Bags, place: int, margins: Any
+    ) -> tuple[Any, Any]:
+        """The derivatives of rows in a bag, 0 of others; on a CPU threads share the rows."""
+        start, n_threads = self._xp.asarray(self.start), self._settings.n_jobs
+        if self._xp is not np or n_threads == 1:
+            found = labels.derivatives(margins + start, np.float32)
         else:
-            self._margins[number] = margins + self._said(number, place, place + 1)
+            found = np.empty(margins.shape, np.float32), np.empty(margins.shape, np.float32)
 
-    def _kept(self, number: int) -> Any:
-        """What a booster says of all rows, as XGBoost keeps it while it grows on a CPU."""
-        return self._boosters[number].predict(self._matrix, output_margin=True, training=True)
+            def fill(rows: slice) -> None:
+                part = labels.take(rows).derivatives(margins[rows] + start, np.float32)
+                found[0][rows], found[1][rows] = part
 
-    def _said(self, number: int, begin: int, end: int) -> Any:
-        """What some trees of a booster say of all rows; of a GPU it never leaves the device."""
-        if begin == end:
-            return self._xp.zeros(self._scores.shape, dtype=np.float32)
-        booster, trees = self._boosters[number], (begin, end)
-        if self._xp is np:
-            return booster.predict(self._matrix, output_margin=True, iteration_range=trees)
-        return booster.inplace_predict(
-            self._binned.codes[0], iteration_range=trees, predict_type="margin"
-        )
-
-    def _derivatives(self, labels: TrainingLabels, margins: Any) -> tuple[Any, Any]:
-        """On a CPU by several threads, which share the rows."""
-        if self._xp is not np or self._settings.n_jobs == 1:
-            return labels.derivatives(margins + self._xp.asarray(self.start), np.float32)
-        gradient, curvature = (np.empty(margins.shape, dtype=np.float32) for _ in range(2))
-
-        def fill(rows: slice) -> None:
-            scores = margins[rows] + self.start
-            gradient[rows], curvature[rows] = labels.take(rows).derivatives(scores, np.float32)
-
-        with ThreadPoolExecutor(self._settings.n_jobs) as threads:
-            list(threads.map(fill, gen_even_slices(len(margins), self._settings.n_jobs)))
-        return gradient, curvature
+            with ThreadPoolExecutor(n_threads) as threads:
+                list(threads.map(fill, gen_even_slices(len(margins), n_threads)))
+        outside = bags.without(place)
+        for derivative in found:
+            derivative[outside] = 0
+        return found
 
     def _on_device(self, labels: TrainingLabels) -> TrainingLabels:
         """The labels where the scores are; they are the same for many rounds."""
@@ -262,12 +260,13 @@ class XGBoostBoosters:
         """Keep the trees of so many rounds: a pass has ended."""
         self._passes.append(self._stored())
         self.n_rounds, self._scores = state
+        kept = slice(self.n_rounds)
         self._begin_pass(
-            [own[: self.n_rounds] if self.n_rounds else self._loaded() for own in self._boosters]
+            [own.trees[kept] if self.n_rounds else self._loaded(own) for own in self._folds]
         )
 
     def _stored(self) -> list[bytes]:
-        return [bytes(own.save_raw("ubj")) for own in self._boosters]
+        return [bytes(own.trees.save_raw("ubj")) for own in self._folds]
 
     def _tell(self, with_trees: bool) -> None:
         """Say how far the trees have come, and now and then what they are."""
@@ -295,5 +294,5 @@ class XGBoostBoosters:
     def member(self) -> BoostedTrees:
         """The mean of the boosters."""
         bins, n_outputs = self._binned.bins, 1 if self.start.ndim == 0 else len(self.start)
-        forest = forest_of(self._boosters, bins, n_outputs)
+        forest = forest_of([own.trees for own in self._folds], bins, n_outputs)
         return BoostedTrees(forest, self.start, len(bins.edges))
