@@ -8,12 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from rboost.boosting.engines.binned import BinnedRows, matrix_of
+from rboost.boosting.engines.binned import matrix_of
 from rboost.boosting.engines.xgboost import XGBOOST
-from rboost.boosting.held_out import RowNumbers
 from rboost.learners.bins import LAST_LEVEL, learn_bins
 from rboost.learners.xgboost_forest import forest_of
-from rboost.tables import Rows
 
 xgboost = pytest.importorskip("xgboost")
 # A number, a rounded one, categories of many, few and two levels, a constant, a column of nothing.
@@ -33,12 +31,6 @@ def table(n_rows, seed, missing=0.1):
     return X
 
 
-def matrix(codes, bins):
-    n_rows = len(codes)
-    rows = Rows(None, np.zeros(n_rows, int), np.ones(n_rows), np.zeros(n_rows, bool), 2)
-    return matrix_of(BinnedRows([codes], bins, rows, RowNumbers(np.arange(n_rows), n_rows)), 1)
-
-
 def grown(X, bins, n_outputs, n_rounds, seed=0, **options):
     """A booster on a target that all columns tell of, missing values too."""
     Z = np.nan_to_num(X, nan=2.0)
@@ -47,7 +39,7 @@ def grown(X, bins, n_outputs, n_rounds, seed=0, **options):
     options = XGBOOST | {"nthread": 1, "num_class": n_outputs, "min_child_weight": 0} | options
     if n_outputs == 1:
         del options["num_class"]
-    data = matrix(bins.codes(X), bins)
+    data = matrix_of([bins.codes(X)], bins, 1)
     booster = xgboost.Booster(options, [data])
     booster.data = data  # of which one without trees has its columns
     for place in range(n_rounds):

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from rboost import RBoostClassifier
 from rboost.boosting.engines import xgboost
-from rboost.boosting.engines.binned import GRAIN, BinnedRows, in_grains
+from rboost.boosting.engines.binned import BinnedRows
 from rboost.boosting.engines.growing import TreeSettings, grow_in_two_passes, n_folds
 from rboost.boosting.engines.xgboost import XGBoostBoosters, grow_on_xgboost
 from rboost.boosting.held_out import RowNumbers
@@ -78,8 +78,8 @@ def test_a_held_out_score_does_not_depend_on_the_label_of_its_row(n_classes):
 def test_the_model_is_the_mean_of_the_boosters_and_each_scores_its_own_fold(n_classes):
     rows, _ = table(n_classes)
     boosters, fold = some_grown(rows, symmetric(0.2, n_classes)), folds(np.arange(300), 5, 0)
-    codes = boosters._binned.codes[0]
-    raw = [own.inplace_predict(codes, predict_type="margin") for own in boosters._boosters]
+    codes, trees = boosters._binned.codes[0], [own.trees for own in boosters._folds]
+    raw = [own.inplace_predict(codes, predict_type="margin") for own in trees]
     for number, own in enumerate(raw):
         left_out = fold == number
         expected = boosters.start + own[left_out]
@@ -102,15 +102,24 @@ def test_stored_boosters_score_the_rows_that_they_left_out(n_classes):
     assert_array_equal(fresh.held_out(codes, 0), np.zeros_like(boosters.scores) + boosters.start)
 
 
+def test_folds_that_lack_values_are_read_as_they_are():
+    """XGBoost bins the rows of every fold once more; none may be taken for a lower one."""
+    random, fold = np.random.RandomState(0), folds(np.arange(300), 5, 0)
+    X = random.randint(0, 4, (300, 2)).astype(float)
+    X[fold == 1], X[fold == 2, 0], X[fold == 3, 1] = np.nan, 3.0, 2.0
+    rows = rows_of(X, ((X[:, 0] > 1) ^ (X[:, 1] > 1)).astype(int))
+    boosters = some_grown(rows, np.eye(2))
+    codes = boosters._binned.codes[0]
+    assert_array_equal(boosters.stored().held_out(codes, 0), boosters.scores)
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_results_do_not_depend_on_the_number_of_threads_but_on_the_seed(n_classes):
     rows, _ = table(n_classes)
-    one = grow(rows, seed=3)
-    for n_jobs in (2, 5):
-        again = grow(rows, seed=3, n_jobs=n_jobs)
-        assert_same(again, one)
-        assert_array_equal(again.member.scores(rows.X, n_jobs), one.member.scores(rows.X, 1))
-    assert np.any(grow(rows, seed=4).held_out != one.held_out)
+    one, again = (grow(rows, seed=3, n_jobs=n_jobs, most_rounds=6) for n_jobs in (1, 2))
+    assert_same(again, one)
+    assert_array_equal(again.member.scores(rows.X, 2), one.member.scores(rows.X, 1))
+    assert np.any(grow(rows, seed=4, most_rounds=6).held_out != one.held_out)
 
 
 @given(st.lists(st.integers(0, 300), max_size=4))
@@ -127,7 +136,7 @@ def test_classes_and_noise_are_found(n_classes):
     rows, true = table(n_classes, n_rows=400)
     grown = grow(rows, most_rounds=60)
     decided = grown.held_out > 0 if n_classes == 2 else grown.held_out.argmax(axis=1)
-    assert np.mean(decided == true) > 0.78
+    assert np.mean(decided == true) > {2: 0.85, 3: 0.75}[n_classes]  # LightGBM: .86, .76
     assert_allclose(grown.noise_matrix, symmetric(0.2, n_classes), atol=0.12)
     assert_allclose(grown.member.feature_importances().sum(), 1)
     assert grown.member.feature_importances()[:2].sum() > 0.5
@@ -247,14 +256,6 @@ def test_sparse_tables_through_the_classifier(container):
     assert_array_equal(found.predict_proba(container(rows.X)), expected.predict_proba(rows.X))
 
 
-def test_grains_are_the_nearest_multiples():
-    values = np.float32([0.3, -0.3, 1e-9, 0, 1.5 * GRAIN, 2.5 * GRAIN])
-    rounded = in_grains(values.copy())
-    assert_array_equal(rounded / GRAIN, np.rint(rounded / GRAIN))
-    assert_allclose(rounded, values, atol=GRAIN / 2, rtol=0)
-    assert np.cumsum(rounded)[-1] == np.cumsum(rounded[::-1])[-1]
-
-
 class Told(Alone):
     """Keeps what is told, as whoever waits for a fit on a cluster does."""
 
@@ -277,7 +278,7 @@ def run(rows, noise, grown=None, most_rounds=120):
 
 
 def trees_of(boosters):
-    stored = (json.loads(booster.save_raw("json")) for booster in boosters._boosters)
+    stored = (json.loads(own.trees.save_raw("json")) for own in boosters._folds)
     return [model["learner"]["gradient_booster"]["model"]["trees"] for model in stored]
 
 
