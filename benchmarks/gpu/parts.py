@@ -23,8 +23,6 @@ from rboost.paper.store import Record
 N_COLUMNS, MANY_CLASSES = 50, 10
 # More than the pool joins in for.
 SMALL = 25_000
-# Threads for tables of some ten thousand rows, where more would wait for each other.
-FEW_CORES = 4
 
 
 def n_cores() -> int:
@@ -77,9 +75,9 @@ def equality() -> Iterator[Record]:
         for name in (name for name in suite.names if name in GENERATORS):
             trial = draw_trial(SUITE, name, setting, 0, 0)
             start = time.perf_counter()
-            on_cpu = fit_alone(trial, device="cpu", n_jobs=FEW_CORES)
+            on_cpu = fit_alone(trial, device="cpu", n_jobs=1)
             middle = time.perf_counter()
-            on_cuda = fit_alone(trial, device="cuda", n_jobs=FEW_CORES)
+            on_cuda = fit_alone(trial, device="cuda", n_jobs=1)
             seconds = [middle - start, time.perf_counter() - middle]
             found = {"table": name, "setting": setting, "seconds": seconds}
             yield found | compare(on_cpu, on_cuda)

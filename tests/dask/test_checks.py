@@ -80,7 +80,7 @@ def test_one_sentence_where_partitions_make_no_table():
 def test_one_sentence_where_labels_are_none():
     plain = pd.DataFrame({"a": np.arange(4.0), "y": ["p", "q", "p", "q"]})
     for problem, frames in [
-        ("X has no rows in any of its partitions", [plain[:0], plain[:0]]),
+        ("The table has no rows in any of its partitions", [plain[:0], plain[:0]]),
         ("y holds only one class, 'p'; a classifier needs", [plain[:1], plain[2:3]]),
         ("y is missing in every row", [plain.assign(y=None)]),
         ("Unknown label type: continuous", [plain.assign(y=[0.5, 1.5, 2.5, 3.25])]),
@@ -89,7 +89,7 @@ def test_one_sentence_where_labels_are_none():
     ]:  # fmt: skip
         with pytest.raises(ValueError, match=problem):
             summary_of(*frames)
-    with pytest.raises(ValueError, match="more than 1000 different values in part 0"):
+    with pytest.raises(ValueError, match="more than 1000 different labels in part 0"):
         summary_of(pd.DataFrame({"a": 1.0, "y": np.arange(MOST_LABELS + 1)}))
     with pytest.raises(ValueError, match="y has 2000 different values, such as 0, 1, 2 and 1997"):
         summary_of(*(pd.DataFrame({"a": 1.0, "y": np.arange(k, k + 1000)}) for k in (0, 1000)))

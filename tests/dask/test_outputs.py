@@ -11,7 +11,8 @@ from rboost.audit.insight.doubts import issue_probability
 from rboost.audit.labels import encode_labels
 from rboost.dask.blocks import make_blocks
 from rboost.dask.checks import check_facts, gather_facts
-from rboost.dask.outputs import cleaned_table, fetch_rows, issue_frame, top_rows, write_parts
+from rboost.dask.judged import issue_frame, judge
+from rboost.dask.outputs import cleaned_table, fetch_rows, top_rows, write_parts
 from rboost.dask.partitions import joined, partitions_of
 from rboost.encoding import learn_encoding
 from tests.dask.tables import Here, cut, make_table, on_a_cluster
@@ -172,7 +173,7 @@ def test_parts_of_futures_on_a_cluster(tmp_path):
     found = pd.read_parquet(tmp_path / "issues")
     labels = encode_labels(table["y"])
     wrong = issue_probability(POSTERIOR, labels)
-    assert found["row"].tolist() == list(range(120))
+    assert found["row"].tolist() == list(range(1, 121))
     np.testing.assert_array_equal(found["probability"], wrong)
     np.testing.assert_array_equal(found["label"], table["y"])
     assert (found["suggested"] != found["label"]).all()
@@ -191,4 +192,4 @@ class NoBins:
 
 
 def issues_of(block, posterior, summary):
-    return issue_frame(block, posterior, summary)
+    return issue_frame(block, judge(block, posterior, summary), summary)

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import spearmanr
+from sklearn.base import clone
 
 from benchmarks.gpu.rows import make_rows
 from rboost import RBoostClassifier, numbering
 from rboost.boosting.choice import POOL_ROWS
 
-N_TRAIN, N_TEST = 10_000, 20_000
+N_TRAIN, N_TEST = 4000, 5000
 N_TRUSTED = 300
 
 
@@ -38,7 +39,7 @@ def with_words(X):
 
 
 def fit(device, X, y, **arguments):
-    model = RBoostClassifier(estimator="xgboost", device=device, random_state=0)
+    model = RBoostClassifier("xgboost", n_estimators=60, device=device, random_state=0, n_jobs=1)
     return model.fit(X, y, **arguments)
 
 
@@ -117,7 +118,8 @@ def test_arrays_of_cupy_in_and_of_numpy_out(n_classes):
 
 def test_the_device_alone_means_xgboost_and_a_seed_means_the_same_again():
     X, y, X_test, _ = made_up(n_rows=POOL_ROWS + 1000)  # where trees are alone
-    first, again = (RBoostClassifier(device="cuda", random_state=0).fit(X, y) for _ in range(2))
+    model = RBoostClassifier(n_estimators=60, device="cuda", random_state=0)
+    first, again = (clone(model).fit(X, y) for _ in range(2))
     named = fit("cuda", X, y)
     for other in (again, named):
         assert_allclose(other.predict_proba(X_test), first.predict_proba(X_test), atol=1e-6)

@@ -43,6 +43,7 @@ def audit_labels(
     random_state: int = 0,
     n_jobs: int | None = None,
     verbose: int = 0,
+    device: str = "cpu",
 ) -> LabelAudit:
     """Estimate how noisy labels are, and which of them are probably wrong.
 
@@ -85,6 +86,8 @@ def audit_labels(
         Threads or processes.
     verbose : int, default=0
         Whether to show progress bars on standard error.
+    device : {"cpu", "cuda"}, default="cpu"
+        Where the model "rboost" grows trees. "cuda" is a GPU of NVIDIA (``rboost[gpu]``).
 
     Returns
     -------
@@ -121,7 +124,7 @@ def audit_labels(
     scorer, copy_of = None, None
     if scores is None:
         copy_of = merged_copies(features, labels.given, asked.n_extra)
-        scorer = make_scorer(model, random_state, n_jobs, verbose)
+        scorer = make_scorer(model, random_state, n_jobs, verbose, device)
         scores = fit_scorer(scorer, features, labels, groups, copy_of)
     inference = infer(scores, labels, groups, copy_of)
     fitted = None

@@ -44,8 +44,12 @@ MODELS: dict[str, Callable[[int], Any]] = {
 }
 
 
-def make_scorer(model: Any, seed: int, n_jobs: int | None, verbose: int) -> Any:
+def make_scorer(
+    model: Any, seed: int, n_jobs: int | None, verbose: int, device: str = "cpu"
+) -> Any:
     """The scorer that a name or a classifier stands for."""
+    if device != "cpu" and model != DEFAULT:
+        raise ValueError(f"device={device!r} is for the model {DEFAULT!r}; leave one of them out.")
     if isinstance(model, str):
         if model not in MODELS:
             raise ValueError(f"There is no model {model!r}; choose one of {', '.join(MODELS)}.")
@@ -53,7 +57,9 @@ def make_scorer(model: Any, seed: int, n_jobs: int | None, verbose: int) -> Any:
     if not has_fit_parameter(model, "y_checked"):
         return NoiseCalibratedClassifier(model, random_state=seed, n_jobs=n_jobs, verbose=verbose)
     scorer = clone(model)
-    options = {"n_jobs": n_jobs, "verbose": verbose}
+    options: dict[str, Any] = {"n_jobs": n_jobs, "verbose": verbose}
+    if device != "cpu":
+        options["device"] = device
     return scorer.set_params(**{k: v for k, v in options.items() if k in scorer.get_params()})
 
 

@@ -13,17 +13,22 @@ from rboost._typing import Floats
 from rboost.audit.audit import SEED
 from rboost.audit.cleaning import THRESHOLD
 from rboost.audit.features import as_frame, vectorize
+from rboost.audit.insight.summary import AuditSummary
 from rboost.audit.labels import FEWEST_OF_CLASS, NO_LABEL, encode_labels
+from rboost.audit.render.listing import renamed
 from rboost.audit.scorers import TableModel
 from rboost.boosting.engines.growing import TreeSettings
 from rboost.dask.checks import Summary, check_facts, gather_facts
 from rboost.dask.connection import Connection
 from rboost.dask.fitting import Encoding, TableFit, fit_table
-from rboost.dask.model import as_dask_array, issue_probabilities, local_model
-from rboost.dask.outputs import cleaned_table, fetch_rows, issue_frame, top_rows, write_parts
+from rboost.dask.gathering import wait_for
+from rboost.dask.judged import issue_frame, issues_in, judge, summed_up, sums_in
+from rboost.dask.model import as_dask_array, local_model
+from rboost.dask.outputs import cleaned_table, fetch_rows, top_rows, write_parts
 from rboost.dask.partitions import Partitions, partitions_of
 from rboost.dask.progress import FitProgress
 from rboost.io.packages import package
+from rboost.native.xgboost import arrays_on
 
 dask = package("dask", "dask")
 # Labels are told apart on so many that stand for all.
@@ -78,21 +83,31 @@ def audit_labels(
         raise ValueError(f"random_state must be {SEED}, not {random_state!r}.")
     partitions = partitions_of(X, y, drop=drop)
     connection = Connection(cluster, n_workers)
-    summary = check_facts(gather_facts(connection.client, partitions))
-    summary = _with_classes(summary, str(partitions.label))
-    progress = FitProgress(bool(verbose), checkpoint)
-    settings = TreeSettings(seed=random_state, device=device)
-    fit = fit_table(
-        connection.client, partitions, summary, _learn_features, settings, None, progress
-    )
-    return DistributedAudit(connection, partitions, summary, fit)
+    try:
+        connection.client.run(_check_device, device)
+        facts = gather_facts(connection.client, partitions, bool(verbose))
+        summary = check_facts(facts, repr(str(partitions.label)))
+        summary = _with_classes(summary, str(partitions.label))
+        progress = FitProgress(bool(verbose), checkpoint, partitions.version)
+        settings = TreeSettings(seed=random_state, device=device)
+        fit = fit_table(
+            connection.client, partitions, summary, _learn_features, settings, None, progress
+        )
+    except BaseException:
+        connection.close()
+        raise
+    return DistributedAudit(connection, partitions, summary, fit, bool(verbose))
+
+
+def _check_device(device: str) -> None:
+    arrays_on(device)
 
 
 def _with_classes(summary: Summary, name: str) -> Summary:
     """Labels as an audit reads them: spellings of one class are one, rare ones are none."""
-    total = sum(summary.label_counts.values())
+    share = min(1, LABELS_TO_READ / sum(summary.label_counts.values()))
     counts = {
-        label: max(min(count, FEWEST_OF_CLASS), round(count * LABELS_TO_READ / total))
+        label: max(min(count, FEWEST_OF_CLASS), round(count * share))
         for label, count in summary.label_counts.items()
     }
     few = [label for label, count in counts.items() for _ in range(count)]
@@ -140,10 +155,15 @@ class DistributedAudit:
     """
 
     def __init__(
-        self, connection: Connection, partitions: Partitions, summary: Summary, fit: TableFit
+        self,
+        connection: Connection,
+        partitions: Partitions,
+        summary: Summary,
+        fit: TableFit,
+        verbose: bool = False,
     ) -> None:
         self._connection, self._partitions = connection, partitions
-        self._summary, self._fit = summary, fit
+        self._summary, self._fit, self._verbose = summary, fit, verbose
         self.classes, self.label_name = summary.classes, str(partitions.label)
         self.noise_matrix, self.noise_interval = fit.noise.noise_matrix, fit.noise.interval()
         self.n_rows = summary.n_rows
@@ -154,9 +174,31 @@ class DistributedAudit:
             features.vectorizer, features.dates, scorer, summary.classes, fit.noise
         )
 
+    @property
+    def column_kinds(self) -> dict[str, str | None]:
+        """The features, and whether they hold numbers, words or times; None if nothing."""
+        return dict(zip(self._summary.columns, self._summary.kinds, strict=True))
+
     @cached_property
+    def _judged(self) -> list[Any]:
+        """What is said of each block, as futures: trees score every row once."""
+        known = dask.delayed(self._summary, traverse=False)
+        tasks = [
+            dask.delayed(judge)(block, posterior, known)
+            for block, posterior in zip(self._fit.blocks, self._fit.posteriors(), strict=True)
+        ]
+        futures = list(self._connection.client.compute(tasks))
+        wait_for(futures, "Judging labels", self._verbose)
+        return futures
+
+    @property
     def _issues(self) -> list[Any]:
-        return issue_probabilities(self._connection.client, self._fit)
+        return [dask.delayed(issues_in)(judged) for judged in self._judged]
+
+    @cached_property
+    def _sums(self) -> list[Any]:
+        client = self._connection.client
+        return client.gather(client.map(sums_in, self._judged))
 
     @property
     def issue_probability(self) -> Any:
@@ -166,8 +208,7 @@ class DistributedAudit:
     @cached_property
     def expected_wrong(self) -> float:
         """How many labels are expected to be wrong."""
-        client = self._connection.client
-        return float(sum(client.gather(client.map(np.nansum, self._issues))))
+        return float(sum(flips.sum() - np.trace(flips) for flips, _ in self._sums))
 
     @cached_property
     def wrong_share(self) -> tuple[float, float, float]:
@@ -182,25 +223,37 @@ class DistributedAudit:
     def suspects(self, n: int = 100) -> Any:
         """The rows whose labels are most likely wrong, as a frame with all their columns.
 
-        Rows are counted from 1. ``suggested`` is the likeliest other class.
+        Rows are counted from 1. ``suggested`` is the likeliest other class. A column that is called
+        like one of these gets ``table_`` in front.
         """
         client, summary = self._connection.client, self._summary
         rows, _ = top_rows(client, self._issues, summary, n)
         told = fetch_rows(client, self._issue_frames(), summary, rows)
-        table = fetch_rows(client, self._partitions.tables, summary, rows)
-        return told.join(table, rsuffix=" of the table").reset_index(drop=True)
+        table = fetch_rows(
+            client, self._partitions.tables, summary, rows, "Reading suspects", self._verbose
+        )
+        table.columns = renamed(table.columns, list(told.columns))
+        return told.join(table).reset_index(drop=True)
+
+    def summary(self, suspects: Any) -> AuditSummary:
+        """What was found, in numbers; ``suspects`` are those that :meth:`suspects` has given."""
+        probability = suspects["probability"].to_numpy()
+        return summed_up(
+            self._summary, self._fit, self._sums, self.wrong_share[1:], probability,
+            self.label_name,
+        )  # fmt: skip
 
     def _issue_frames(self) -> list[Any]:
         known = dask.delayed(self._summary, traverse=False)
         return [
-            dask.delayed(issue_frame)(block, posterior, known)
-            for block, posterior in zip(self._fit.blocks, self._fit.posteriors(), strict=True)
+            dask.delayed(issue_frame)(block, judged, known)
+            for block, judged in zip(self._fit.blocks, self._judged, strict=True)
         ]
 
     def write_issues(self, folder: str | Path) -> list[Path]:
         """Write row, label, suggested class and probability of all rows as a Parquet data set."""
         frames = [(frame,) for frame in self._issue_frames()]
-        return write_parts(self._connection.client, frames, _as_it_is, folder)
+        return self._write(frames, _as_it_is, folder)
 
     def clean(
         self, folder: str | Path, how: str = "relabel", threshold: float = THRESHOLD
@@ -211,7 +264,11 @@ class DistributedAudit:
             threshold=threshold,
         )  # fmt: skip
         inputs = list(zip(self._partitions.tables, self._fit.posteriors(), strict=True))
-        return write_parts(self._connection.client, inputs, mend, folder)
+        return self._write(inputs, mend, folder)
+
+    def _write(self, inputs: Any, function: Any, folder: str | Path) -> list[Path]:
+        client = self._connection.client
+        return write_parts(client, inputs, function, folder, verbose=self._verbose)
 
     def close(self) -> None:
         """End the cluster if it was started for this audit; what was written stays."""

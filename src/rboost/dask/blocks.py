@@ -15,6 +15,7 @@ from rboost._typing import Floats
 from rboost.audit.labels import NO_LABEL
 from rboost.columns import columns_of, numbers
 from rboost.dask.checks import Summary
+from rboost.dask.gathering import gathered
 from rboost.dask.partitions import Partitions, Piece, joined
 from rboost.io.packages import package
 from rboost.numbering import in_sample
@@ -90,7 +91,12 @@ def for_trees(X: Any, encoder: Any) -> Floats:
 
 
 def sample_rows(
-    client: Any, partitions: Partitions, summary: Summary, n_rows: int = SAMPLE_ROWS, seed: int = 0
+    client: Any,
+    partitions: Partitions,
+    summary: Summary,
+    n_rows: int = SAMPLE_ROWS,
+    seed: int = 0,
+    verbose: bool = False,
 ) -> Any:
     """About ``n_rows`` rows, drawn by their numbers, in that order; all where there are no more.
 
@@ -101,7 +107,7 @@ def sample_rows(
         dask.delayed(_sampled)(piece, first, share, seed)
         for piece, first in zip(partitions.pieces, summary.first_rows.tolist(), strict=True)
     ]
-    return joined(client.gather(client.compute(tasks)))
+    return joined(gathered(client, tasks, "Drawing a sample", verbose))
 
 
 def _sampled(piece: Piece, first_row: int, share: float, seed: int) -> Any:

@@ -15,6 +15,7 @@ from rboost._typing import Integers
 from rboost._validation import check_class_labels
 from rboost.audit.labels import NO_LABEL, plain_values
 from rboost.columns import columns_of, kind_of, numbers
+from rboost.dask.gathering import gathered
 from rboost.dask.partitions import Partitions, Piece
 from rboost.io.packages import package
 from rboost.io.text import listed
@@ -74,13 +75,13 @@ class Summary:
         return np.array([*known, NO_LABEL], dtype=np.int16)[codes]
 
 
-def gather_facts(client: Any, partitions: Partitions) -> list[Facts]:
+def gather_facts(client: Any, partitions: Partitions, verbose: bool = False) -> list[Facts]:
     """Look at every piece where it lies, in one pass."""
     tasks = [
         dask.delayed(facts_of)(piece, source)
         for piece, source in zip(partitions.pieces, partitions.sources, strict=True)
     ]
-    return client.gather(client.compute(tasks))
+    return gathered(client, tasks, "Reading", verbose)
 
 
 def facts_of(piece: Piece, source: str) -> Facts:
@@ -92,7 +93,7 @@ def facts_of(piece: Piece, source: str) -> Facts:
     codes, values = labels.factorize()
     if len(values) > MOST_LABELS:
         raise ValueError(
-            f"y has more than {MOST_LABELS} different values in {source}, like an id or a "
+            f"There are more than {MOST_LABELS} different labels in {source}, like an id or a "
             "measurement; pass labels of classes."
         )
     plain = plain_values(values)
@@ -123,24 +124,26 @@ def _has_inf(column: Any, kind: str | None) -> bool:
     return values is not None and bool(np.isinf(values).any())
 
 
-def check_facts(facts: Sequence[Facts]) -> Summary:
-    """What the partitions are together, or one sentence that says why they are no table."""
+def check_facts(facts: Sequence[Facts], label: str = "y") -> Summary:
+    """What the partitions are together, or one sentence that says why they are no table.
+
+    ``label`` is what to call the labels in it.
+    """
     filled = [one for one in facts if one.n_rows]
     if not filled:
-        raise ValueError("X has no rows in any of its partitions; pass a table with rows.")
+        raise ValueError("The table has no rows in any of its partitions; pass one with rows.")
     for one in filled:
         _check_columns(filled[0], one)
         _check_values(one)
     kinds = _common_kinds(filled)
-    _common(
-        "y holds", "labels", filled, [set(map(_label_kind, one.label_counts)) for one in filled]
-    )
+    label_kinds = [set(map(_label_kind, one.label_counts)) for one in filled]
+    _common(f"{label} holds", "labels", filled, label_kinds)
     counts: Counter[Any] = Counter()
     weights: Counter[Any] = Counter()
     for one in filled:
         counts.update(one.label_counts)
         weights.update(one.label_weights)
-    classes = _classes(counts)
+    classes = _classes(counts, label)
     without = [label for label in classes.tolist() if not weights[label] > 0]
     if without:
         raise ValueError(
@@ -211,13 +214,13 @@ def _label_kind(label: Any) -> str:
     return "word" if isinstance(label, str) else "number"
 
 
-def _classes(counts: Counter[Any]) -> NDArray[Any]:
+def _classes(counts: Counter[Any], name: str) -> NDArray[Any]:
     if not counts:
-        raise ValueError("y is missing in every row; pass labels of two classes.")
+        raise ValueError(f"{name} is missing in every row; pass labels of two classes.")
     if len(counts) > MOST_LABELS:
         raise ValueError(
-            f"y has {len(counts)} different values, such as {listed(list(counts), 3)}, like an id "
-            "or a measurement; pass labels of classes."
+            f"{name} has {len(counts)} different values, such as {listed(list(counts), 3)}, like "
+            "an id or a measurement; pass labels of classes."
         )
     # Twice, as labels of which there are as many as rows would be taken for measurements.
-    return check_class_labels(np.tile(np.array(list(counts)), 2))[0]
+    return check_class_labels(np.tile(np.array(list(counts)), 2), name)[0]

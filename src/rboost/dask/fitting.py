@@ -29,6 +29,7 @@ from rboost.boosting.together import Together
 from rboost.dask.blocks import Block, for_trees, make_blocks, sample_rows
 from rboost.dask.checks import Summary
 from rboost.dask.cluster import run_together
+from rboost.dask.gathering import wait_for
 from rboost.dask.partitions import Partitions
 from rboost.dask.progress import FitProgress
 from rboost.io.packages import package
@@ -94,10 +95,11 @@ def fit_table(
     trusted: Callable[[Any], TrustedRows | None] = lambda encoder: None,
 ) -> TableFit:
     """Fit trees to a table; ``learn`` finds the encoding from a sample of its rows."""
-    sample = sample_rows(client, partitions, summary, seed=settings.seed)
+    sample = sample_rows(client, partitions, summary, seed=settings.seed, verbose=progress.verbose)
     encoder, n_levels = learn(sample)
     bins = learn_bins(_for_bins(sample, encoder, settings.seed), n_levels, n_bins(summary.n_rows))
     blocks = make_blocks(client, partitions, summary, encoder, bins)
+    wait_for(blocks, "Encoding", progress.verbose)
     more = trusted(encoder)
     further = [] if more is None else [client.submit(_trusted_block, more, bins, summary.n_rows)]
     n_rows = summary.n_rows + (0 if more is None else len(more.observed))
@@ -108,9 +110,11 @@ def fit_table(
         known = bins, settings, noise_matrix, n_rows, len(summary.classes)
         return *known, progress.grown
 
-    outcomes = run_together(client, filled + further, grow_here, arguments, progress.listen)
-    grown: GrownOnCluster = outcomes[0].future.result()
-    progress.end()
+    try:
+        outcomes = run_together(client, filled + further, grow_here, arguments, progress.listen)
+        grown: GrownOnCluster = outcomes[0].future.result()
+    finally:
+        progress.end()
     noise = infer_from(grown.stand_ins, noise_matrix)
     stack = Stack({XGBOOST: grown.member}, {XGBOOST: 1.0}, {XGBOOST: 1.0})
     fitted = Fitted(

@@ -15,14 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas
 
 from rboost._typing import Floats, Integers
 from rboost.audit.cleaning import THRESHOLD, clean_labels, cleaned_frame
-from rboost.audit.insight.doubts import issue_probability, suggested_classes
 from rboost.audit.labels import NO_LABEL, Labels, as_written
-from rboost.dask.blocks import Block
 from rboost.dask.checks import Summary
+from rboost.dask.gathering import gathered
 from rboost.dask.partitions import joined
 from rboost.io.files import check_writable, write_atomically
 from rboost.io.packages import package
@@ -40,6 +38,7 @@ def write_parts(
     function: Callable[..., Any],
     folder: str | Path,
     run: str | None = None,
+    verbose: bool = False,
 ) -> list[Path]:
     """Write the frame ``function(*inputs[k])`` as part k of a Parquet data set.
 
@@ -57,13 +56,15 @@ def write_parts(
     run : str, default=None
         What the parts depend on, such as a digest. Parts of the same run that was interrupted
         are kept.
+    verbose : bool, default=False
+        Whether to show a bar.
 
     Returns
     -------
     paths : list of Path
     """
     folder = Path(folder).absolute()
-    _check_ours(folder)
+    check_ours(folder)
     mark = {"run": run, "n_parts": len(inputs)}
     names = [f"part-{number:05}.parquet" for number in range(len(inputs))]
     if run is None or _mark_of(folder) != mark:
@@ -77,14 +78,14 @@ def write_parts(
             for name, values in zip(names, inputs, strict=True)
             if not (unfinished / name).exists()
         ]
-        client.gather(client.compute(tasks))
+        gathered(client, tasks, f"Writing {folder.name}", verbose)
         _check_seen(unfinished, names)
         shutil.rmtree(folder, ignore_errors=True)
         os.replace(unfinished, folder)
     return [folder / name for name in names]
 
 
-def _check_ours(folder: Path) -> None:
+def check_ours(folder: Path) -> None:
     """Fail when there is something in place of the folder that was not written here."""
     if not os.path.lexists(folder):
         return
@@ -122,23 +123,6 @@ def _write_part(path: Path, function: Callable[..., Any], *values: Any) -> None:
     write_table(frame.astype(dict.fromkeys(without, "string")), path)
 
 
-def issue_frame(block: Block, posterior: Floats, summary: Summary) -> Any:
-    """One row a row of a block: its number, its label, another class, and whether that is right.
-
-    ``posterior[i, j]`` = p(true class j | row i, its label). Rows are counted from 1, as elsewhere.
-    The probability is that of a wrong label, and missing where there is no label.
-    """
-    observed, first = block.observed, block.first_row + 1
-    labels = _labels(observed, summary)
-    names = np.array([*summary.classes.tolist(), None], dtype=object)
-    return pandas.DataFrame({
-        "row": np.arange(first, first + len(observed)),
-        "label": names[observed],
-        "suggested": names[suggested_classes(posterior, posterior, labels)],
-        "probability": issue_probability(posterior, labels),
-    })  # fmt: skip
-
-
 def cleaned_table(
     table: Any,
     posterior: Floats,
@@ -150,12 +134,14 @@ def cleaned_table(
     """All columns of a piece with its labels mended, as :mod:`rboost.audit.cleaning` does."""
     codes, values = table[label].factorize()
     written = np.append(as_written(values), "")[codes]
-    labels = _labels(summary.positions(table[label]), summary, label, written)
+    labels = unchecked_labels(summary.positions(table[label]), summary, label, written)
     mended = clean_labels(labels, posterior, how, threshold)
     return cleaned_frame(table, labels, posterior, mended, summary.classes.tolist())
 
 
-def _labels(observed: Any, summary: Summary, name: Any = "label", written: Any = None) -> Labels:
+def unchecked_labels(
+    observed: Any, summary: Summary, name: Any = "label", written: Any = None
+) -> Labels:
     """Labels that nobody checked."""
     if written is None:
         written = np.array([*map(str, summary.classes), ""], dtype=object)[observed]
@@ -190,7 +176,14 @@ def _largest(values: Floats, first_row: int, n_rows: int) -> tuple[Integers, Flo
     return order + first_row, values[order]
 
 
-def fetch_rows(client: Any, tables: Sequence[Any], summary: Summary, rows: Any) -> Any:
+def fetch_rows(
+    client: Any,
+    tables: Sequence[Any],
+    summary: Summary,
+    rows: Any,
+    doing: str = "",
+    verbose: bool = False,
+) -> Any:
     """The rows of these numbers, in this order, with the numbers as the index.
 
     ``tables`` are delayed frames, one a partition. Only those that hold some of the rows are
@@ -204,7 +197,7 @@ def fetch_rows(client: Any, tables: Sequence[Any], summary: Summary, rows: Any) 
         dask.delayed(_at)(tables[k], rows[holder == k] - summary.first_rows[k])
         for k in (np.unique(holder).tolist() or [0])
     ]
-    found = joined(client.gather(client.compute(tasks)))
+    found = joined(gathered(client, tasks, doing, verbose))
     place = np.empty(len(rows), dtype=np.intp)
     place[np.argsort(holder, kind="stable")] = np.arange(len(rows))
     return found.iloc[place].set_index(rows)

@@ -53,6 +53,8 @@ class Partitions:
         The names of the features; None of an array.
     label : str or None
         The column of the labels in ``tables``, if there are labels.
+    version : str
+        Another one if files were changed.
     """
 
     pieces: list[Any]
@@ -60,6 +62,7 @@ class Partitions:
     sources: list[str]
     columns: list[Any] | None
     label: Any
+    version: str = ""
 
 
 def partitions_of(
@@ -109,14 +112,16 @@ def _of_files(files: Sequence[Path], y: Any, weight: Any, drop: list[Any]) -> Pa
         for name in left_out:
             check_column(own, name, file)
         needed = [name for name in own if name not in drop]
-        spans = spans_in(file)
+        spans = spans_in(file.absolute())  # as workers may be in other folders
         for number, span in enumerate(spans):
             where = str(file) if len(spans) == 1 else f"{file}, part {number + 1} of {len(spans)}"
             how = (y, weight, columns, left_out, where)
             pieces.append(dask.delayed(_read_piece)(span, needed, how))
             tables.append(dask.delayed(read_span)(span, own))
             sources.append(where)
-    return Partitions(pieces, tables, sources, columns, y)
+    states = [(str(file.resolve()), file.stat()) for file in files]
+    version = repr([(name, state.st_size, state.st_mtime_ns) for name, state in states])
+    return Partitions(pieces, tables, sources, columns, y, version)
 
 
 def _read_piece(span: Span, needed: list[str], how: tuple[Any, ...]) -> Piece:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import io
+import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,25 +22,31 @@ from rboost.progress import track
 
 
 class FitProgress:
-    """Trees that a fit has grown so far; ``file`` keeps them for a run after a kill."""
+    """Trees that a fit has grown so far; ``file`` keeps them for a run after a kill.
 
-    def __init__(self, verbose: bool = False, file: Path | None = None) -> None:
+    ``version`` is that of the table: trees of another one are not taken up.
+    """
+
+    def __init__(self, verbose: bool = False, file: Path | None = None, version: str = "") -> None:
         self.grown: Grown = []
-        self._file, self._verbose, self._run = file, verbose, ""
+        self._file, self.verbose, self._version, self._run = file, verbose, version, ""
         self._bar: Iterator[int] | None = None
 
     def begin(
         self, summary: Summary, bins: Bins, settings: TreeSettings, noise_matrix: Floats | None
     ) -> None:
         """Take up trees of the same fit, if there are any."""
-        digest = hashlib.sha256(repr((summary.n_rows, summary.label_weights, settings)).encode())
+        known = repr((self._version, summary.n_rows, summary.label_weights, settings))
+        digest = hashlib.sha256(known.encode())
         for edges in bins.edges:
             digest.update(b"category" if edges is None else edges.tobytes())
         digest.update(b"" if noise_matrix is None else np.asarray(noise_matrix).tobytes())
         self._run = digest.hexdigest()
         self.grown = self._read()
+        if self.grown and self.verbose:
+            print(f"Going on with the trees that are kept in {self._file}.", file=sys.stderr)
         steps = step_sizes(settings.most_rounds or MOST_ROUNDS)
-        self._bar = track(steps, len(steps), "Growing trees", enabled=self._verbose)
+        self._bar = track(steps, len(steps), "Growing trees", enabled=self.verbose)
         next(self._bar)
 
     def listen(self, message: dict[str, Any]) -> None:
@@ -50,7 +58,7 @@ class FitProgress:
             self._write()
 
     def end(self) -> None:
-        """The fit is done."""
+        """The fit is done, or has failed."""
         if self._bar is not None:
             self._bar.close()  # type: ignore[attr-defined]
 
@@ -67,7 +75,12 @@ class FitProgress:
                     [stored[f"pass{p}_fold{f}"].tobytes() for f in range(n_folds)]
                     for p in range(n_passes)
                 ]
-        except (OSError, ValueError, KeyError):  # of another version, or cut off
+        except (
+            OSError,
+            ValueError,
+            KeyError,
+            zipfile.BadZipFile,
+        ):  # of another version, or cut off
             return []
 
     def _write(self) -> None:

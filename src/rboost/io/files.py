@@ -67,7 +67,7 @@ STAGE = ".stage-"
 
 @contextlib.contextmanager
 def staged(folder: Path, names: Sequence[str]) -> Iterator[Path]:
-    """Yield an empty folder whose files move into ``folder`` together when the block ends well.
+    """Yield an empty folder whose entries move into ``folder`` together when the block ends well.
 
     ``names`` are those of all files that there may be: of an earlier run no other stays. The first
     of them comes last, so it can vouch for the others. What killed runs left behind is removed
@@ -82,6 +82,8 @@ def staged(folder: Path, names: Sequence[str]) -> Iterator[Path]:
         yield stage
         with _said_plainly(folder / "output"):
             for name in reversed(names):
+                if (folder / name).is_dir():  # which nothing can replace
+                    os.replace(folder / name, stage / f"earlier {name}")
                 if (stage / name).exists():
                     os.replace(stage / name, folder / name)
                 else:
@@ -119,6 +121,20 @@ def check_writable(folder: Path) -> None:
             file.write(b"\0" * 4096)
             file.flush()
             os.fsync(file.fileno())
+
+
+@contextlib.contextmanager
+def writable(folder: Path) -> Iterator[None]:
+    """A folder to write to, as of ``check_writable``; if the block fails, no empty one is left."""
+    new = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        check_writable(folder)
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError):
+            for path in new:
+                path.rmdir()  # empty, as nothing was written
+        raise
 
 
 @contextlib.contextmanager

@@ -27,6 +27,7 @@ from rboost.audit.disk.record import (
     AGAIN,
     CHECKED,
     FORMAT,
+    ISSUES,
     MODEL,
     NAMES,
     PROBABILITIES,
@@ -38,6 +39,7 @@ from rboost.audit.disk.record import (
     SUSPECTS,
     TRUSTED,
     column_warnings,
+    is_of_cluster,
     read_record,
     request_of,
 )
@@ -51,10 +53,10 @@ from rboost.audit.result import LabelAudit
 from rboost.context import group_rows
 from rboost.io.files import (
     atomic_path,
-    check_writable,
     file_digest,
     files_digest,
     staged,
+    writable,
     write_atomically,
 )
 from rboost.io.inputs import STANDARD_INPUT, with_standard_input
@@ -77,34 +79,26 @@ def audit_into(
     which led to ``known_warnings``.
     """
     if original is None:
-        _check_folder(folder, request)
-    new = [path for path in (folder, *folder.parents) if not path.exists()]
-    try:
-        check_writable(folder)
-        with with_standard_input(request.files) as files:
-            record = {
-                "format": FORMAT,
-                "rboost": version("rboost"),
-                "request": original or request.as_dict(),
-                "budget": budget,
-                "source": files_digest(files),
-            }
-            request = replace(request, data=files)
-            audit = run_audit(request, verbose, checked, at_random)
-            if original is not None:
-                audit = replace(audit, column_warnings=known_warnings)
-            suspects = audit.suspects(n=budget)
-            listed = audit.to_frame(suspects, verbose=bool(verbose))
-            _write(folder, audit, suspects, request, record, listed)
-        return audit, suspects
-    except BaseException:
-        with contextlib.suppress(OSError):
-            for path in new:
-                path.rmdir()  # empty, as nothing was written
-        raise
+        check_folder(folder, request)
+    with writable(folder), with_standard_input(request.files) as files:
+        record = {
+            "format": FORMAT,
+            "rboost": version("rboost"),
+            "request": original or request.as_dict(),
+            "budget": budget,
+            "source": files_digest(files),
+        }
+        request = replace(request, data=files)
+        audit = run_audit(request, verbose, checked, at_random)
+        if original is not None:
+            audit = replace(audit, column_warnings=known_warnings)
+        suspects = audit.suspects(n=budget)
+        listed = audit.to_frame(suspects, verbose=bool(verbose))
+        _write(folder, audit, suspects, request, record, listed)
+    return audit, suspects
 
 
-def _check_folder(folder: Path, request: Request) -> None:
+def check_folder(folder: Path, request: Request) -> None:
     """Fail before files of others, or those to be audited, are overwritten."""
     ours = {(folder / name).resolve() for name in NAMES}
     for path in (*request.files, request.trusted, request.probabilities):
@@ -123,6 +117,8 @@ def _check_folder(folder: Path, request: Request) -> None:
             f"{folder} has a file {taken[0]} that is not of an audit; choose another folder with "
             "--out."
         )
+    if (folder / ISSUES).exists() and not is_of_cluster(folder):
+        raise ValueError(f"{folder / ISSUES} is not of an audit; choose another folder with --out.")
 
 
 def _write(

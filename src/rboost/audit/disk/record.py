@@ -15,10 +15,12 @@ from rboost.io.inputs import STANDARD_INPUT
 
 # Goes up with every change after which folders that were made before cannot be read as they are.
 FORMAT = 2
-RECORD, ROWS, MODEL, SUSPECTS, REPORT, TRUSTED, PROBABILITIES, STDIN = NAMES = (
+RECORD, ROWS, MODEL, SUSPECTS, REPORT, TRUSTED, PROBABILITIES, STDIN, ISSUES = NAMES = (
     "audit.json", "rows.npz", "model.skops", "suspects.csv", "report.html", "trusted_rows",
-    "probabilities", "stdin_table",
+    "probabilities", "stdin_table", "issues",
 )  # fmt: skip
+# What the record of an audit on a cluster holds, which has the folder of issues but no rows.
+CLUSTER = "cluster"
 # What a review writes into the folder: the answers, and the same as a table.
 STORE, CHECKED = "review.sqlite", "checked.csv"
 AGAIN = "run rboost audit again"
@@ -54,14 +56,31 @@ def read_record(folder: Path) -> dict[str, Any]:
             f"--out {folder}"
         )
     try:
-        record = dict(json.loads(path.read_text(encoding="utf-8")))
+        record = _parsed(folder)
         number = int(record["format"])
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"{path} is damaged; {AGAIN}.") from error
+    if CLUSTER in record:
+        raise ValueError(
+            f"{folder} holds an audit on a cluster, which keeps no rows to review or to clean; see "
+            f"{SUSPECTS}, run it again with --cleaned FOLDER, or audit some rows without --cluster."
+        )
     check_format(number, FORMAT, path)
     if not _is_whole(record):
         raise ValueError(f"{path} is damaged; {AGAIN}.")
     return record
+
+
+def _parsed(folder: Path) -> dict[str, Any]:
+    return dict(json.loads((folder / RECORD).read_text(encoding="utf-8")))
+
+
+def is_of_cluster(folder: Path) -> bool:
+    """Whether a folder holds an audit on a cluster."""
+    try:
+        return CLUSTER in _parsed(folder)
+    except (OSError, ValueError, TypeError, RecursionError):
+        return False
 
 
 def _is_whole(record: dict[str, Any]) -> bool:

@@ -32,6 +32,7 @@ class Request:
     ``trusted_random`` says that all of them were drawn at random, whatever the file says itself.
     ``id`` and ``drop`` name columns, as does ``context``: what labels may depend on.
     ``probabilities`` is a file of what another model says of each row, a column for each class.
+    ``device`` is where trees grow.
     """
 
     data: Path | tuple[Path, ...]
@@ -45,6 +46,7 @@ class Request:
     check_columns: bool = True
     trusted_random: bool = False
     probabilities: Path | None = None
+    device: str = "cpu"
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -67,7 +69,7 @@ class Request:
     @staticmethod
     def is_of_one(values: dict[str, Any]) -> bool:
         """Whether these are values that ``as_dict`` gave, each of its kind."""
-        words = [values.get(name) for name in ("label", "model")]
+        words = [values.get("label"), values.get("model"), values.get("device", "cpu")]
         perhaps = [values.get(name) for name in ("id", "trusted", "probabilities")]
         lists = [values.get(name, []) for name in ("data", "drop", "context")]
         lists[0] = [lists[0]] if isinstance(lists[0], str) else lists[0]
@@ -186,7 +188,7 @@ def run_audit(
             warnings.simplefilter("ignore", category)  # terminal and report say it
         return audit_labels(
             **inputs, model=request.model, check_columns=request.check_columns,
-            random_state=request.seed, verbose=verbose,
+            random_state=request.seed, verbose=verbose, device=request.device,
         )  # fmt: skip
 
 

@@ -29,11 +29,11 @@ def list_rows(explanations: list[Explanation], ids: Any, id_name: str, table: An
     pandas = package("pandas")
     listed = pandas.DataFrame(columns)
     values = table.iloc[[one.row for one in explanations]].reset_index(drop=True)
-    values.columns = _renamed(values.columns, list(listed.columns))
+    values.columns = renamed(values.columns, list(listed.columns))
     return pandas.concat([listed, values], axis=1)
 
 
-def _renamed(columns: Any, taken: list[str]) -> list[str]:
+def renamed(columns: Any, taken: list[str]) -> list[str]:
     """Names of columns, with something before those that are taken."""
     names = [str(name) for name in columns]
     used = {*taken, *names}

@@ -26,13 +26,15 @@ class Part:
 class FoldBooster:
     """A booster that grows on the rows ``seen`` and scores the rows ``left_out``.
 
+    ``shape`` is that of the scores of one row: () for two classes, (K,) for more.
+
     What it says of rows is in float32, added up tree by tree in all cases, so that it does not
     depend on how it came about. On a CPU, XGBoost keeps it for both matrices; of a GPU it would
     hand out copies, so there each tree is asked for what it says, on the device.
     """
 
-    def __init__(self, seen: Part, left_out: Part, xp: Any) -> None:
-        self.seen, self.left_out, self._xp = seen, left_out, xp
+    def __init__(self, seen: Part, left_out: Part, shape: tuple[int, ...], xp: Any) -> None:
+        self.seen, self.left_out, self._shape, self._xp = seen, left_out, shape, xp
         self.trees: Any = None
         self._n_ready = 0
         self._of_seen: Any = None
@@ -74,7 +76,7 @@ class FoldBooster:
     def _said(self, part: Part, first: int, end: int) -> Any:
         """What some trees say of rows."""
         if first == end:
-            return self._xp.float32(0)
+            return self._xp.zeros((len(part.places), *self._shape), dtype=np.float32)
         if self._xp is np:
             return self.trees.predict(part.matrix, output_margin=True, iteration_range=(first, end))
         said = [

@@ -172,10 +172,8 @@ class XGBoostBoosters:
             return parts[numbers]
 
         everything = frozenset(range(n_folds))
-        return [
-            FoldBooster(part(everything - {number}), part(frozenset([number])), self._xp)
-            for number in range(n_folds)
-        ]
+        sides = [(part(everything - {own}), part(frozenset([own]))) for own in range(n_folds)]
+        return [FoldBooster(*both, self.start.shape, self._xp) for both in sides]
 
     def _loaded(self, fold: FoldBooster, stored: bytes | None = None) -> Any:
         settings, n_classes = self._settings, self._binned.rows.n_classes

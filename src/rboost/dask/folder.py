@@ -1,0 +1,181 @@
+"""An audit on a cluster, on disk: for people, for programs and for predictions.
+
+Rows stay where they are, so that there is no report and no review; ``issues`` says of every row how
+likely its label is to be wrong. ``audit.json`` comes last and says of which audit the files are.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from rboost.audit.disk.folder import check_folder
+from rboost.audit.disk.model_file import save_model
+from rboost.audit.disk.record import (
+    CLUSTER,
+    FORMAT,
+    ISSUES,
+    MODEL,
+    NAMES,
+    RECORD,
+    SUSPECTS,
+)
+from rboost.audit.disk.request import Request
+from rboost.audit.insight.summary import AuditSummary
+from rboost.audit.numbers import percent
+from rboost.audit.render.terminal import describe, fitted, width
+from rboost.audit.render.wording import one_line, with_noun
+from rboost.dask.audit import DistributedAudit, audit_labels
+from rboost.dask.outputs import check_ours
+from rboost.io.files import staged, writable, write_atomically
+from rboost.io.packages import package
+from rboost.io.spreadsheets import write_csv
+
+distributed = package("distributed", "dask")
+# Trees that have grown, until all is written.
+CHECKPOINT = "unfinished.npz"
+# Without a budget as many suspects are listed as labels are expected to be wrong, but no more.
+MOST_SUSPECTS = 10_000
+MOST_SHOWN, WIDEST = 10, 24
+
+
+def audit_into_folder(
+    folder: Path,
+    request: Request,
+    cluster: str = "local",
+    n_workers: int = 1,
+    budget: int | None = None,
+    cleaned: Path | None = None,
+    verbose: bool = False,
+) -> str:
+    """Audit Parquet files on a cluster, write what was found, and say it in a few lines.
+
+    A run after a kill goes on with the trees that are kept in the folder until it is whole.
+    ``cleaned`` is a folder for the table with better labels.
+    """
+    _check(folder, request, cleaned)
+    left_aside = tuple(name for name in (request.id, *request.drop) if name is not None)
+    with (
+        writable(folder),
+        _losses_in_words(),
+        audit_labels(
+            list(request.files), request.label, drop=left_aside, cluster=cluster,
+            n_workers=n_workers, device=request.device, random_state=request.seed,
+            checkpoint=folder / CHECKPOINT, verbose=verbose,
+        ) as audit,
+    ):  # fmt: skip
+        n_listed = min(round(audit.expected_wrong), MOST_SUSPECTS) if budget is None else budget
+        suspects = _ordered(audit.suspects(n_listed), request)
+        summary = audit.summary(suspects)
+        if cleaned is not None:
+            audit.clean(cleaned)
+        _write(folder, audit, suspects, request, summary)
+    for path in folder.glob(f"*{CHECKPOINT}*"):  # a kill may have left one half written, too
+        path.unlink()
+    return describe(summary, [], [], "") + _first(suspects, request.id or "row")
+
+
+def _check(folder: Path, request: Request, cleaned: Path | None) -> None:
+    """Fail before something is overwritten that is not of an earlier audit."""
+    if request.label in (request.id, *request.drop):
+        raise ValueError(
+            f"{request.label!r} is the label; name another column with --id or --drop."
+        )
+    check_folder(folder, request)
+    outputs = {"--out": (folder / ISSUES).resolve()}
+    if cleaned is not None:
+        outputs["--cleaned"] = cleaned.resolve()
+        if folder.resolve().is_relative_to(cleaned.resolve()) or (
+            cleaned.resolve().is_relative_to(outputs["--out"])
+        ):
+            raise ValueError("--cleaned must name a folder of its own; choose another one.")
+        check_ours(cleaned)
+    for option, output in outputs.items():
+        for path in request.files:
+            if path.resolve().is_relative_to(output):
+                raise ValueError(
+                    f"{path} would be overwritten; choose another folder with {option}."
+                )
+
+
+@contextmanager
+def _losses_in_words() -> Iterator[None]:
+    """One sentence where a cluster is lost, or a task has taken its workers down."""
+    try:
+        yield
+    except (distributed.KilledWorker, CancelledError, distributed.comm.CommClosedError) as error:
+        raise ConnectionError(
+            "The cluster was lost, or workers that read or write the table were; mostly they have "
+            "run out of memory: start some with more of it, and run the same command again."
+        ) from error
+
+
+def _ordered(suspects: Any, request: Request) -> Any:
+    """Suspects without the column of labels, which comes first anyway; names of rows before."""
+    twice = f"table_{request.label}"  # where it is called "label" itself
+    suspects = suspects.drop(columns=twice if twice in suspects else request.label)
+    if request.id is not None:
+        suspects.insert(0, request.id, suspects.pop(request.id))
+    return suspects
+
+
+def _write(
+    folder: Path, audit: DistributedAudit, suspects: Any, request: Request, summary: AuditSummary
+) -> None:
+    """Write all files together, the record last."""
+    record = {
+        "format": FORMAT,
+        CLUSTER: True,
+        "rboost": version("rboost"),
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "request": request.as_dict(),
+        "classes": audit.classes.tolist(),
+        "noise_matrix": audit.noise_matrix.tolist(),
+        "noise_interval": audit.noise_interval.tolist(),
+        "n_rows": audit.n_rows,
+        "expected_wrong": audit.expected_wrong,
+        "wrong_share": audit.wrong_share,
+        "summary": summary.as_dict(),
+    }
+    with staged(folder, NAMES) as stage:
+        audit.write_issues(stage / ISSUES)
+        write_csv(suspects.round({"probability": 4}), stage / SUSPECTS)
+        save_model(audit.model, stage / MODEL, _about(audit, request))
+        text = json.dumps(record, indent=1, ensure_ascii=False)
+        write_atomically(stage / RECORD, text + "\n")
+
+
+def _about(audit: DistributedAudit, request: Request) -> dict[str, Any]:
+    """What predictions have to know of the table: its columns, and what they held."""
+    kinds = audit.column_kinds
+    return {
+        "columns": list(kinds),
+        "text": [name for name, kind in kinds.items() if kind == "word"],
+        "numbers": [name for name, kind in kinds.items() if kind == "number"],
+        "classes": audit.classes.tolist(),
+        "label": request.label,
+        "id": request.id,
+    }
+
+
+def _first(suspects: Any, id_name: str) -> str:
+    """The first suspects as a table for the terminal."""
+    names = [id_name, "label", "suggested", "probability"]
+    rows = suspects[names].head(MOST_SHOWN).itertuples(index=False)
+    shown = [[name, given, f"→ {other}", percent(wrong)] for name, given, other, wrong in rows]
+    head = [id_name, "given", "→ suggested", "wrong"]
+    texts = [[one_line(cell, WIDEST) for cell in row] for row in (head, *shown)]
+    widths = [max(map(width, column)) for column in zip(*texts, strict=True)]
+    lines = [
+        "  ".join(fitted(cell, most) for cell, most in zip(row, widths, strict=True)).rstrip()
+        for row in texts
+    ]
+    if len(suspects) > len(shown):
+        lines.append(f"… and {with_noun(len(suspects) - len(shown), 'more suspect')}")
+    return "\n" + "\n".join(lines) + "\n" if shown else ""
