@@ -192,12 +192,14 @@ class RBoostClassifier(ClassifierMixin, BaseEstimator):
         if not (is_dask_collection(X) or isinstance(X, (str, Path))):
             return function(X)
         nothing = np.empty((0, *shape), dtype=dtype)
+        pieces = partitions_of(X, None).pieces
+        sizes = X.chunks[0] if isinstance(X, arrays.Array) else [np.nan] * len(pieces)
         return arrays.concatenate(
             [
                 arrays.from_delayed(
-                    dask.delayed(_of_piece)(piece, function, nothing), (np.nan, *shape), dtype
+                    dask.delayed(_of_piece)(piece, function, nothing), (size, *shape), dtype
                 )
-                for piece in partitions_of(X, None).pieces
+                for piece, size in zip(pieces, sizes, strict=True)
             ],
             allow_unknown_chunksizes=True,
         )
