@@ -164,7 +164,7 @@ class XGBoostBoosters:
         def part(numbers: frozenset[int]) -> Part:
             if numbers not in parts:
                 is_in = np.isin(fold, list(numbers))
-                codes = self._binned.codes_of(is_in)
+                codes = [self._xp.asarray(own) for own in self._binned.codes_of(is_in)]
                 matrix = matrix_of(codes, self._binned.bins, self._settings.n_jobs)
                 places = self._xp.asarray(np.flatnonzero(is_in))
                 kept = [] if self._xp is np else codes  # XGBoost has them, in its matrix
