@@ -50,7 +50,6 @@ def connected(cluster: Any = None, n_workers: int = 1) -> Iterator[Any]:
             client = closing.enter_context(distributed.Client(local))
         else:
             client = closing.enter_context(_client_at(cluster))
-        closing.enter_context(client.as_current())  # for Dask's functions that take no client
         yield client
 
 
@@ -154,9 +153,10 @@ def _attempts(
 ) -> list[Outcome]:
     n_workers = max(len(client.nthreads()), 1)
     for _ in range(ATTEMPTS):
-        attempt = Attempt(client, _place(client, blocks, n_workers), listen)
         try:
-            return attempt.run(blocks, function, arguments())
+            with client.as_current():  # for Dask's functions that take no client
+                attempt = Attempt(client, _place(client, blocks, n_workers), listen)
+                return attempt.run(blocks, function, arguments())
         except WorkerLostError as error:
             lost = error
     raise ConnectionError(
