@@ -28,6 +28,7 @@ ESTIMATORS = [
     RandomKernelClassifier(),
     RBoostClassifier(n_estimators=6),
     RBoostClassifier("trees", n_estimators=6),
+    RBoostClassifier("xgboost", n_estimators=6, n_jobs=1),
     RBoostClassifier("pool", n_estimators=20),
     RBoostClassifier(
         [DecisionTreeClassifier(max_depth=2), LogisticRegression()],
@@ -75,7 +76,7 @@ ROWS_ARE_DEALT = dict.fromkeys(
 def expected_failures(estimator):
     if isinstance(estimator, BaggedBoostClassifier):
         return ROWS_ARE_DRAWN
-    if getattr(estimator, "estimator", None) == "trees":
+    if str(getattr(estimator, "estimator", None)) in ("trees", "xgboost"):
         return ROWS_ARE_DEALT
     if "estimate" in (
         getattr(estimator, "error_goal", None),

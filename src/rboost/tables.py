@@ -53,7 +53,7 @@ class Rows:
             shares = self.sample_weight @ self.known + LEAST_ROWS
             return shares / shares.sum()
         counts = np.bincount(self.observed, self.sample_weight, minlength=self.n_classes)
-        return counts / counts.sum()
+        return counts / (counts.sum() or 1.0)  # of rows without weight nothing
 
     def take(self, rows: Any) -> Rows:
         """Some of the rows, by their numbers or a mask."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from rboost._validation import check_classifier
 from rboost.native.lightgbm import lightgbm
+from rboost.native.xgboost import xgboost
 
 POOL, TREES, XGBOOST, LEARNERS = "pool", "trees", "xgboost", "learners"
 # Up to so many rows the pool adds to what trees know; on more it would take longer than they.
@@ -72,6 +73,8 @@ def chosen_engines(
         names = [POOL, TREES] if n_rows <= POOL_ROWS else [TREES]
     if device != "cpu":
         names = list(dict.fromkeys(XGBOOST if name == TREES else name for name in names))
+    if XGBOOST in names:
+        xgboost()  # says what is missing, before other engines are fitted
     if TREES in names and lightgbm() is None:
         names = [name for name in names if name != TREES] or [POOL]
     return names

@@ -19,6 +19,7 @@ from rboost.boosting.groups import check_context, noise_table, with_groups
 from rboost.boosting.judgement import judge_rows
 from rboost.boosting.parameters import BoostingParameters, engines_for, noise_update_name
 from rboost.encoding import learn_encoding, needs_encoding
+from rboost.native.xgboost import on_host
 from rboost.noise.matrix import check_noise_parameter
 from rboost.tables import arranged, training_rows, trusted_rows, warn_of_copies
 
@@ -205,6 +206,8 @@ class RBoostClassifier(BoostingParameters):
         """
         with all_or_nothing(self):
             self._check_parameters()
+            given = y, sample_weight, y_trusted, y_checked, context
+            y, sample_weight, y_trusted, y_checked, context = map(on_host, given)
             resumes = bool(self.warm_start and self.__sklearn_is_fitted__())
             X = self._check_X(X, reset=not resumes)
             rows, classes = training_rows(X, y, sample_weight)
@@ -251,6 +254,7 @@ class RBoostClassifier(BoostingParameters):
 
     def _check_X(self, X: Any, reset: bool = False) -> Any:
         """Validate features; tables with words are encoded as the training rows were."""
+        X = on_host(X)
         if reset:
             self._encoder = learn_encoding(X) if needs_encoding(X) else None
             encodes = self._encoder is not None

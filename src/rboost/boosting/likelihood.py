@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
-from sklearn.utils import gen_batches
 
 from rboost._typing import Floats
 from rboost.native.xgboost import array_module
@@ -53,7 +52,7 @@ class LabelLikelihood:
         """By the scores: p(y = j | x) − p(y = j | x, ỹ), eq. (4), and EM's bound p·(1 − p)."""
         xp = array_module(scores)
         gradient, curvature = xp.empty(scores.shape, dtype), xp.empty(scores.shape, dtype)
-        for rows in gen_batches(len(scores), BLOCK_ROWS[xp.__name__]):
+        for rows in _blocks(scores):
             p, joint, total = self._probabilities(scores[rows], self.observed[rows])
             weight = self.weight[rows].reshape(-1, *[1] * (scores.ndim - 1))
             gradient[rows] = weight * (p - joint / total)
@@ -63,7 +62,7 @@ class LabelLikelihood:
     def loss_sum(self, scores: Floats) -> float:
         """The sum over the rows, each as often as it weighs."""
         xp, loss = array_module(scores), 0.0
-        for rows in gen_batches(len(scores), BLOCK_ROWS[xp.__name__]):
+        for rows in _blocks(scores):
             total = self._probabilities(scores[rows], self.observed[rows])[2]
             loss -= float(self.weight[rows] @ xp.log(xp.ravel(total)))
         return loss
@@ -130,6 +129,12 @@ class SoftLabels:
 
 
 TrainingLabels = LabelLikelihood | SoftLabels
+
+
+def _blocks(scores: Any) -> list[slice]:
+    """Blocks of the rows; of none where a process has no rows that a booster sees."""
+    size = BLOCK_ROWS[array_module(scores).__name__]
+    return [slice(first, first + size) for first in range(0, len(scores), size)]
 
 
 def _expit(scores: Any) -> Any:

@@ -63,7 +63,7 @@ def add_audit_command(commands: Any) -> None:
         help="audit Parquet files larger than memory on a cluster of Dask: the address of its "
         "scheduler, or local for one on this machine",
     )  # fmt: skip
-    audit.add_argument("--workers", type=int, metavar="N", help="processes of a local cluster (1)")
+    audit.add_argument("--workers", type=int, metavar="N", help="processes of a local cluster (one a core, at most 4)")
     audit.add_argument(
         "--cleaned", type=Path, metavar="FOLDER",
         help="with --cluster, also write the table with better labels there, as Parquet",
@@ -123,7 +123,7 @@ def _on_cluster(folder: Path, request: Any, options: argparse.Namespace) -> int:
 
     options.stopped = "stopped; the same command goes on from the last trees that were kept"
     found = audit_into_folder(
-        folder, request, options.cluster, options.workers or 1, options.budget, options.cleaned,
+        folder, request, options.cluster, options.workers, options.budget, options.cleaned,
         verbose=not options.quiet,
     )  # fmt: skip
     print(found)

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from rboost._typing import Floats
+from rboost._validation import OneOf
 from rboost.audit.audit import SEED
 from rboost.audit.cleaning import THRESHOLD
 from rboost.audit.features import as_frame, vectorize
@@ -28,9 +29,10 @@ from rboost.dask.outputs import cleaned_table, fetch_rows, top_rows, write_parts
 from rboost.dask.partitions import Partitions, partitions_of
 from rboost.dask.progress import FitProgress
 from rboost.io.packages import package
-from rboost.native.xgboost import arrays_on
+from rboost.native.xgboost import DEVICES, arrays_on
 
 dask = package("dask", "dask")
+DEVICE = OneOf(DEVICES)
 # Labels are told apart on so many that stand for all.
 LABELS_TO_READ = 10_000
 # Rows that stand for all where the share of wrong labels is bounded.
@@ -43,7 +45,7 @@ def audit_labels(
     *,
     drop: tuple[str, ...] = (),
     cluster: Any = None,
-    n_workers: int = 1,
+    n_workers: int | None = None,
     device: str = "cpu",
     random_state: int = 0,
     checkpoint: Path | None = None,
@@ -63,8 +65,9 @@ def audit_labels(
     cluster : None, "local", address or distributed.Client, default=None
         None is the client in use; where there is none, a cluster on this machine is started, which
         ends with the audit.
-    n_workers : int, default=1
-        Processes of a cluster that is started here; they share the cores.
+    n_workers : int, default=None
+        Processes of a cluster that is started here; they share the cores. None is one for each core
+        up to four.
     device : {"cpu", "cuda"}, default="cpu"
         Where each worker grows trees.
     random_state : int, default=0
@@ -81,6 +84,8 @@ def audit_labels(
     """
     if not SEED.accepts(random_state):
         raise ValueError(f"random_state must be {SEED}, not {random_state!r}.")
+    if not DEVICE.accepts(device):
+        raise ValueError(f"device must be {DEVICE}, not {device!r}.")
     partitions = partitions_of(X, y, drop=drop)
     connection = Connection(cluster, n_workers)
     try:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,6 +22,7 @@ from rboost.dask.model import as_dask_array, issue_probabilities, learn_columns,
 from rboost.dask.partitions import Partitions, Piece, partitions_of
 from rboost.dask.progress import FitProgress
 from rboost.io.packages import package
+from rboost.io.text import listed
 from rboost.native.xgboost import DEVICES
 from rboost.noise.matrix import check_noise_parameter
 from rboost.tables import check_trusted_labels
@@ -146,9 +148,11 @@ class RBoostClassifier(ClassifierMixin, BaseEstimator):
             self.learning_rate, self.n_estimators,
             check_random_state(self.random_state).randint(2**31 - 1), device=self.device,
         )  # fmt: skip
+        observed = check_trusted_labels(X_trusted, y_trusted, summary.classes)
+        if observed is not None:
+            X_trusted = _with_columns(X_trusted, partitions.columns, len(summary.columns))
 
         def trusted(encoder: Any) -> TrustedRows | None:
-            observed = check_trusted_labels(X_trusted, y_trusted, summary.classes)
             if observed is None:
                 return None
             return TrustedRows(for_trees(X_trusted, encoder), observed.astype(np.int16))
@@ -188,20 +192,49 @@ class RBoostClassifier(ClassifierMixin, BaseEstimator):
         if not (is_dask_collection(X) or isinstance(X, (str, Path))):
             return function(X)
         nothing = np.empty((0, *shape), dtype=dtype)
+        pieces = partitions_of(X, None).pieces
+        sizes = X.chunks[0] if isinstance(X, arrays.Array) else [np.nan] * len(pieces)
         return arrays.concatenate(
             [
                 arrays.from_delayed(
-                    dask.delayed(_of_piece)(piece, function, nothing), (np.nan, *shape), dtype
+                    dask.delayed(_of_piece)(piece, function, nothing), (size, *shape), dtype
                 )
-                for piece in partitions_of(X, None).pieces
+                for piece, size in zip(pieces, sizes, strict=True)
             ],
             allow_unknown_chunksizes=True,
         )
 
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """The names of the features, when all were text."""
+        return self.model_.feature_names_in_
+
     def __getstate__(self) -> dict[str, Any]:
         """What can be stored: nothing that lives on the cluster."""
         there = ("_connection", "label_issue_probability_")
-        return {name: v for name, v in super().__getstate__().items() if name not in there}
+        state = {name: v for name, v in super().__getstate__().items() if name not in there}
+        return state if isinstance(self.cluster, str) else state | {"cluster": None}
+
+    def __sklearn_clone__(self) -> RBoostClassifier:
+        """An unfitted copy on the same cluster: a client cannot be copied."""
+        own = self.get_params(deep=False) | {"cluster": None}
+        others = {name: clone(value, safe=False) for name, value in own.items()}
+        return type(self)(**others).set_params(cluster=self.cluster)
+
+
+def _with_columns(X: Any, names: Sequence[Any] | None, n_columns: int) -> Any:
+    """Trusted rows in memory with the columns of the table, in its order."""
+    has_names = hasattr(X, "columns")
+    X = X if has_names else np.asarray(X)
+    if has_names and names is not None:
+        if set(names) == set(X.columns):
+            return X[list(names)]
+    elif X.ndim == 2 and X.shape[1] == n_columns:
+        return X
+    raise ValueError(
+        f"X_trusted must have the {n_columns} columns of X, but its shape is {X.shape}"
+        f"{f' and its columns are {listed(list(X.columns))}' if has_names else ''}; pass those."
+    )
 
 
 def _of_piece(piece: Piece, function: Any, nothing: NDArray[Any]) -> NDArray[Any]:

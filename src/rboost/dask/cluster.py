@@ -23,21 +23,24 @@ CONNECT_SECONDS = 10
 # A worker whose memory XGBoost fills must not stop taking tasks, nor be killed before the machine
 # is full; what Dask holds itself it still moves to the disk.
 MEMORY = {"distributed.worker.memory.pause": False, "distributed.worker.memory.terminate": False}
+# Words are read by one thread of a process at a time, so several processes read a table faster; each
+# takes a quarter of a gigabyte for itself.
+MOST_PROCESSES = 4
 ATTEMPTS = 3
 # How long to wait for a worker that was lost to come back, and for one at all.
 RETURN_SECONDS, NONE_SECONDS = 20, 120
 
 
 @contextmanager
-def connected(cluster: Any = None, n_workers: int = 1) -> Iterator[Any]:
+def connected(cluster: Any = None, n_workers: int | None = None) -> Iterator[Any]:
     """A client of a cluster.
 
     Parameters
     ----------
     cluster : None, "local", address or distributed.Client
         None is the client in use, and a cluster on this machine if there is none.
-    n_workers : int
-        Processes of a cluster on this machine, which share its cores.
+    n_workers : int, optional
+        Processes of a cluster on this machine, which share its cores; one for each of up to four.
     """
     if cluster is None:
         with suppress(ValueError):  # there is none
@@ -50,14 +53,15 @@ def connected(cluster: Any = None, n_workers: int = 1) -> Iterator[Any]:
             client = closing.enter_context(distributed.Client(local))
         else:
             client = closing.enter_context(_client_at(cluster))
-        closing.enter_context(client.as_current())  # for Dask's functions that take no client
         yield client
 
 
 @contextmanager
-def _local_cluster(n_workers: int) -> Iterator[Any]:
+def _local_cluster(n_workers: int | None) -> Iterator[Any]:
     _leave_if_imported_by_a_worker()
-    n_threads = -(-(os.cpu_count() or 1) // n_workers)
+    n_cores = os.cpu_count() or 1
+    n_workers = n_workers or min(n_cores, MOST_PROCESSES)
+    n_threads = max(1, n_cores // n_workers)
     try:
         with dask.config.set(MEMORY):
             cluster = distributed.LocalCluster(
@@ -154,9 +158,10 @@ def _attempts(
 ) -> list[Outcome]:
     n_workers = max(len(client.nthreads()), 1)
     for _ in range(ATTEMPTS):
-        attempt = Attempt(client, _place(client, blocks, n_workers), listen)
         try:
-            return attempt.run(blocks, function, arguments())
+            with client.as_current():  # for Dask's functions that take no client
+                attempt = Attempt(client, _place(client, blocks, n_workers), listen)
+                return attempt.run(blocks, function, arguments())
         except WorkerLostError as error:
             lost = error
     raise ConnectionError(

@@ -88,6 +88,20 @@ def _peers() -> Iterator[None]:
         raise WorkerLostError("the connection to another worker was lost") from error
 
 
+@contextmanager
+def _without_ranks() -> Iterator[None]:
+    """XGBoost says on standard error which rank a process has got, and cannot be told not to."""
+    before = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(before, 2)
+        os.close(before)
+        os.close(nowhere)
+
+
 def take_part(
     function: Callable[..., Any],
     blocks: list[Any],
@@ -108,7 +122,7 @@ def take_part(
     communicator = collective.CommunicatorContext(
         dmlc_task_id=f"{rank:06d}", dmlc_timeout=PATIENCE, dmlc_retry=1, **tracker
     )
-    with _peers():
+    with _peers(), _without_ranks():
         communicator.__enter__()
     try:
         return function(blocks, Collective(attempt), *arguments)

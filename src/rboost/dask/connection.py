@@ -8,15 +8,23 @@ from typing import Any
 
 from rboost.dask.cluster import connected, wait_for_worker
 
+# Who has the client of an id, first.
+_first: weakref.WeakValueDictionary[str, Connection] = weakref.WeakValueDictionary()
+
 
 class Connection:
-    """A client of a cluster; a cluster that was started for it ends with this object."""
+    """A client of a cluster; a cluster that was started for it ends with this object.
 
-    def __init__(self, cluster: Any, n_workers: int = 1) -> None:
+    One that finds the client of another in use keeps that other one alive.
+    """
+
+    def __init__(self, cluster: Any, n_workers: int | None = None) -> None:
         with ExitStack() as stack:
             self.client = stack.enter_context(connected(cluster, n_workers))
             wait_for_worker(self.client)
             self._end = weakref.finalize(self, stack.pop_all().close)
+        first = _first.setdefault(self.client.id, self)
+        self._other = None if first is self else first
 
     def close(self) -> None:
         """End the cluster, if it was started here; the user's own stays."""

@@ -97,12 +97,15 @@ def fit_table(
     """Fit trees to a table; ``learn`` finds the encoding from a sample of its rows."""
     sample = sample_rows(client, partitions, summary, seed=settings.seed, verbose=progress.verbose)
     encoder, n_levels = learn(sample)
-    bins = learn_bins(_for_bins(sample, encoder, settings.seed), n_levels, n_bins(summary.n_rows))
+    more = trusted(encoder)
+    n_rows = summary.n_rows + (0 if more is None else len(more.observed))
+    columns = _for_bins(sample, encoder, settings.seed)
+    if more is not None:
+        columns = np.concatenate([columns, more.columns])
+    bins = learn_bins(columns, n_levels, n_bins(n_rows))
     blocks = make_blocks(client, partitions, summary, encoder, bins)
     wait_for(blocks, "Encoding", progress.verbose)
-    more = trusted(encoder)
     further = [] if more is None else [client.submit(_trusted_block, more, bins, summary.n_rows)]
-    n_rows = summary.n_rows + (0 if more is None else len(more.observed))
     filled = [block for block, n in zip(blocks, _sizes(summary), strict=True) if n]
     progress.begin(summary, bins, settings, noise_matrix)
 

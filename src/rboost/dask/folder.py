@@ -50,7 +50,7 @@ def audit_into_folder(
     folder: Path,
     request: Request,
     cluster: str = "local",
-    n_workers: int = 1,
+    n_workers: int | None = None,
     budget: int | None = None,
     cleaned: Path | None = None,
     verbose: bool = False,

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import gen_batches
 
 from rboost._typing import Floats
 from rboost.native.xgboost import array_module
@@ -49,7 +48,8 @@ class Bins:
             for place, own in enumerate(edges):
                 codes[rows, place] = _codes(columns[rows, place], own, xp)
 
-        blocks = list(gen_batches(len(columns), BLOCK_ROWS[xp.__name__]))
+        size = BLOCK_ROWS[xp.__name__]
+        blocks = [slice(first, first + size) for first in range(0, len(columns), size)]
         if xp is not np or n_threads == 1:
             for block in blocks:
                 fill(block)

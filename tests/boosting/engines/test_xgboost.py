@@ -1,0 +1,405 @@
+"""Trees that XGBoost grows: as those of LightGBM in all that matters, and the same wherever."""
+
+import json
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from rboost import RBoostClassifier
+from rboost.boosting.engines import xgboost
+from rboost.boosting.engines.binned import BinnedRows
+from rboost.boosting.engines.growing import TreeSettings, grow_in_two_passes, n_folds
+from rboost.boosting.engines.xgboost import XGBoostBoosters, grow_on_xgboost
+from rboost.boosting.held_out import RowNumbers
+from rboost.boosting.likelihood import labels_of
+from rboost.boosting.together import Alone
+from rboost.learners.bins import learn_bins
+from rboost.noise import symmetric
+from rboost.numbering import folds
+from tests.boosting.engines.test_trees import rows_of, table
+
+pytest.importorskip("xgboost")
+
+
+def grow(rows, noise=None, X=None, **options):
+    X = rows.X if X is None else X
+    chosen = TreeSettings(**{"most_rounds": 20, **options})
+    return grow_on_xgboost(X, rows, noise, [0] * X.shape[1], chosen)
+
+
+def boosters_of(rows, together=None, grown=None, cuts=(), **options):
+    bins = learn_bins(rows.X, [0] * rows.X.shape[1], 31)
+    n_rows = len(rows.observed)
+    codes = np.split(bins.codes(rows.X), list(cuts))
+    binned = BinnedRows(codes, bins, rows, RowNumbers(np.arange(n_rows), n_rows))
+    return XGBoostBoosters(binned, TreeSettings(**options), together or Alone(), grown)
+
+
+def some_grown(rows, noise, n_rounds=7, **options):
+    boosters = boosters_of(rows, **options)
+    boosters.grow(n_rounds, labels_of(rows, noise))
+    return boosters
+
+
+def model(**parameters):
+    return RBoostClassifier(
+        "xgboost", **{"n_estimators": 10, "random_state": 0, "n_jobs": 1} | parameters
+    )
+
+
+def assert_same(one, other):
+    assert_array_equal(one.held_out, other.held_out)
+    assert_array_equal(one.noise_matrix, other.noise_matrix)
+    assert one.stop_reason == other.stop_reason
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_held_out_score_does_not_depend_on_the_label_of_its_row(n_classes):
+    """Labels that change places within a fold change what is said of all other folds alone."""
+    rows, _ = table(n_classes)
+    fold, noise = folds(np.arange(300), 5, 0), symmetric(0.2, n_classes)
+    observed = rows.observed.copy()
+    observed[fold == 2] = np.random.RandomState(0).permutation(observed[fold == 2])
+    one, other = (
+        some_grown(changed, noise).scores for changed in (rows, replace(rows, observed=observed))
+    )
+    for number in range(5):
+        own = fold == number
+        assert np.array_equal(one[own], other[own]) == (number == 2)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_model_is_the_mean_of_the_boosters_and_each_scores_its_own_fold(n_classes):
+    rows, _ = table(n_classes)
+    boosters, fold = some_grown(rows, symmetric(0.2, n_classes)), folds(np.arange(300), 5, 0)
+    codes, trees = boosters._binned.codes[0], [own.trees for own in boosters._folds]
+    raw = [own.inplace_predict(codes, predict_type="margin") for own in trees]
+    for number, own in enumerate(raw):
+        left_out = fold == number
+        expected = boosters.start + own[left_out]
+        assert_allclose(boosters.scores[left_out], expected, rtol=1e-6, atol=1e-6)
+    member = boosters.member()
+    assert_allclose(member.scores(rows.X, 1), boosters.start + np.mean(raw, axis=0), atol=1e-5)
+    *_, last = stages = list(member.staged_scores(rows.X))
+    assert len(stages) == len(member) == 7
+    assert_allclose(last, member.scores(rows.X, 1))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_stored_boosters_score_the_rows_that_they_left_out(n_classes):
+    rows, _ = table(n_classes)
+    boosters = some_grown(rows, symmetric(0.2, n_classes))
+    stored, codes = pickle.loads(pickle.dumps(boosters.stored())), boosters._binned.codes[0]
+    parts = [stored.held_out(codes[first : first + 90], first) for first in range(0, 300, 90)]
+    assert_array_equal(np.concatenate(parts), boosters.scores)
+    fresh = boosters_of(rows).stored()
+    assert_array_equal(fresh.held_out(codes, 0), np.zeros_like(boosters.scores) + boosters.start)
+
+
+def test_folds_that_lack_values_are_read_as_they_are():
+    """XGBoost bins the rows of every fold once more; none may be taken for a lower one."""
+    random, fold = np.random.RandomState(0), folds(np.arange(300), 5, 0)
+    X = random.randint(0, 4, (300, 2)).astype(float)
+    X[fold == 1], X[fold == 2, 0], X[fold == 3, 1] = np.nan, 3.0, 2.0
+    rows = rows_of(X, ((X[:, 0] > 1) ^ (X[:, 1] > 1)).astype(int))
+    boosters = some_grown(rows, np.eye(2))
+    codes = boosters._binned.codes[0]
+    assert_array_equal(boosters.stored().held_out(codes, 0), boosters.scores)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_results_do_not_depend_on_the_number_of_threads_but_on_the_seed(n_classes):
+    rows, _ = table(n_classes)
+    one, again = (grow(rows, seed=3, n_jobs=n_jobs, most_rounds=6) for n_jobs in (1, 2))
+    assert_same(again, one)
+    assert_array_equal(again.member.scores(rows.X, 2), one.member.scores(rows.X, 1))
+    assert np.any(grow(rows, seed=4, most_rounds=6).held_out != one.held_out)
+
+
+@given(st.lists(st.integers(0, 300), max_size=4))
+@settings(max_examples=6)
+def test_results_do_not_depend_on_the_parts_that_codes_are_in(cuts):
+    rows, _ = table()
+    noise, parts = symmetric(0.2, 2), [0, *sorted(set(cuts) - {0, 300}), 300]
+    expected = some_grown(rows, noise).scores
+    assert_array_equal(some_grown(rows, noise, cuts=parts[1:-1]).scores, expected)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_classes_and_noise_are_found(n_classes):
+    rows, true = table(n_classes, n_rows=400)
+    grown = grow(rows, most_rounds=60)
+    decided = grown.held_out > 0 if n_classes == 2 else grown.held_out.argmax(axis=1)
+    assert np.mean(decided == true) > {2: 0.85, 3: 0.75}[n_classes]  # LightGBM: .86, .76
+    assert_allclose(grown.noise_matrix, symmetric(0.2, n_classes), atol=0.12)
+    assert_allclose(grown.member.feature_importances().sum(), 1)
+    assert grown.member.feature_importances()[:2].sum() > 0.5
+    known = grow(rows, noise=symmetric(0.1, n_classes))
+    assert_array_equal(known.noise_matrix, symmetric(0.1, n_classes))
+
+
+@pytest.mark.parametrize("most_rounds", [1, 7, 20])
+def test_no_more_rounds_than_allowed(most_rounds):
+    grown = grow(table()[0], most_rounds=most_rounds)
+    assert 0 < grown.n_iter == len(grown.member) <= most_rounds
+
+
+def test_growing_ends_where_labels_left_out_are_likeliest():
+    rows = table(n_rows=200)[0]
+    nonsense = replace(rows, observed=np.random.RandomState(0).permutation(rows.observed))
+    grown = grow(nonsense, noise=np.eye(2), most_rounds=200)
+    assert grown.n_iter < 50
+    assert "likeliest after" in grown.stop_reason
+    labels, start = labels_of(nonsense, np.eye(2)), grown.member.start
+    assert labels.loss(grown.held_out) <= labels.loss(np.full(200, start))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_model_may_have_no_trees(n_classes):
+    """Labels that nothing tells of are likeliest before the first tree."""
+    random = np.random.RandomState(1)
+    rows = rows_of(random.standard_normal((90, 2)), np.arange(90) % n_classes, n_classes)
+    grown = grow(rows, noise=np.eye(n_classes), learning_rate=3.0)
+    assert grown.n_iter == len(grown.member) == 0
+    assert_array_equal(grown.held_out, np.zeros_like(grown.held_out) + grown.member.start)
+    assert_array_equal(grown.member.scores(rows.X, 1), grown.held_out)
+
+
+@pytest.mark.parametrize("learning_rate", [0.05, 0.4])
+def test_the_first_tree_is_as_long_as_the_learning_rate(learning_rate):
+    rows, _ = table()
+    lone, unit = (
+        some_grown(rows, np.eye(2), 1, learning_rate=rate) for rate in (learning_rate, 1.0)
+    )
+    steps = [(own.scores - own.start) for own in (lone, unit)]
+    assert_allclose(steps[0], learning_rate * steps[1], rtol=1e-5)
+
+
+def test_trusted_rows_tell_of_the_noise():
+    rows, true = table(rate=0.3)
+    trusted = np.arange(300) < 100
+    checked = replace(rows, observed=np.where(trusted, true, rows.observed), trusted=trusted)
+    assert np.any(grow(rows).noise_matrix != grow(checked).noise_matrix)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_known_classes_count_instead_of_labels(n_classes):
+    """Folds are dealt by number, so what is certain gives exactly what clean labels do."""
+    rows, true = table(rate=0.3, n_classes=n_classes)
+    counts = np.bincount(true, minlength=n_classes)
+    found = grow(replace(rows, known=np.eye(n_classes)[true]))
+    expected = grow(replace(rows, observed=true), noise=np.eye(n_classes))
+    assert_array_equal(found.noise_matrix, np.eye(n_classes))
+    one, other = (np.reshape(grown.held_out, (300, -1)) for grown in (found, expected))
+    if len(set(counts)) == 1:
+        assert_allclose(one, other, atol=1e-5)
+    assert np.corrcoef(one.ravel(), other.ravel())[0, 1] > 0.99
+
+
+def test_weights_count_rows():
+    rows, _ = table()
+    lone = replace(rows, sample_weight=np.where(rows.observed == 1, 3.0, 1.0))
+    assert_allclose(grow(lone).member.start - grow(rows).member.start, np.log(3))
+    plain = model().fit(rows.X, rows.observed).predict_proba(rows.X)
+    shares = np.full(300, 2.0**-10)
+    scaled = model().fit(rows.X, rows.observed, sample_weight=shares).predict_proba(rows.X)
+    assert_array_equal(scaled, plain)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_rows_without_weight_change_no_tree(n_classes):
+    """They keep their numbers here; whatever their labels, others are told the same."""
+    rows, _ = table(n_classes)
+    weight = np.where(np.arange(300) % 3 == 0, 0.0, 1.0)
+    observed = np.where(weight == 0, (rows.observed + 1) % n_classes, rows.observed)
+    one, other = (
+        replace(rows, sample_weight=weight, observed=o) for o in (rows.observed, observed)
+    )
+    assert_same(grow(one), grow(other))
+
+
+def test_a_weight_of_two_is_a_row_twice_but_for_folds():
+    """Trees differ, since the copy may be in another fold; what they start from does not."""
+    rows, _ = table()
+    noise, weight = symmetric(0.2, 2), np.where(np.arange(300) < 150, 2.0, 1.0)
+    doubled = rows.take(np.append(np.arange(300), np.arange(150)))
+    weighed = replace(rows, sample_weight=weight)
+    losses = [labels_of(own, noise).loss(np.zeros(len(own.observed))) for own in (weighed, doubled)]
+    assert_allclose(*losses)
+    starts = [boosters_of(own).start for own in (weighed, doubled)]
+    assert_allclose(*starts)
+
+
+@pytest.mark.parametrize("container", [sparse.csr_array, sparse.csr_matrix])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_sparse_rows_give_what_dense_ones_do(container, n_classes, monkeypatch):
+    monkeypatch.setattr("rboost.boosting.engines.xgboost.SPARSE_ROWS", 77)
+    rows, _ = table(n_classes)
+    dense, scattered = grow(rows), grow(rows, X=container(rows.X))
+    assert_same(scattered, dense)
+    scores = scattered.member.scores(sparse.csr_array(rows.X), 2)
+    assert_array_equal(scores, dense.member.scores(rows.X, 1))
+
+
+@pytest.mark.parametrize("container", [sparse.csr_array, sparse.csc_matrix])
+def test_sparse_tables_through_the_classifier(container):
+    rows, _ = table()
+    found = model().fit(container(rows.X), rows.observed)
+    expected = model().fit(rows.X, rows.observed)
+    assert_array_equal(found.label_issue_probability_, expected.label_issue_probability_)
+    assert_array_equal(found.predict_proba(container(rows.X)), expected.predict_proba(rows.X))
+
+
+class Told(Alone):
+    """Keeps what is told, as whoever waits for a fit on a cluster does."""
+
+    def __init__(self):
+        super().__init__()
+        self.grown, self.n_rounds = [], []
+
+    def tell(self, message):
+        self.n_rounds.append(message["n_rounds"])
+        if "grown" in message:
+            self.grown.append(pickle.loads(pickle.dumps(message["grown"])))
+
+
+def run(rows, noise, grown=None, most_rounds=120):
+    told = Told()
+    boosters = boosters_of(rows, told, grown, most_rounds=most_rounds, learning_rate=0.4)
+    settings = TreeSettings(most_rounds=most_rounds)
+    growth = grow_in_two_passes(boosters, rows, noise, None, settings)
+    return boosters, growth, told
+
+
+def trees_of(boosters):
+    stored = (json.loads(own.trees.save_raw("json")) for own in boosters._folds)
+    return [model["learner"]["gradient_booster"]["model"]["trees"] for model in stored]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("known", [False, True])
+def test_growth_that_was_interrupted_ends_as_if_it_had_not_been(n_classes, known, monkeypatch):
+    monkeypatch.setattr(xgboost, "STEPS_TOLD", 1)
+    rows, _ = table(n_classes, n_rows=150)
+    noise = symmetric(0.2, n_classes) if known else None
+    boosters, growth, told = run(rows, noise)
+    assert {len(grown) for grown in told.grown} == ({1} if known else {1, 2})
+    assert len(told.grown) == len(told.n_rounds) > 5
+    expected = trees_of(boosters)
+    for place, grown in enumerate(told.grown):
+        monkeypatch.setattr(xgboost, "STEPS_TOLD", 1 if place % 4 == 0 else 100)
+        again, growth_again, told_again = run(rows, noise, grown)
+        assert trees_of(again) == expected
+        assert_array_equal(again.scores, boosters.scores)
+        assert_array_equal(growth_again.noise_matrix, growth.noise_matrix)
+        assert growth_again.stop_reason == growth.stop_reason
+        assert told_again.n_rounds == told.n_rounds
+        if told_again.grown:  # an interrupted run that is interrupted again
+            middle = told_again.grown[len(told_again.grown) // 2]
+            assert trees_of(run(rows, noise, middle)[0]) == expected
+
+
+def test_trees_are_told_every_few_steps():
+    told = run(table(n_rows=150)[0], None)[2]
+    assert len(told.grown) == len(told.n_rounds) // xgboost.STEPS_TOLD > 0
+
+
+def test_trees_that_were_grown_before_are_not_grown_again(monkeypatch):
+    rows, _ = table(n_rows=150)
+    _, _, told = run(rows, None)
+    calls, derivatives = [], XGBoostBoosters._derivatives
+
+    def counted(self, *arguments):
+        calls.append(1)
+        return derivatives(self, *arguments)
+
+    monkeypatch.setattr(XGBoostBoosters, "_derivatives", counted)
+    run(rows, None)
+    n_all = len(calls)
+    calls.clear()
+    run(rows, None, told.grown[-1])
+    assert len(calls) < n_all / 4
+
+
+def test_groups_of_rows_have_their_own_noise():
+    random = np.random.RandomState(0)
+    X = random.standard_normal((600, 3))
+    true, who = (X[:, 0] > 0).astype(int), np.repeat(["careful", "careless"], 300)
+    wrong = (random.uniform(size=600) < 0.35) & (who == "careless")
+    found = model(n_estimators=30).fit(X, true ^ wrong, context=who)
+    shares = {group["name"]: group["wrong_share"] for group in found.noise_by_group_}
+    assert shares["careful"] < 0.1
+    assert shares["careless"] > 0.2
+    issues = found.label_issue_probability_
+    assert issues[wrong].mean() > 0.5 > 0.2 > issues[~wrong].mean()
+
+
+def test_answers_of_people_count():
+    rows, true = table(n_rows=400, rate=0.3)
+    checked = np.full(400, np.nan)
+    checked[:80] = true[:80]
+    found = model(n_estimators=20).fit(rows.X, rows.observed, y_checked=checked)
+    assert_array_equal(found.true_class_[:80], true[:80])
+    wrong = (rows.observed != true)[:80]
+    assert_array_equal(found.label_issue_probability_[:80], wrong.astype(float))
+
+
+def test_words_and_missing_values():
+    pandas = pytest.importorskip("pandas")
+    random = np.random.RandomState(0)
+    words = random.choice(["a", "b", "c", "d", "e"], 300)
+    frame = pandas.DataFrame({"word": words, "number": random.standard_normal(300)})
+    frame.loc[::7, "word"], frame.loc[::5, "number"] = None, np.nan
+    y = np.isin(words, ["a", "d"]).astype(int)
+    y[::7] = 1
+    frame["more"] = random.standard_normal(300)
+    found = model(n_estimators=20).fit(frame, y)
+    assert found.score(frame, y) > 0.97
+    assert found.feature_importances_.argmax() == 0
+    unknown = pandas.DataFrame({"word": ["zebra", None], "number": [0.1] * 2, "more": [0.0] * 2})
+    assert_array_equal(*found.predict_proba(unknown))
+
+
+def odd_tables():
+    rows, _ = table()
+    informative, missing = rows.X[:, :1], np.full((300, 1), np.nan)
+    return {
+        "constant": (np.ones((300, 2)), rows.observed),
+        "twelve rows of three classes": (rows.X[:12], np.arange(12) % 3),
+        "all missing": (np.hstack([missing, missing]), rows.observed),
+        "one column": (informative, rows.observed),
+        "one column all missing": (np.hstack([informative, missing]), rows.observed),
+        "one class of two rows": (rows.X, np.where(np.arange(300) < 2, 2, rows.observed)),
+        **{f"{n} rows": (rows.X[:n], np.arange(n) % 2) for n in (2, 3, 5, 20)},
+    }
+
+
+@pytest.mark.filterwarnings("ignore:Every training row", "ignore:No base learner was kept")
+@pytest.mark.parametrize("estimator", ["xgboost", ["pool", "xgboost"]], ids=str)
+@pytest.mark.parametrize("case", odd_tables())
+def test_odd_tables_give_finite_answers_and_print_nothing(case, estimator, capfd):
+    X, y = odd_tables()[case]
+    found = RBoostClassifier(estimator, n_estimators=6, random_state=0, n_jobs=1).fit(X, y)
+    probability = found.predict_proba(X)
+    assert np.all(np.isfinite(probability))
+    assert_allclose(probability.sum(axis=1), 1)
+    assert np.all(np.isfinite(found.held_out_scores_))
+    assert np.all(np.isfinite(found.label_issue_probability_))
+    if estimator == "xgboost":  # the pool may have kept nothing that knows
+        assert np.all(np.isfinite(found.feature_importances_))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_small_tables_may_leave_folds_without_rows():
+    seeds = range(20)
+    assert any(len(set(folds(np.arange(5), n_folds(5), seed))) < 5 for seed in seeds)
+    X, y = np.arange(5.0)[:, np.newaxis], np.array([0, 1, 0, 1, 1])
+    for seed in seeds:
+        grown = grow(rows_of(X, y), seed=seed, most_rounds=5)
+        assert np.all(np.isfinite(grown.held_out))

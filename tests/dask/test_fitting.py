@@ -1,0 +1,88 @@
+"""A worker that is killed during a fit, or after it, changes nothing of the result."""
+
+import os
+import signal
+
+import dask.array as da
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from rboost.boosting.together import Alone
+from rboost.dask import RBoostClassifier
+from rboost.dask.blocks import Block
+from rboost.dask.fitting import TrustedRows, _rows_of, _trusted_block
+from rboost.dask.progress import FitProgress
+from rboost.learners.bins import learn_bins
+
+random = np.random.RandomState(0)
+X = random.standard_normal((900, 4))
+Y = (X[:, 0] * X[:, 1] > 0).astype(int) ^ (random.uniform(size=900) < 0.2)
+
+
+def fit(client, n_classes=2):
+    y = Y if n_classes == 2 else (Y + (X[:, 2] > 0)) % 3
+    given = da.from_array(X, chunks=(150, 4)), da.from_array(y, chunks=150)
+    model = RBoostClassifier(
+        n_estimators=80, learning_rate=0.05, random_state=0, cluster=client
+    ).fit(*given)
+    return model, model.label_issue_probability_.compute()
+
+
+def assert_equal(one, other):
+    assert_array_equal(one[1], other[1])
+    assert_array_equal(one[0].noise_matrix_, other[0].noise_matrix_)
+    assert_array_equal(one[0].predict_proba(X), other[0].predict_proba(X))
+    assert one[0].stop_reason_ == other[0].stop_reason_
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_worker_killed_in_mid_fit_changes_nothing(client, n_classes, monkeypatch):
+    undisturbed = fit(client, n_classes)
+    pids, killed = client.run(os.getpid), []
+
+    class Killer(FitProgress):
+        def listen(self, message):
+            super().listen(message)
+            if self.grown and not killed:
+                killed.append(pids[sorted(pids)[n_classes - 2]])
+                os.kill(killed[0], signal.SIGKILL)
+
+    monkeypatch.setattr("rboost.dask.classifier.FitProgress", Killer)
+    disturbed = fit(client, n_classes)
+    assert len(killed) == 1
+    assert set(client.run(os.getpid).values()) - set(pids.values())  # one came back
+    assert_equal(disturbed, undisturbed)
+
+
+def test_what_is_lost_with_a_worker_is_computed_again(client):
+    fitted = fit(client)
+    os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+    assert_array_equal(fitted[0].label_issue_probability_.compute(), fitted[1])
+
+
+def block(weight, trusted=False):
+    weight = np.array(weight, dtype=np.float32)
+    n_rows = len(weight)
+    codes, observed = np.zeros((n_rows, 1), np.uint8), np.arange(n_rows, dtype=np.int16) % 3 - 1
+    return Block(0, codes, observed, weight, np.full(n_rows, trusted))
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0**-20, 2.0**30])
+def test_weights_are_counts_and_trusted_rows_count_as_much(scale):
+    weights = scale * np.array([0, 1, 3, 0, 2, 2.0])
+    rows = _rows_of([block(weights), block([1, 1, 1], trusted=True)], Alone(), 2)
+    expected = np.array([0, 1, 3, 0, 2, 2, 2, 2, 2]) / (1 if scale == 1 else 2)
+    assert_array_equal(rows.sample_weight, expected)
+    assert_array_equal(rows.trusted, np.arange(9) > 5)
+    assert rows.observed.min() == 0
+
+
+def test_trusted_rows_are_a_block_behind_all_others():
+    columns = np.array([[0.0], [np.nan], [2.0]])
+    bins = learn_bins(columns, [0], 31)
+    made = _trusted_block(TrustedRows(columns, np.array([1, 0, 1], np.int16)), bins, 70)
+    assert made.first_row == 70
+    assert made.trusted.all()
+    assert_array_equal(made.codes, [[1], [0], [2]])
+    assert_array_equal(made.weight, [1, 1, 1])

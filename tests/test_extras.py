@@ -1,0 +1,60 @@
+"""What is optional stays so: nothing of it is needed, or imported, before it is asked for."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+OPTIONAL = ("dask", "distributed", "xgboost", "cupy", "cudf")
+PROJECT = Path(__file__).parents[1] / "pyproject.toml"
+
+
+def run(code):
+    """What a new interpreter prints."""
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize("modules", ["rboost", "rboost.audit", "rboost.cli, rboost.review"])
+def test_nothing_optional_is_imported_unasked(modules):
+    code = f"import sys, {modules}; print(sorted(sys.modules.keys() & {set(OPTIONAL)}))"
+    assert run(code) == "[]"
+
+
+def test_a_fit_on_a_cpu_imports_nothing_of_it_either():
+    code = (
+        "import sys, numpy as np; from rboost import RBoostClassifier\n"
+        "X = np.random.RandomState(0).standard_normal((150, 2))\n"
+        "RBoostClassifier(n_estimators=3).fit(X, X[:, 0] > 0)\n"
+        f"print(sorted(sys.modules.keys() & {set(OPTIONAL)}))"
+    )
+    assert run(code) == "[]"
+
+
+def test_the_core_needs_no_extra():
+    project = tomllib.loads(PROJECT.read_text())["project"]
+    needed = {re.split(r"[^\w-]", one)[0] for one in project["dependencies"]}
+    assert needed == {"numpy", "scipy", "scikit-learn", "lightgbm"}
+    extras = project["optional-dependencies"]
+    assert any(one.startswith("xgboost") for one in extras["gpu"])
+    assert any(one.startswith("cupy") for one in extras["gpu"])
+    for name in ("dask", "distributed", "xgboost"):
+        assert any(one.startswith(name) for one in extras["dask"])
+    for extra in ("audit", "review", "plots"):
+        assert not any(one.startswith(OPTIONAL) for one in extras[extra])
+
+
+@pytest.mark.parametrize("missing", ["dask", "distributed", "xgboost"])
+def test_without_its_packages_rboost_dask_names_the_extra(missing):
+    pytest.importorskip("distributed")
+    code = (
+        f"import sys; sys.modules[{missing!r}] = None\n"
+        "try:\n    import rboost.dask\nexcept ImportError as error:\n    print(error)"
+    )
+    assert run(code) == (
+        f"This needs {missing}, which is not installed; run: pip install 'rboost[dask]'"
+    )
