@@ -63,7 +63,12 @@ def add_audit_command(commands: Any) -> None:
         help="audit Parquet files larger than memory on a cluster of Dask: the address of its "
         "scheduler, or local for one on this machine",
     )  # fmt: skip
-    audit.add_argument("--workers", type=int, metavar="N", help="processes of a local cluster (one a core, at most 4)")
+    audit.add_argument(
+        "--workers",
+        type=int,
+        metavar="N",
+        help="processes of a local cluster (one a core, at most 4)",
+    )
     audit.add_argument(
         "--cleaned", type=Path, metavar="FOLDER",
         help="with --cluster, also write the table with better labels there, as Parquet",

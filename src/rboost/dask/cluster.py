@@ -23,7 +23,7 @@ CONNECT_SECONDS = 10
 # A worker whose memory XGBoost fills must not stop taking tasks, nor be killed before the machine
 # is full; what Dask holds itself it still moves to the disk.
 MEMORY = {"distributed.worker.memory.pause": False, "distributed.worker.memory.terminate": False}
-# Words are read by one thread of a process at a time, so several processes read a table faster; each
+# Words are read by one thread of a process at a time, so that several processes are faster; each
 # takes a quarter of a gigabyte for itself.
 MOST_PROCESSES = 4
 ATTEMPTS = 3
