@@ -6,6 +6,7 @@ import asyncio
 import logging
 import multiprocessing
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -59,7 +60,7 @@ def _local_cluster(n_workers: int) -> Iterator[Any]:
     _leave_if_imported_by_a_worker()
     n_threads = -(-(os.cpu_count() or 1) // n_workers)
     try:
-        with dask.config.set(MEMORY):
+        with dask.config.set(MEMORY), _deaf_to_interrupts():
             cluster = distributed.LocalCluster(
                 n_workers=n_workers,
                 threads_per_worker=n_threads,
@@ -78,6 +79,19 @@ def _local_cluster(n_workers: int) -> Iterator[Any]:
         ) from None
     with cluster:
         yield cluster
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Processes started meanwhile leave Ctrl-C to this one, which ends them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 def _leave_if_imported_by_a_worker() -> None:

@@ -67,7 +67,7 @@ class FitProgress:
         if self._file is None or not self._file.exists():
             return []
         try:
-            with np.load(self._file, allow_pickle=False) as stored:
+            with self._file.open("rb") as file, np.load(file, allow_pickle=False) as stored:
                 if str(stored["run"]) != self._run:
                     return []
                 n_passes, n_folds = stored["shape"].tolist()
