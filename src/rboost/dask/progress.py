@@ -20,6 +20,9 @@ from rboost.io.files import write_atomically
 from rboost.learners.bins import Bins
 from rboost.progress import track
 
+# What reading a file raises that is of another version, or cut off.
+UNREADABLE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile)
+
 
 class FitProgress:
     """Trees that a fit has grown so far; ``file`` keeps them for a run after a kill.
@@ -75,12 +78,7 @@ class FitProgress:
                     [stored[f"pass{p}_fold{f}"].tobytes() for f in range(n_folds)]
                     for p in range(n_passes)
                 ]
-        except (
-            OSError,
-            ValueError,
-            KeyError,
-            zipfile.BadZipFile,
-        ):  # of another version, or cut off
+        except UNREADABLE:
             return []
 
     def _write(self) -> None:
