@@ -11,10 +11,12 @@ import sys
 import time
 from pathlib import Path
 
+import distributed
 import numpy as np
 import pandas as pd
 import pytest
 
+import rboost.dask.audit
 import rboost.dask.cluster
 import rboost.progress
 from rboost.audit.disk.model_file import load_model
@@ -307,4 +309,14 @@ def test_without_a_package_the_sentence_names_the_extra(absent, options, remedy,
     assert found.returncode == 2
     assert found.stderr.count("\n") == 1
     assert remedy in found.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_lost_cluster_ends_in_one_sentence(client, data, tmp_path, capsys, monkeypatch):
+    def lost(*_, **__):
+        raise distributed.KilledWorker("task", None, 3)
+
+    monkeypatch.setattr(rboost.dask.audit, "gather_facts", lost)
+    said = refused(capsys, *arguments(client, data, tmp_path / "out"))
+    assert "run out of memory" in said
     assert not (tmp_path / "out").exists()

@@ -126,7 +126,7 @@ def _on_cluster(folder: Path, request: Any, options: argparse.Namespace) -> int:
     from rboost.audit.disk.record import ISSUES, SUSPECTS
     from rboost.dask.folder import audit_into_folder
 
-    options.stopped = "stopped; the same command goes on from the last trees that were kept"
+    options.stopped = "stopped; the same command goes on with the trees that were kept, if any"
     found = audit_into_folder(
         folder, request, options.cluster, options.workers, options.budget, options.cleaned,
         verbose=not options.quiet,

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import multiprocessing
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -63,7 +64,7 @@ def _local_cluster(n_workers: int | None) -> Iterator[Any]:
     n_workers = n_workers or min(n_cores, MOST_PROCESSES)
     n_threads = max(1, n_cores // n_workers)
     try:
-        with dask.config.set(MEMORY):
+        with dask.config.set(MEMORY), _deaf_to_interrupts():
             cluster = distributed.LocalCluster(
                 n_workers=n_workers,
                 threads_per_worker=n_threads,
@@ -82,6 +83,19 @@ def _local_cluster(n_workers: int | None) -> Iterator[Any]:
         ) from None
     with cluster:
         yield cluster
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Processes started meanwhile leave Ctrl-C to this one, which ends them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 def _leave_if_imported_by_a_worker() -> None:

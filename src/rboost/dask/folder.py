@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import logging
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
@@ -107,14 +108,19 @@ def _check(folder: Path, request: Request, cleaned: Path | None) -> None:
 
 @contextmanager
 def _losses_in_words() -> Iterator[None]:
-    """One sentence where a cluster is lost, or a task has taken its workers down."""
+    """One sentence, and no lines of a log, where a cluster or its workers are lost."""
+    log = logging.getLogger("distributed.client")
+    level = log.level
     try:
+        log.setLevel(logging.CRITICAL)
         yield
     except (distributed.KilledWorker, CancelledError, distributed.comm.CommClosedError) as error:
         raise ConnectionError(
             "The cluster was lost, or workers that read or write the table were; mostly they have "
             "run out of memory: start some with more of it, and run the same command again."
         ) from error
+    finally:
+        log.setLevel(level)
 
 
 def _with_id_first(suspects: Any, request: Request) -> Any:

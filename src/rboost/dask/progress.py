@@ -20,6 +20,9 @@ from rboost.io.files import write_atomically
 from rboost.learners.bins import Bins
 from rboost.progress import track
 
+# What reading a file raises that is of another version, or cut off.
+UNREADABLE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile)
+
 
 class FitProgress:
     """Trees that a fit has grown so far; ``file`` keeps them for a run after a kill.
@@ -67,7 +70,7 @@ class FitProgress:
         if self._file is None or not self._file.exists():
             return []
         try:
-            with np.load(self._file, allow_pickle=False) as stored:
+            with self._file.open("rb") as file, np.load(file, allow_pickle=False) as stored:
                 if str(stored["run"]) != self._run:
                     return []
                 n_passes, n_folds = stored["shape"].tolist()
@@ -75,12 +78,7 @@ class FitProgress:
                     [stored[f"pass{p}_fold{f}"].tobytes() for f in range(n_folds)]
                     for p in range(n_passes)
                 ]
-        except (
-            OSError,
-            ValueError,
-            KeyError,
-            zipfile.BadZipFile,
-        ):  # of another version, or cut off
+        except UNREADABLE:
             return []
 
     def _write(self) -> None:
