@@ -67,7 +67,8 @@ class FitProgress:
         if self._file is None or not self._file.exists():
             return []
         try:
-            with np.load(self._file, allow_pickle=False) as stored:
+            content = io.BytesIO(self._file.read_bytes())
+            with np.load(content, allow_pickle=False) as stored:
                 if str(stored["run"]) != self._run:
                     return []
                 n_passes, n_folds = stored["shape"].tolist()
@@ -75,13 +76,8 @@ class FitProgress:
                     [stored[f"pass{p}_fold{f}"].tobytes() for f in range(n_folds)]
                     for p in range(n_passes)
                 ]
-        except (
-            OSError,
-            ValueError,
-            KeyError,
-            zipfile.BadZipFile,
-        ):  # of another version, or cut off
-            return []
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            return []  # of another version, or cut off
 
     def _write(self) -> None:
         if self._file is None:
