@@ -22,9 +22,8 @@ class Connection:
         stack = ExitStack()
         self.client = stack.enter_context(connected(cluster, n_workers))
         self._end = weakref.finalize(self, stack.close)
-        self._other = _first.setdefault(self.client.id, self)
-        if self._other is self:
-            self._other = None
+        first = _first.setdefault(self.client.id, self)
+        self._other = None if first is self else first
 
     def close(self) -> None:
         """End the cluster, if it was started here; the user's own stays."""
