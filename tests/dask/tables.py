@@ -22,12 +22,13 @@ class Here:
 
 
 @contextmanager
-def on_a_cluster():
+def on_a_cluster(n_threads=2):
     """Yield a client of one worker in this process."""
     # Any free port, as there is a warning where another cluster has the usual one.
     where = {"processes": False, "dashboard_address": ":0"}
-    with LocalCluster(n_workers=1, threads_per_worker=2, **where) as cluster, Client(cluster) as it:
-        yield it
+    cluster = LocalCluster(n_workers=1, threads_per_worker=n_threads, **where)
+    with cluster, Client(cluster) as client:
+        yield client
 
 
 def make_table(n_rows, seed=0, missing=0.1):

@@ -106,7 +106,7 @@ def test_files_and_columns_by_name(client, tmp_path, source):
 
 def test_one_worker_gives_what_two_do(client):
     given = cut(FRAME, CUTS), "y", "weight"
-    with on_a_cluster() as one:
+    with on_a_cluster(n_threads=1) as one:
         alone = model(cluster=one).fit(*given)
         alone.label_issue_probability_ = alone.label_issue_probability_.compute()
     assert_same(model(cluster=client).fit(*given), alone, FEATURES)
@@ -131,7 +131,7 @@ def test_rows_without_a_label(client):
     found = model().fit(*given)
     issues = found.label_issue_probability_.compute()
     assert_array_equal(np.isnan(issues), np.arange(N_ROWS) >= 250)
-    with on_a_cluster() as one:
+    with on_a_cluster(n_threads=1) as one:
         alone = model(cluster=one).fit(*given)
         alone.label_issue_probability_ = alone.label_issue_probability_.compute()
     assert_same(found, alone, FEATURES)

@@ -16,15 +16,15 @@ from rboost.dask.progress import FitProgress
 from rboost.learners.bins import learn_bins
 
 random = np.random.RandomState(0)
-X = random.standard_normal((900, 4))
-Y = (X[:, 0] * X[:, 1] > 0).astype(int) ^ (random.uniform(size=900) < 0.2)
+X = random.standard_normal((600, 4))
+Y = (X[:, 0] * X[:, 1] > 0).astype(int) ^ (random.uniform(size=600) < 0.2)
 
 
 def fit(client, n_classes=2):
     y = Y if n_classes == 2 else (Y + (X[:, 2] > 0)) % 3
-    given = da.from_array(X, chunks=(150, 4)), da.from_array(y, chunks=150)
+    given = da.from_array(X, chunks=(100, 4)), da.from_array(y, chunks=100)
     model = RBoostClassifier(
-        n_estimators=80, learning_rate=0.05, random_state=0, cluster=client
+        n_estimators=50, learning_rate=0.05, random_state=0, cluster=client
     ).fit(*given)
     return model, model.label_issue_probability_.compute()
 
@@ -36,7 +36,7 @@ def assert_equal(one, other):
     assert one[0].stop_reason_ == other[0].stop_reason_
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_classes", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_a_worker_killed_in_mid_fit_changes_nothing(client, n_classes, monkeypatch):
     undisturbed = fit(client, n_classes)
     pids, killed = client.run(os.getpid), []

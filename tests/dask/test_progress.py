@@ -1,53 +1,65 @@
-"""Trees that are kept while they grow: taken up by the same fit alone."""
+"""Trees that were kept are taken up by the same fit, and by no other."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from rboost.boosting.engines.growing import TreeSettings
-from rboost.dask.checks import check_facts, facts_of
-from rboost.dask.partitions import Piece
 from rboost.dask.progress import FitProgress
-from rboost.learners.bins import learn_bins
+from rboost.learners.bins import Bins
 
-GROWN = [[b"first", b"pass"], [b"second", b""]]
-COLUMNS = np.arange(40.0).reshape(20, 2)
-SUMMARY = check_facts([facts_of(Piece(COLUMNS, np.arange(20) % 2, None), "part 0")])
-FIT = (SUMMARY, learn_bins(COLUMNS, [0, 0], 8), TreeSettings(), None)
+SUMMARY = SimpleNamespace(n_rows=100, label_weights={"a": 60.0, "b": 40.0})
+BINS = Bins((np.array([1.0, 2.0]), None), (0, 5))
+SETTINGS = TreeSettings(seed=3)
+# Two passes of two folds, one of which has not begun to grow.
+GROWN = [[b"one", b"two"], [b"three", b""]]
+FIT = {"summary": SUMMARY, "bins": BINS, "settings": SETTINGS, "noise_matrix": None}
 
 
-def begun(file, fit=FIT, version="1", verbose=False):
-    progress = FitProgress(verbose, file, version)
-    progress.begin(*fit)
+def begun(file, version="1", **changed):
+    progress = FitProgress(file=file, version=version)
+    progress.begin(**FIT | changed)
     return progress
 
 
 @pytest.fixture
-def file(tmp_path):
-    path = tmp_path / "kept.npz"
-    begun(path).listen({"n_rounds": 10, "grown": GROWN})
-    return path
+def kept(tmp_path):
+    file = tmp_path / "trees.npz"
+    progress = begun(file)
+    assert progress.grown == []
+    progress.listen({"n_rounds": 5})
+    assert not file.exists()
+    progress.listen({"n_rounds": 10, "grown": GROWN})
+    progress.end()
+    return file
 
 
-def test_the_same_fit_goes_on_and_says_so(file, capsys):
-    assert begun(file, verbose=True).grown == GROWN
-    assert capsys.readouterr().err == f"Going on with the trees that are kept in {file}.\n"
+def test_the_same_fit_goes_on(kept):
+    assert begun(kept).grown == GROWN
 
 
-def test_another_fit_begins_anew(file):
-    summary, bins, settings, _ = FIT
-    others = [
-        (replace(summary, n_rows=21), bins, settings, None),
-        (summary, learn_bins(COLUMNS + 1, [0, 0], 8), settings, None),
-        (summary, bins, replace(settings, seed=1), None),
-        (summary, bins, settings, np.eye(2)),
-    ]
-    assert [begun(file, fit).grown for fit in others] == [[]] * 4
-    assert begun(file, version="2").grown == []
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"summary": SimpleNamespace(n_rows=101, label_weights=SUMMARY.label_weights)},
+        {"summary": SimpleNamespace(n_rows=100, label_weights={"a": 59.0, "b": 41.0})},
+        {"bins": Bins((np.array([1.0, 2.5]), None), (0, 5))},
+        {"settings": replace(SETTINGS, seed=4)},
+        {"noise_matrix": np.eye(2)},
+        {"version": "2"},
+    ],
+    ids=str,
+)
+def test_another_fit_starts_anew(kept, changed):
+    assert begun(kept, **changed).grown == []
 
 
-@pytest.mark.parametrize("length", [0, 1, 50, -1])
-def test_a_damaged_file_is_as_good_as_none(file, length):
-    file.write_bytes(file.read_bytes()[:length])
-    assert begun(file).grown == []
+def test_a_file_that_is_cut_off_is_none(kept):
+    content = kept.read_bytes()
+    for n_bytes in (0, 1, 10, len(content) // 2, len(content) - 1):
+        kept.write_bytes(content[:n_bytes])
+        assert begun(kept).grown == []
+    kept.write_bytes(b"something else")
+    assert begun(kept).grown == []

@@ -20,9 +20,6 @@ from rboost.io.files import write_atomically
 from rboost.learners.bins import Bins
 from rboost.progress import track
 
-# What reading a file raises that is of another version, or cut off.
-UNREADABLE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile)
-
 
 class FitProgress:
     """Trees that a fit has grown so far; ``file`` keeps them for a run after a kill.
@@ -70,7 +67,8 @@ class FitProgress:
         if self._file is None or not self._file.exists():
             return []
         try:
-            with self._file.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            content = io.BytesIO(self._file.read_bytes())
+            with np.load(content, allow_pickle=False) as stored:
                 if str(stored["run"]) != self._run:
                     return []
                 n_passes, n_folds = stored["shape"].tolist()
@@ -78,8 +76,8 @@ class FitProgress:
                     [stored[f"pass{p}_fold{f}"].tobytes() for f in range(n_folds)]
                     for p in range(n_passes)
                 ]
-        except UNREADABLE:
-            return []
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            return []  # of another version, or cut off
 
     def _write(self) -> None:
         if self._file is None:
