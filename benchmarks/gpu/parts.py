@@ -48,7 +48,6 @@ def timed_fit(n_rows: int, n_classes: int, **settings: Any) -> Record:
         "rows": n_rows,
         "classes": n_classes,
         "seconds": seconds,
-        "stages": getattr(model, "stage_seconds_", {}),
         "rounds": model.n_iter_,
         "rates off": float(np.abs(model.noise_matrix_ - noise_of(n_classes)).max()),
         "average precision": float(average_precision_score(rows.observed != rows.true, issues)),

@@ -24,8 +24,7 @@ def page(where: Record, results: Results) -> str:
         "`python -m benchmarks.gpu`."
     )
     head = [
-        "", "rows", "classes", "seconds", "rounds", "rates off by at most", "average precision",
-        "stages in seconds",
+        "", "rows", "classes", "seconds", "rounds", "rates off by at most", "average precision"
     ]  # fmt: skip
     rows = [_row(name, results[name][0]) for name in TIMED if results.get(name)]
     parts = ["# On a GPU", text, in_words(where), table(head, rows), *verdicts(results)]
@@ -64,8 +63,7 @@ def _is_done(found: list[Record]) -> bool:
 
 def _row(name: str, found: Record) -> list[str]:
     if "seconds" not in found:
-        return [name, "", "", f"not finished ({found['stopped after']:.0f} s)", "", "", "", ""]
-    stages = ", ".join(f"{stage} {value:.1f}" for stage, value in found["stages"].items())
+        return [name, "", "", f"not finished ({found['stopped after']:.0f} s)", "", "", ""]
     return [
         name,
         f"{found['rows']:,}",
@@ -74,5 +72,4 @@ def _row(name: str, found: Record) -> list[str]:
         str(found["rounds"]),
         f"{found['rates off']:.3f}",
         f"{found['average precision']:.3f}",
-        stages or "–",
     ]
