@@ -277,8 +277,10 @@ if __name__ == "__main__":
     for pid in pids:
         try:
             os.kill(pid, 0)
+            print(pid)
         except ProcessLookupError:
-            print("ended")
+            pass
+    print("ended")
 """
 
 
