@@ -46,7 +46,7 @@ def test_equality_is_judged_by_rates_ranking_and_errors(rng):
 
 def test_the_page_says_what_was_stopped_and_how_much_faster_a_gpu_is():
     fit = {
-        "rows": 10**6, "classes": 2, "seconds": 5.0, "stages": {"trees": 4.0}, "rounds": 100,
+        "rows": 10**6, "classes": 2, "seconds": 5.0, "rounds": 100,
         "rates off": 0.01, "average precision": 0.7,
     }  # fmt: skip
     results = {
