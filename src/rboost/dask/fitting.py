@@ -26,7 +26,7 @@ from rboost.boosting.members import BoostedTrees
 from rboost.boosting.models import StackedModel
 from rboost.boosting.stack import Stack
 from rboost.boosting.together import Together
-from rboost.dask.blocks import Block, for_trees, make_blocks, sample_rows
+from rboost.dask.blocks import SAMPLE_ROWS, Block, for_trees, make_blocks, sample_rows
 from rboost.dask.checks import Summary
 from rboost.dask.cluster import run_together
 from rboost.dask.gathering import wait_for
@@ -36,7 +36,7 @@ from rboost.io.packages import package
 from rboost.learners.bins import Bins, learn_bins
 from rboost.noise import NoisePosterior
 from rboost.noise.stand_ins import ScoredRows
-from rboost.numbering import in_sample
+from rboost.numbering import SAMPLE, draws, in_sample
 from rboost.tables import Rows, as_counts
 
 dask = package("dask", "dask")
@@ -99,9 +99,7 @@ def fit_table(
     encoder, n_levels = learn(sample)
     more = trusted(encoder)
     n_rows = summary.n_rows + (0 if more is None else len(more.observed))
-    columns = _for_bins(sample, encoder, settings.seed)
-    if more is not None:
-        columns = np.concatenate([columns, more.columns])
+    columns = _for_bins(for_trees(sample, encoder), more, summary, n_rows, settings.seed)
     bins = learn_bins(columns, n_levels, n_bins(n_rows))
     blocks = make_blocks(client, partitions, summary, encoder, bins)
     wait_for(blocks, "Encoding", progress.verbose)
@@ -131,10 +129,21 @@ def _sizes(summary: Summary) -> list[int]:
     return np.diff([*summary.first_rows.tolist(), summary.n_rows]).tolist()
 
 
-def _for_bins(sample: Any, encoder: Any, seed: int) -> Floats:
-    """Fewer rows of a sample will do for bins."""
-    some = in_sample(0, len(sample), BIN_ROWS / len(sample), seed)
-    return for_trees(sample[some], encoder)
+def _for_bins(
+    sample: Floats, more: TrustedRows | None, summary: Summary, n_rows: int, seed: int
+) -> Floats:
+    """Fewer rows of a sample will do for bins: those that one process would take."""
+    first_rows, sizes = summary.first_rows.tolist(), _sizes(summary)
+    number = np.concatenate(
+        [
+            first + np.flatnonzero(in_sample(first, size, SAMPLE_ROWS / summary.n_rows, seed))
+            for first, size in zip(first_rows, sizes, strict=True)
+        ]
+    )
+    if more is not None:
+        sample = np.concatenate([sample, more.columns])
+        number = np.append(number, np.arange(summary.n_rows, n_rows))
+    return sample[draws(number, seed, SAMPLE) < BIN_ROWS / n_rows]
 
 
 def _trusted_block(rows: TrustedRows, bins: Bins, first_row: int) -> Block:
