@@ -2,18 +2,21 @@
 
 import os
 import signal
+from types import SimpleNamespace
 
 import dask.array as da
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from rboost.boosting.engines.growing import BIN_ROWS
 from rboost.boosting.together import Alone
 from rboost.dask import RBoostClassifier
-from rboost.dask.blocks import Block
-from rboost.dask.fitting import TrustedRows, _rows_of, _trusted_block
+from rboost.dask.blocks import SAMPLE_ROWS, Block
+from rboost.dask.fitting import TrustedRows, _for_bins, _rows_of, _trusted_block
 from rboost.dask.progress import FitProgress
 from rboost.learners.bins import learn_bins
+from rboost.numbering import in_sample
 
 random = np.random.RandomState(0)
 X = random.standard_normal((600, 4))
@@ -86,3 +89,16 @@ def test_trusted_rows_are_a_block_behind_all_others():
     assert made.trusted.all()
     assert_array_equal(made.codes, [[1], [0], [2]])
     assert_array_equal(made.weight, [1, 1, 1])
+
+
+@pytest.mark.parametrize("n_trusted", [0, 300])
+def test_bins_come_from_the_rows_that_one_process_takes(n_trusted):
+    n_rows, seed = 150_000, 3
+    table = np.arange(n_rows + n_trusted, dtype=float)[:, np.newaxis]
+    more = TrustedRows(table[n_rows:], np.zeros(n_trusted, dtype=np.int16)) if n_trusted else None
+    drawn = in_sample(0, n_rows, SAMPLE_ROWS / n_rows, seed)
+    summary = SimpleNamespace(n_rows=n_rows, first_rows=np.array([0, 7, 7, 90_000]))
+    found = _for_bins(table[:n_rows][drawn], more, summary, len(table), seed)
+    expected = table[in_sample(0, len(table), BIN_ROWS / len(table), seed)]
+    assert_array_equal(found, expected)
+    assert abs(len(found) - BIN_ROWS) < 1000
