@@ -36,8 +36,10 @@ class Page:
     def __init__(self, out: Path) -> None:
         self._out, self._lock = out, Lock()
         path = out / "gpu.json"
-        kept = json.loads(path.read_text()) if path.exists() else {"results": {}}
-        self._where, self._results = machine(MEASURED), kept["results"]
+        self._where, self._results = machine(MEASURED), {}
+        kept = json.loads(path.read_text()) if path.exists() else {"machine": None}
+        if kept["machine"] == self._where:  # what another machine or day has measured is not ours
+            self._results = kept["results"]
 
     def begin(self, name: str) -> None:
         """Forget what an earlier run found of a part."""

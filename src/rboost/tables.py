@@ -47,13 +47,17 @@ class Rows:
         return np.where(self.observed > 0, 1.0, -1.0)
 
     @cached_property
+    def class_weights(self) -> Floats:
+        """How much the rows of each label weigh, or of each true class where more is known."""
+        if self.known is not None:
+            return self.sample_weight @ self.known + LEAST_ROWS
+        weights = np.bincount(self.observed, self.sample_weight, minlength=self.n_classes)
+        return weights.astype(np.float64, copy=False)
+
+    @property
     def prevalence(self) -> Floats:
         """The share of each label, or of each true class where more is known."""
-        if self.known is not None:
-            shares = self.sample_weight @ self.known + LEAST_ROWS
-            return shares / shares.sum()
-        counts = np.bincount(self.observed, self.sample_weight, minlength=self.n_classes)
-        return counts / (counts.sum() or 1.0)  # of rows without weight nothing
+        return self.class_weights / self.class_weights.sum()
 
     def take(self, rows: Any) -> Rows:
         """Some of the rows, by their numbers or a mask."""

@@ -15,7 +15,7 @@ from rboost.numbering import NOISE, draws
 
 @dataclass(frozen=True, eq=False)
 class RowNumbers:
-    """The numbers of the rows of one process among the rows of all."""
+    """The numbers of the rows of one process, and how many rows with a weight all have together."""
 
     number: Integers
     n_rows: int
@@ -25,8 +25,9 @@ def stand_ins(own: ScoredRows, numbers: RowNumbers, together: Together) -> Score
     """The same few rows in every process, however the rows are spread."""
     if own.scores.ndim == 1 and numbers.n_rows > MOST_ROWS:
         return counted_rows(together.sum(count_scores(own)))
-    share = MOST_ROWS / numbers.n_rows
-    chosen = own.trusted | (draws(numbers.number, 0, NOISE) < share)
+    # Any seed will do, as long as it is the same in all processes.
+    drawn = draws(numbers.number, 0, NOISE) < MOST_ROWS / numbers.n_rows
+    chosen = (own.weight > 0) & (own.trusted | drawn)
     parts = together.gather((numbers.number[chosen], own.take(chosen)))
     order = np.argsort(np.concatenate([number for number, _ in parts]), kind="stable")
     columns = (

@@ -56,7 +56,6 @@ class GrownOnCluster:
 
     trees: StoredTrees
     member: BoostedTrees
-    noise_matrix: Floats
     n_rounds: int
     stop_reason: str
     stand_ins: ScoredRows
@@ -108,8 +107,7 @@ def fit_table(
     progress.begin(summary, bins, settings, noise_matrix)
 
     def arguments() -> tuple[Any, ...]:
-        known = bins, settings, noise_matrix, n_rows, len(summary.classes)
-        return *known, progress.grown
+        return bins, settings, noise_matrix, len(summary.classes), progress.grown
 
     try:
         outcomes = run_together(client, filled + further, grow_here, arguments, progress.listen)
@@ -158,20 +156,20 @@ def grow_here(
     bins: Bins,
     settings: TreeSettings,
     noise_matrix: Floats | None,
-    n_rows: int,
     n_classes: int,
     grown: Grown,
 ) -> GrownOnCluster:
     """The part of one worker: grow trees on its rows together with all others."""
     rows = _rows_of(blocks, together, n_classes)
     number = np.concatenate([np.arange(len(b.observed)) + b.first_row for b in blocks])
+    n_rows = int(together.sum(np.array([np.count_nonzero(rows.sample_weight)]))[0])
     binned = BinnedRows([b.codes for b in blocks], bins, rows, RowNumbers(number, n_rows))
     own = replace(settings, n_jobs=together.n_threads, verbose=False)
     boosters = XGBoostBoosters(binned, own, together, grown)
     growth = grow_in_two_passes(boosters, rows, noise_matrix, None, own)
     return GrownOnCluster(
-        boosters.stored(), boosters.member(), growth.noise_matrix, boosters.n_rounds,
-        growth.stop_reason, boosters.stand_ins(),
+        boosters.stored(), boosters.member(), boosters.n_rounds, growth.stop_reason,
+        boosters.stand_ins(),
     )  # fmt: skip
 
 

@@ -42,7 +42,8 @@ from rboost.noise.stand_ins import ScoredRows
 from rboost.numbering import Bags, folds, in_sample
 from rboost.tables import Rows
 
-# The settings of XGBoost; where LightGBM has the same ones, its values.
+# The settings of XGBoost: those of LightGBM (engines/trees.py), but for the least weight of a leaf,
+# which counts the Hessian, not the rows, and is XGBoost's own.
 XGBOOST: dict[str, Any] = {
     "tree_method": "hist",
     "grow_policy": "lossguide",
@@ -60,8 +61,6 @@ BAG = 0.8
 STEPS_TOLD = 5
 # Rows of sparse tables that are made dense at a time.
 SPARSE_ROWS = 2**14
-
-
 # Boosters of all folds as XGBoost stores them, at the end of each pass so far.
 Grown = list[list[bytes]]
 
@@ -72,7 +71,6 @@ class StoredTrees:
 
     boosters: list[bytes]
     start: Floats
-    n_rows: int
     seed: int
 
     def held_out(self, codes: NDArray[np.uint8], first_row: int) -> Floats:
@@ -143,8 +141,8 @@ class XGBoostBoosters:
         self._binned, self._settings, self._together = binned, settings, together
         self._xp, self.n_rounds, self._n_steps = arrays_on(settings.device), 0, 0
         rows, numbers = binned.rows, binned.numbers
-        counts = together.sum(rows.prevalence * rows.sample_weight.sum())
-        self.start = start_scores(counts / counts.sum())
+        of_classes = together.sum(rows.class_weights)
+        self.start = start_scores(of_classes / of_classes.sum())
         shape = len(rows.observed), *self.start.shape
         self._scores = self._xp.zeros(shape) + self._xp.asarray(self.start)
         self._labels: tuple[TrainingLabels, TrainingLabels] | None = None
@@ -285,9 +283,7 @@ class XGBoostBoosters:
 
     def stored(self) -> StoredTrees:
         """The boosters of all folds."""
-        return StoredTrees(
-            self._stored(), self.start, self._binned.numbers.n_rows, self._settings.seed
-        )
+        return StoredTrees(self._stored(), self.start, self._settings.seed)
 
     def member(self) -> BoostedTrees:
         """The mean of the boosters."""
