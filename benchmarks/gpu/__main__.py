@@ -36,8 +36,9 @@ class Page:
     def __init__(self, out: Path) -> None:
         self._out, self._lock = out, Lock()
         path = out / "gpu.json"
-        self._where, self._results = machine(MEASURED), {}
-        kept = json.loads(path.read_text()) if path.exists() else {"machine": None}
+        self._where = machine(MEASURED)
+        self._results: Results = {}
+        kept: Record = json.loads(path.read_text()) if path.exists() else {"machine": None}
         if kept["machine"] == self._where:  # what another machine or day has measured is not ours
             self._results = kept["results"]
 
@@ -53,8 +54,7 @@ class Page:
             print(json.dumps({"part": name, **found}), flush=True)
             content = {"machine": self._where, "results": self._results}
             write_atomically(self._out / "gpu.json", json.dumps(content, indent=1) + "\n")
-            results: Results = self._results
-            write_atomically(self._out / "gpu.md", page(self._where, results))
+            write_atomically(self._out / "gpu.md", page(self._where, self._results))
 
 
 def run_part(name: str, cores: set[int], options: argparse.Namespace, page: Page) -> None:
