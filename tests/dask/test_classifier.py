@@ -35,6 +35,8 @@ def table(n_classes=2):
 
 FRAME = table()
 FEATURES = FRAME.drop(columns=["y", "weight"])
+# As they are read from files, where a word that is empty is a missing value.
+FROM_FILES = FEATURES.assign(word=FEATURES["word"].replace("", None))
 X = np.random.RandomState(2).standard_normal((N_ROWS, 3))
 Y = (X[:, 0] + 0.3 * np.random.RandomState(3).standard_normal(N_ROWS) > 0).astype(int)
 
@@ -100,8 +102,8 @@ def test_files_and_columns_by_name(client, tmp_path, source):
         "files": str(tmp_path / "*.parquet"), "folder": tmp_path, "frame": cut(FRAME, [200])
     }[source]  # fmt: skip
     found = model().fit(given, "y", "weight")
-    expected = in_memory().fit(FEATURES, FRAME["y"], FRAME["weight"])
-    assert_same(found, expected, FEATURES)
+    rows = FEATURES if source == "frame" else FROM_FILES
+    assert_same(found, in_memory().fit(rows, FRAME["y"], FRAME["weight"]), rows)
 
 
 def test_one_worker_gives_what_two_do(client):

@@ -21,7 +21,7 @@ import pandas
 import pyarrow
 from pyarrow import parquet
 
-from rboost.io.columns import to_series
+from rboost.io.columns import as_text, to_series, without_missing
 from rboost.io.files import open_to_read
 from rboost.io.inputs import expanded
 from rboost.io.parquet import plain_column
@@ -104,8 +104,12 @@ def _bytes_of_row(schema: Any) -> int:
     )
 
 
-def read_span(span: Span, columns: list[str]) -> Any:
-    """Some columns of a span as a frame; whole numbers stay whole where some are missing."""
+def read_span(span: Span, columns: list[str], label: str | None = None) -> Any:
+    """Some columns of a span as a frame; whole numbers stay whole where some are missing.
+
+    Words such as NA are missing, as in :func:`rboost.io.reading.read_table`; labels are without the
+    white space around them.
+    """
     found, before, stop = [], 0, span.first + span.n_rows
     with _opened(span.path) as file:
         batches = file.iter_batches(ROWS_AT_A_TIME, row_groups=list(span.groups), columns=columns)
@@ -119,8 +123,19 @@ def read_span(span: Span, columns: list[str]) -> Any:
     arrow = {name: pyarrow.chunked_array([batch[name] for batch in found]) for name in columns}
     found.clear()
     # A column at a time is there twice.
-    series = {name: to_series(plain_column(arrow.pop(name), name, span.path)) for name in columns}
+    series = {
+        name: _series(plain_column(arrow.pop(name), name, span.path), name == label)
+        for name in columns
+    }
     return pandas.DataFrame(series, columns=columns, copy=False)
+
+
+def _series(column: Any, is_label: bool) -> Any:
+    kind = column.type
+    if not (pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)):
+        return to_series(column)
+    cells = column.cast(pyarrow.string())
+    return to_series(without_missing(cells)) if is_label else as_text(cells)
 
 
 @contextlib.contextmanager
