@@ -113,6 +113,28 @@ def test_words_in_files_are_missing_where_they_are_in_memory(tmp_path, kind):
     assert summary.n_missing == 6
 
 
+@pytest.mark.parametrize("values", [[[1.0, 2.0], [3.0]], [{"a": 1}, {"a": 2}]])
+def test_columns_of_more_than_single_values_are_refused_before_anything_is_read(tmp_path, values):
+    frame = pd.DataFrame({"x": [1.0, 2.0], "several": values, "y": ["p", "q"]})
+    frame.drop(columns="several").to_parquet(tmp_path / "a.parquet")
+    frame.to_parquet(tmp_path / "b.parquet")
+    problem = r"'several' of \S+b.parquet holds (list|struct).*; leave it out"
+    with pytest.raises(ValueError, match=problem):
+        partitions_of(tmp_path, "y")
+    (tmp_path / "a.parquet").unlink()
+    with pytest.raises(ValueError, match=problem):
+        partitions_of(tmp_path, "y", drop=["several"])
+
+
+def test_binary_data_in_columns_that_are_no_features_are_carried_along(tmp_path):
+    frame = pd.DataFrame({"x": [1.0, 2.0], "image": [b"\xff\xd8", b"\xff"], "y": ["p", "q"]})
+    frame.to_parquet(tmp_path / "t.parquet")
+    *_, whole = read(partitions_of(tmp_path, "y", drop=["image"]))
+    pd.testing.assert_frame_equal(whole, frame, check_dtype=False)
+    with pytest.raises(ValueError, match=r"'image' of \S+ holds binary data; leave it out"):
+        read(partitions_of(tmp_path, "y"))
+
+
 @given(CUTS, CUTS, st.integers(1, 3))
 @settings(max_examples=20)
 def test_arrays_are_cut_like_X_where_lengths_are_known(cuts, others, width):

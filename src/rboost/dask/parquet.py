@@ -69,14 +69,18 @@ def _patterns(path: Path) -> list[str | Path]:
 
 
 def columns_in(path: Path) -> list[str]:
-    """The names of the columns of a file."""
+    """The names of the columns of a file, all of which hold single values."""
     with _opened(path) as file:
-        names = [name for name in file.schema_arrow.names if not INDEX.fullmatch(name)]
+        schema = file.schema_arrow
+    names = [name for name in schema.names if not INDEX.fullmatch(name)]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise ValueError(
             f"{path} has several columns called {listed(repeated)}; rename all but one."
         )
+    nothing = schema.empty_table()
+    for name in names:
+        plain_column(nothing[name], name, path)
     return names
 
 
@@ -104,11 +108,13 @@ def _bytes_of_row(schema: Any) -> int:
     )
 
 
-def read_span(span: Span, columns: list[str], label: str | None = None) -> Any:
+def read_span(
+    span: Span, columns: list[str], label: str | None = None, aside: Sequence[str] = ()
+) -> Any:
     """Some columns of a span as a frame; whole numbers stay whole where some are missing.
 
     Words such as NA are missing, as in :func:`rboost.io.reading.read_table`; labels are without the
-    white space around them.
+    white space around them. Columns ``aside`` may hold binary data.
     """
     found, before, stop = [], 0, span.first + span.n_rows
     with _opened(span.path) as file:
@@ -123,10 +129,16 @@ def read_span(span: Span, columns: list[str], label: str | None = None) -> Any:
     arrow = {name: pyarrow.chunked_array([batch[name] for batch in found]) for name in columns}
     found.clear()
     # A column at a time is there twice.
-    series = {
-        name: _series(plain_column(arrow.pop(name), name, span.path), name == label)
-        for name in columns
-    }
+    series = {}
+    for name in columns:
+        try:
+            column = plain_column(arrow[name], name, span.path)
+        except ValueError:
+            if name not in aside:
+                raise
+            column = arrow[name]
+        del arrow[name]
+        series[name] = _series(column, name == label)
     return pandas.DataFrame(series, columns=columns, copy=False)
 
 

@@ -117,7 +117,7 @@ def _of_files(files: Sequence[Path], y: Any, weight: Any, drop: list[Any]) -> Pa
             where = str(file) if len(spans) == 1 else f"{file}, part {number + 1} of {len(spans)}"
             how = (y, weight, columns, left_out, where)
             pieces.append(dask.delayed(_read_piece)(span, needed, how))
-            tables.append(dask.delayed(read_span)(span, own, y))
+            tables.append(dask.delayed(read_span)(span, own, y, drop))
             sources.append(where)
     states = [(str(file.resolve()), file.stat()) for file in files]
     version = repr([(name, state.st_size, state.st_mtime_ns) for name, state in states])
