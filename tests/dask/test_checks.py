@@ -97,6 +97,12 @@ def test_one_sentence_where_labels_are_none():
         check_facts([])
 
 
+def test_files_without_rows_have_no_facts(tmp_path):
+    partitions = partitions_of(write_files(TABLE[:0], tmp_path, [0]), "y")
+    for verbose in (False, True):
+        assert gather_facts(Here(), partitions, verbose) == []
+
+
 def test_files_are_named(tmp_path):
     folder = write_files(TABLE, tmp_path, [40])
     TABLE[40:].assign(number="many").to_parquet(folder / "01.parquet")
