@@ -180,6 +180,11 @@ def test_predictions_of_frames_and_files_are_computed_where_they_lie(of_frame, t
                 assert_allclose(found.compute(), expected, atol=1e-7)
 
 
+def test_arrays_are_no_tables_of_other_columns(of_frame):
+    with pytest.raises(ValueError, match="features"):
+        of_frame.predict(arrays()[0]).compute()
+
+
 def test_the_model_is_once_in_the_graph_of_predictions(of_frame):
     graph = of_frame.predict(cut(FEATURES, [100, 200, 300])).dask
     holding = [key for key, task in graph.items() if len(pickle.dumps(task)) > 10_000]

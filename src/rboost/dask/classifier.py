@@ -251,4 +251,5 @@ def _of_piece(piece: Piece, how: tuple[Any, list[Any], NDArray[Any]]) -> NDArray
     function, no_features, nothing = how
     if len(piece.X) == 0:
         return nothing
-    return function(piece.X.drop(columns=no_features, errors="ignore") if no_features else piece.X)
+    X = piece.X
+    return function(X.drop(columns=no_features, errors="ignore") if hasattr(X, "columns") else X)
