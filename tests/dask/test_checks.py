@@ -31,6 +31,7 @@ def test_facts_are_those_of_the_whole_wherever_it_is_cut(cuts):
     summary = check_facts(gather_facts(Here(), partitions_of(cut(TABLE, cuts), "y", "weight")))
     assert summary.n_rows == 80
     assert summary.first_rows.tolist() == [0, *sorted(cuts)]
+    assert summary.sizes == np.diff([0, *sorted(cuts), 80]).tolist()
     classes, observed = check_class_labels(TABLE["y"])
     np.testing.assert_array_equal(summary.classes, classes)
     assert summary.places == {label: place for place, label in enumerate(classes.tolist())}
