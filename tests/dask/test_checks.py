@@ -31,6 +31,7 @@ def test_facts_are_those_of_the_whole_wherever_it_is_cut(cuts):
     summary = check_facts(gather_facts(Here(), partitions_of(cut(TABLE, cuts), "y", "weight")))
     assert summary.n_rows == 80
     assert summary.first_rows.tolist() == [0, *sorted(cuts)]
+    assert summary.sizes == np.diff([0, *sorted(cuts), 80]).tolist()
     classes, observed = check_class_labels(TABLE["y"])
     np.testing.assert_array_equal(summary.classes, classes)
     assert summary.places == {label: place for place, label in enumerate(classes.tolist())}
@@ -95,6 +96,12 @@ def test_one_sentence_where_labels_are_none():
         summary_of(*(pd.DataFrame({"a": 1.0, "y": np.arange(k, k + 1000)}) for k in (0, 1000)))
     with pytest.raises(ValueError, match="no rows in any"):
         check_facts([])
+
+
+def test_files_without_rows_have_no_facts(tmp_path):
+    partitions = partitions_of(write_files(TABLE[:0], tmp_path, [0]), "y")
+    for verbose in (False, True):
+        assert gather_facts(Here(), partitions, verbose) == []
 
 
 def test_files_are_named(tmp_path):

@@ -35,6 +35,8 @@ def table(n_classes=2):
 
 FRAME = table()
 FEATURES = FRAME.drop(columns=["y", "weight"])
+# As they are read from files, where a word that is empty is a missing value.
+FROM_FILES = FEATURES.assign(word=FEATURES["word"].replace("", None))
 X = np.random.RandomState(2).standard_normal((N_ROWS, 3))
 Y = (X[:, 0] + 0.3 * np.random.RandomState(3).standard_normal(N_ROWS) > 0).astype(int)
 
@@ -100,8 +102,8 @@ def test_files_and_columns_by_name(client, tmp_path, source):
         "files": str(tmp_path / "*.parquet"), "folder": tmp_path, "frame": cut(FRAME, [200])
     }[source]  # fmt: skip
     found = model().fit(given, "y", "weight")
-    expected = in_memory().fit(FEATURES, FRAME["y"], FRAME["weight"])
-    assert_same(found, expected, FEATURES)
+    rows = FEATURES if source == "frame" else FROM_FILES
+    assert_same(found, in_memory().fit(rows, FRAME["y"], FRAME["weight"]), rows)
 
 
 def test_one_worker_gives_what_two_do(client):
@@ -160,13 +162,15 @@ def of_array(client):
     return model(cluster=client).fit(*arrays())
 
 
-def test_predictions_of_frames_and_files_are_computed_where_they_lie(of_frame, tmp_path):
+@pytest.mark.parametrize("table", [FEATURES, FRAME], ids=["features", "what was fitted"])
+def test_predictions_of_frames_and_files_are_computed_where_they_lie(of_frame, tmp_path, table):
+    folder = write_files(table, tmp_path, [0, 7, 300])
+    sources = (cut(table, CUTS), str(tmp_path / "*.parquet"), folder, sorted(folder.iterdir()))
     for method in ("predict", "predict_proba"):
         predict = getattr(of_frame, method)
-        expected = predict(FEATURES)
-        assert isinstance(expected, np.ndarray)
-        folder = write_files(FEATURES, tmp_path, [0, 7, 300])
-        for given in (cut(FEATURES, CUTS), str(tmp_path / "*.parquet"), folder):
+        for given in sources:
+            expected = predict(FEATURES if given is sources[0] else FROM_FILES)
+            assert isinstance(expected, np.ndarray)
             found = predict(given)
             assert isinstance(found, da.Array)
             assert found.dtype == expected.dtype
@@ -174,6 +178,17 @@ def test_predictions_of_frames_and_files_are_computed_where_they_lie(of_frame, t
                 assert_array_equal(found.compute(), expected)
             else:
                 assert_allclose(found.compute(), expected, atol=1e-7)
+
+
+def test_arrays_are_no_tables_of_other_columns(of_frame):
+    with pytest.raises(ValueError, match="features"):
+        of_frame.predict(arrays()[0]).compute()
+
+
+def test_the_model_is_once_in_the_graph_of_predictions(of_frame):
+    graph = of_frame.predict(cut(FEATURES, [100, 200, 300])).dask
+    holding = [key for key, task in graph.items() if len(pickle.dumps(task)) > 10_000]
+    assert len(holding) == 1
 
 
 def test_predictions_of_arrays_know_their_shape(of_array):

@@ -97,7 +97,9 @@ def test_bins_come_from_the_rows_that_one_process_takes(n_trusted):
     table = np.arange(n_rows + n_trusted, dtype=float)[:, np.newaxis]
     more = TrustedRows(table[n_rows:], np.zeros(n_trusted, dtype=np.int16)) if n_trusted else None
     drawn = in_sample(0, n_rows, SAMPLE_ROWS / n_rows, seed)
-    summary = SimpleNamespace(n_rows=n_rows, first_rows=np.array([0, 7, 7, 90_000]))
+    sizes = [7, 0, 89_993, 60_000]
+    first_rows = np.cumsum([0, *sizes[:-1]])
+    summary = SimpleNamespace(n_rows=n_rows, first_rows=first_rows, sizes=sizes)
     found = _for_bins(table[:n_rows][drawn], more, summary, len(table), seed)
     expected = table[in_sample(0, len(table), BIN_ROWS / len(table), seed)]
     assert_array_equal(found, expected)

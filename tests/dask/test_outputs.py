@@ -31,17 +31,8 @@ def split(values, cuts):
     return np.split(values, sorted(cuts))
 
 
-class Counted:
-    """Gives a frame of each number, and counts how often; fails where it is told to."""
-
-    def __init__(self, fails_at=None):
-        self.seen, self.fails_at = [], fails_at
-
-    def __call__(self, number):
-        if number == self.fails_at:
-            raise RuntimeError("killed")
-        self.seen.append(number)
-        return pd.DataFrame({"number": [number] * number, "word": [None] * number})
+def frame_of(number):
+    return pd.DataFrame({"number": [number] * number, "word": [None] * number})
 
 
 def test_parts_are_a_data_set_that_appears_when_it_is_complete(tmp_path):
@@ -57,28 +48,26 @@ def test_parts_are_a_data_set_that_appears_when_it_is_complete(tmp_path):
     assert pd.read_parquet(tmp_path / "out")["a"].tolist() == [0, 1, 2, 0, 1]
 
 
-def test_a_run_goes_on_where_it_was_interrupted(tmp_path):
+def test_parts_stay_until_all_others_are_there(tmp_path):
+    def killed_at_3(number):
+        if number == 3:
+            raise RuntimeError("killed")
+        return frame_of(number)
+
     out, inputs = tmp_path / "out", [(1,), (2,), (3,), (4,)]
-    first, second, third, other = Counted(fails_at=3), Counted(), Counted(), Counted()
+    paths = write_parts(Here(), inputs, frame_of, out)
     with pytest.raises(RuntimeError, match="killed"):
-        write_parts(Here(), inputs, first, out, run="one")
-    assert not out.exists()
-    paths = write_parts(Here(), inputs, second, out, run="one")
-    assert sorted(first.seen + second.seen) == [1, 2, 3, 4]
+        write_parts(Here(), inputs[::-1], killed_at_3, out)
     assert [len(pd.read_parquet(path)) for path in paths] == [1, 2, 3, 4]
-    assert write_parts(Here(), inputs, third, out, run="one") == paths
-    assert third.seen == []
-    with pytest.raises(RuntimeError, match="killed"):
-        write_parts(Here(), inputs, Counted(fails_at=4), out, run="two")
-    assert [len(pd.read_parquet(path)) for path in paths] == [1, 2, 3, 4]
-    write_parts(Here(), inputs[:2], other, out, run="three")
-    assert sorted(other.seen) == [1, 2]
-    assert sorted(path.name for path in out.glob("part*")) == [path.name for path in paths[:2]]
+    write_parts(Here(), inputs[1::-1], frame_of, out)
+    assert sorted(out.glob("part*")) == paths[:2]
+    assert [len(pd.read_parquet(path)) for path in paths[:2]] == [2, 1]
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 def test_folders_of_others_are_left_alone(tmp_path):
     others, foreign, file = tmp_path / "others", tmp_path / "foreign", tmp_path / "file"
-    write_parts(Here(), [(1,)], Counted(), others)
+    write_parts(Here(), [(1,)], frame_of, others)
     (others / "notes.txt").write_text("mine")
     foreign.mkdir()
     (foreign / "part-00000.parquet").write_text("mine")
@@ -89,9 +78,9 @@ def test_folders_of_others_are_left_alone(tmp_path):
         (file, "holds other files; choose"),
     ]:
         with pytest.raises(FileExistsError, match=problem):
-            write_parts(Here(), [(1,)], Counted(), folder)
+            write_parts(Here(), [(1,)], frame_of, folder)
     (tmp_path / "empty").mkdir()
-    assert len(write_parts(Here(), [(1,)], Counted(), tmp_path / "empty")) == 1
+    assert len(write_parts(Here(), [(1,)], frame_of, tmp_path / "empty")) == 1
 
 
 def test_workers_whose_disk_is_elsewhere(tmp_path):
@@ -100,7 +89,7 @@ def test_workers_whose_disk_is_elsewhere(tmp_path):
             return [None for _ in tasks]
 
     with pytest.raises(FileNotFoundError, match=r"part-00000\S+ was .* choose a folder that all"):
-        write_parts(Elsewhere(), [(1,)], Counted(), tmp_path / "out")
+        write_parts(Elsewhere(), [(1,)], frame_of, tmp_path / "out")
 
 
 @given(CUTS, st.integers(0, 130), st.integers(1, 4))

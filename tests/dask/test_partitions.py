@@ -2,15 +2,20 @@ import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rboost.dask import parquet
+from rboost.dask.checks import check_facts, gather_facts
 from rboost.dask.partitions import joined, partitions_of
+from rboost.io.reading import label_column, read_table
 from tests.dask.tables import Here, cut, make_table, write_files
 
 TABLE = make_table(60)
+# As it is read from files, where a word that is empty is a missing value.
+FROM_FILES = TABLE.assign(word=TABLE["word"].replace("", None))
 CUTS = st.lists(st.integers(0, 60), max_size=5)
 
 
@@ -54,7 +59,7 @@ def test_files_are_read_whatever_their_row_groups(tmp_path_factory, cuts, row_gr
         patch.setattr(parquet, "LARGEST_SPAN", largest)
         patch.setattr(parquet, "ROWS_AT_A_TIME", 7)
         partitions = partitions_of(folder, "y", "weight", drop=["id"])
-        check_is_table(partitions)
+        check_is_table(partitions, FROM_FILES)
         sizes = [len(piece.X) for piece in Here().compute(partitions.pieces)]
     most = max(1, largest // (5 * 8 + 2 * 64))
     assert max(sizes) <= most
@@ -69,13 +74,13 @@ def test_files_are_named_in_every_way(tmp_path, monkeypatch):
     for paths in (str(folder), folder, names, "a*/*.parquet"):
         partitions = partitions_of(paths, "y", "weight", drop=["id"])
         assert [source[-10:] for source in partitions.sources] == ["00.parquet", "02.parquet"]
-        check_is_table(partitions)
+        check_is_table(partitions, FROM_FILES)
 
 
 def test_files_may_have_their_columns_in_any_order_and_an_index_of_pandas(tmp_path):
     TABLE[:40].to_parquet(tmp_path / "a.parquet")
     TABLE[TABLE.columns[::-1]][40:].to_parquet(tmp_path / "b.parquet", index=True)
-    check_is_table(partitions_of(tmp_path, "y", "weight", drop=["id"]), TABLE)
+    check_is_table(partitions_of(tmp_path, "y", "weight", drop=["id"]), FROM_FILES)
 
 
 def test_whole_numbers_that_are_missing_in_one_file_stay_whole(tmp_path):
@@ -84,6 +89,50 @@ def test_whole_numbers_that_are_missing_in_one_file_stay_whole(tmp_path):
     values = [value for piece in Here().compute(partitions.pieces) for value in piece.y.tolist()]
     assert values == [1, 2, pd.NA, 1]
     assert all(isinstance(value, (int, type(pd.NA))) for value in values)
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), "str")])
+def test_words_in_files_are_missing_where_they_are_in_memory(tmp_path, kind):
+    words = ["x", "NA", "y", "", "x ", "n/a", " y", "?", None, " null ", "Nan", "no ne"]
+    values = pa.array(words).cast(kind)
+    table = pa.table({"word": values, "key": values, "y": values, "number": range(len(words))})
+    parquet.parquet.write_table(table, tmp_path / "t.parquet", row_group_size=5)
+    partitions = partitions_of(tmp_path, "y", drop=["key"])
+    in_memory = read_table(tmp_path / "t.parquet", label="y")
+    X, y, _, whole = read(partitions)
+    labels = label_column(in_memory, "y").astype(object)
+    assert labels.dropna().tolist() == ["x", "y", "x", "y", "?", "no ne"]
+    for found, expected in (
+        (pd.Series(y), labels), (whole["y"], labels), (X["word"], in_memory["word"]),
+        (whole["key"], in_memory["key"]),
+    ):  # fmt: skip
+        assert found.isna().tolist() == expected.isna().tolist()
+        assert found.dropna().tolist() == expected.dropna().tolist()
+    summary = check_facts(gather_facts(Here(), partitions))
+    assert summary.classes.tolist() == ["?", "no ne", "x", "y"]
+    assert summary.n_missing == 6
+
+
+@pytest.mark.parametrize("values", [[[1.0, 2.0], [3.0]], [{"a": 1}, {"a": 2}]])
+def test_columns_of_more_than_single_values_are_refused_before_anything_is_read(tmp_path, values):
+    frame = pd.DataFrame({"x": [1.0, 2.0], "several": values, "y": ["p", "q"]})
+    frame.drop(columns="several").to_parquet(tmp_path / "a.parquet")
+    frame.to_parquet(tmp_path / "b.parquet")
+    problem = r"'several' of \S+b.parquet holds (list|struct).*; leave it out"
+    with pytest.raises(ValueError, match=problem):
+        partitions_of(tmp_path, "y")
+    (tmp_path / "a.parquet").unlink()
+    with pytest.raises(ValueError, match=problem):
+        partitions_of(tmp_path, "y", drop=["several"])
+
+
+def test_binary_data_in_columns_that_are_no_features_are_carried_along(tmp_path):
+    frame = pd.DataFrame({"x": [1.0, 2.0], "image": [b"\xff\xd8", b"\xff"], "y": ["p", "q"]})
+    frame.to_parquet(tmp_path / "t.parquet")
+    *_, whole = read(partitions_of(tmp_path, "y", drop=["image"]))
+    pd.testing.assert_frame_equal(whole, frame, check_dtype=False)
+    with pytest.raises(ValueError, match=r"'image' of \S+ holds binary data; leave it out"):
+        read(partitions_of(tmp_path, "y"))
 
 
 @given(CUTS, CUTS, st.integers(1, 3))

@@ -68,6 +68,11 @@ class Summary:
         """Whether no column holds anything but numbers, so that no encoder is needed."""
         return set(self.kinds) <= {"number", None}
 
+    @property
+    def sizes(self) -> list[int]:
+        """How many rows each partition has."""
+        return np.diff([*self.first_rows.tolist(), self.n_rows]).tolist()
+
     def positions(self, y: Any) -> NDArray[np.int16]:
         """The position of each label among the classes, −1 where it is missing or no class."""
         codes, values = pandas.Series(y).factorize()

@@ -162,6 +162,10 @@ class RBoostClassifier(ClassifierMixin, BaseEstimator):
             settings, noise_matrix, FitProgress(bool(self.verbose)), trusted,
         )  # fmt: skip
         self._keep(fit, connection, partitions, summary)
+        # Columns of the table that was fitted, also where it is predicted.
+        self._no_features = [
+            name for name in (y, sample_weight) if not (name is None or is_dask_collection(name))
+        ]
         return self
 
     def _keep(
@@ -189,16 +193,17 @@ class RBoostClassifier(ClassifierMixin, BaseEstimator):
 
     def _each(self, X: Any, function: Any, shape: tuple[int, ...], dtype: Any) -> Any:
         """What a function of rows in memory says of each partition."""
-        if not (is_dask_collection(X) or isinstance(X, (str, Path))):
+        if not (is_dask_collection(X) or _are_paths(X)):
             return function(X)
-        nothing = np.empty((0, *shape), dtype=dtype)
+        # One value of the graph, as each function holds the model.
+        how = dask.delayed(
+            (function, self._no_features, np.empty((0, *shape), dtype)), traverse=False
+        )
         pieces = partitions_of(X, None).pieces
         sizes = X.chunks[0] if isinstance(X, arrays.Array) else [np.nan] * len(pieces)
         return arrays.concatenate(
             [
-                arrays.from_delayed(
-                    dask.delayed(_of_piece)(piece, function, nothing), (size, *shape), dtype
-                )
+                arrays.from_delayed(dask.delayed(_of_piece)(piece, how), (size, *shape), dtype)
                 for piece, size in zip(pieces, sizes, strict=True)
             ],
             allow_unknown_chunksizes=True,
@@ -237,5 +242,14 @@ def _with_columns(X: Any, names: Sequence[Any] | None, n_columns: int) -> Any:
     )
 
 
-def _of_piece(piece: Piece, function: Any, nothing: NDArray[Any]) -> NDArray[Any]:
-    return function(piece.X) if len(piece.X) else nothing
+def _are_paths(X: Any) -> bool:
+    several = X if isinstance(X, (list, tuple)) else [X]
+    return len(several) > 0 and all(isinstance(one, (str, Path)) for one in several)
+
+
+def _of_piece(piece: Piece, how: tuple[Any, list[Any], NDArray[Any]]) -> NDArray[Any]:
+    function, no_features, nothing = how
+    if len(piece.X) == 0:
+        return nothing
+    X = piece.X
+    return function(X.drop(columns=no_features, errors="ignore") if hasattr(X, "columns") else X)

@@ -124,7 +124,7 @@ def fit_table(
 
 
 def _sizes(summary: Summary) -> list[int]:
-    return np.diff([*summary.first_rows.tolist(), summary.n_rows]).tolist()
+    return summary.sizes
 
 
 def _for_bins(

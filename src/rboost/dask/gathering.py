@@ -19,6 +19,8 @@ def gathered(client: Any, tasks: Sequence[Any], doing: str = "", verbose: bool =
 
 def wait_for(futures: Sequence[Any], doing: str, verbose: bool) -> None:
     """Wait until all are done, or raise what one of them has raised."""
+    if not futures:
+        return
     with futures[0].client.as_current():
         done = package("distributed", "dask").as_completed(futures)
     for future in track(done, len(futures), doing, enabled=verbose):

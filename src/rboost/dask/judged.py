@@ -105,30 +105,54 @@ def summed_up(
     ``share`` is an interval of the share of wrong labels.
     """
     flips, probably = (np.sum(one, axis=0) for one in zip(*sums, strict=True))
-    total, right = float(flips.sum()), np.diag(flips)
-    wrong, found = total - float(right.sum()), float(suspected.sum())
+    total, found = float(flips.sum()), float(suspected.sum())
+    wrong = total - float(np.trace(flips))
     names = [str(name) for name in summary.classes]
-    classes = tuple(
-        ClassSummary(
-            name, round(flips[:, k].sum()), round(flips[:, k].sum()),
-            float(flips[:, k].sum() - right[k]), int(probably[k]),
-            float(flips[k].sum()), float(flips[k].sum() - right[k]),
-        )
-        for k, name in enumerate(names)
-    )  # fmt: skip
     rates, interval = expected_rates(fit.noise)
     noise = tuple(
         FlipRate(names[j], names[k], *map(float, (rates[j, k], *interval[:, j, k], flips[j, k])))
         for j, k in np.ndindex(flips.shape)
     )
-    n_labelled, mean = round(total), wrong / total
-    low, high = min(share[0], mean), max(share[1], mean)
+    n_labelled, (low, high) = round(total), share
     return AuditSummary(
-        label, summary.n_rows, summary.n_rows - n_labelled, 0, 0, n_labelled, classes, noise,
-        wrong, mean, low, high, int(probably.sum()), len(suspected),
-        found / max(len(suspected), 1), found / max(wrong, found, 1e-9), found, budgets=(),
+        label,
+        n_rows=summary.n_rows,
+        n_missing=summary.n_rows - n_labelled,
+        n_checked=0,
+        n_corrected=0,
+        n_unchecked=n_labelled,
+        classes=_class_summaries(names, flips, probably),
+        noise=noise,
+        expected_wrong=wrong,
+        expected_share=wrong / total,
+        share_low=low,
+        share_high=high,
+        probably_wrong=int(probably.sum()),
+        n_suspects=len(suspected),
+        expected_precision=found / max(len(suspected), 1),
+        expected_recall=found / max(wrong, found, 1e-9),
+        expected_found=found,
+        budgets=(),
         is_uncertain=_is_uncertain(fit, low, fit.noise.interval()),
-    )  # fmt: skip
+    )
+
+
+def _class_summaries(
+    names: Sequence[str], flips: Floats, probably_wrong: Integers
+) -> tuple[ClassSummary, ...]:
+    given, true, right = flips.sum(axis=0), flips.sum(axis=1), np.diag(flips)
+    return tuple(
+        ClassSummary(
+            name,
+            n_rows=round(given[k]),
+            n_unchecked=round(given[k]),
+            expected_wrong=float(given[k] - right[k]),
+            probably_wrong=int(probably_wrong[k]),
+            expected_rows=float(true[k]),
+            expected_lost=float(true[k] - right[k]),
+        )
+        for k, name in enumerate(names)
+    )
 
 
 def _is_uncertain(fit: TableFit, lowest_share: float, interval: Floats) -> bool:

@@ -59,10 +59,9 @@ def issues_of(block: Block, posterior: Floats) -> Floats:
 
 def as_dask_array(parts: Sequence[Any], summary: Summary) -> Any:
     """Futures of each partition as one Dask array."""
-    sizes = np.diff([*summary.first_rows.tolist(), summary.n_rows]).tolist()
     return arrays.concatenate(
         [
             arrays.from_delayed(dask.delayed(part), (size,), dtype=np.float64)
-            for part, size in zip(parts, sizes, strict=True)
+            for part, size in zip(parts, summary.sizes, strict=True)
         ]
     )

@@ -6,7 +6,6 @@ It is complete when it appears; until then, the parts are in a folder beside it.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -27,7 +26,7 @@ from rboost.io.packages import package
 from rboost.io.writing import write_table
 
 dask = package("dask", "dask")
-# Says that a folder is ours, and of which run; readers of Parquet skip such names.
+# Says that a folder is ours; readers of Parquet skip such names.
 MARK = "_rboost.json"
 PART = re.compile(r"part-[0-9]{5,}\.parquet")
 
@@ -37,7 +36,6 @@ def write_parts(
     inputs: Sequence[Sequence[Any]],
     function: Callable[..., Any],
     folder: str | Path,
-    run: str | None = None,
     verbose: bool = False,
 ) -> list[Path]:
     """Write the frame ``function(*inputs[k])`` as part k of a Parquet data set.
@@ -53,9 +51,6 @@ def write_parts(
         Gives a pandas frame.
     folder : str or Path
         Made, or replaced if it was written by this function.
-    run : str, default=None
-        What the parts depend on, such as a digest. Parts of the same run that was interrupted
-        are kept.
     verbose : bool, default=False
         Whether to show a bar.
 
@@ -65,23 +60,19 @@ def write_parts(
     """
     folder = Path(folder).absolute()
     check_ours(folder)
-    mark = {"run": run, "n_parts": len(inputs)}
     names = [f"part-{number:05}.parquet" for number in range(len(inputs))]
-    if run is None or _mark_of(folder) != mark:
-        unfinished = folder.with_name(f".{folder.name}.unfinished")
-        if run is None or _mark_of(unfinished) != mark:
-            shutil.rmtree(unfinished, ignore_errors=True)
-        check_writable(unfinished)
-        write_atomically(unfinished / MARK, json.dumps(mark))
-        tasks = [
-            dask.delayed(_write_part)(unfinished / name, function, *values)
-            for name, values in zip(names, inputs, strict=True)
-            if not (unfinished / name).exists()
-        ]
-        gathered(client, tasks, f"Writing {folder.name}", verbose)
-        _check_seen(unfinished, names)
-        shutil.rmtree(folder, ignore_errors=True)
-        os.replace(unfinished, folder)
+    unfinished = folder.with_name(f".{folder.name}.unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    check_writable(unfinished)
+    write_atomically(unfinished / MARK, "{}\n")
+    tasks = [
+        dask.delayed(_write_part)(unfinished / name, function, *values)
+        for name, values in zip(names, inputs, strict=True)
+    ]
+    gathered(client, tasks, f"Writing {folder.name}", verbose)
+    _check_seen(unfinished, names)
+    shutil.rmtree(folder, ignore_errors=True)
+    os.replace(unfinished, folder)
     return [folder / name for name in names]
 
 
@@ -98,13 +89,6 @@ def check_ours(folder: Path) -> None:
         raise FileExistsError(
             f"{folder} is there already and was not written by rboost; choose another folder."
         )
-
-
-def _mark_of(folder: Path) -> Any:
-    try:
-        return json.loads((folder / MARK).read_text())
-    except (OSError, ValueError):
-        return None
 
 
 def _check_seen(folder: Path, names: Sequence[str]) -> None:

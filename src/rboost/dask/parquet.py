@@ -21,7 +21,7 @@ import pandas
 import pyarrow
 from pyarrow import parquet
 
-from rboost.io.columns import to_series
+from rboost.io.columns import as_text, to_series, without_missing
 from rboost.io.files import open_to_read
 from rboost.io.inputs import expanded
 from rboost.io.parquet import plain_column
@@ -69,14 +69,18 @@ def _patterns(path: Path) -> list[str | Path]:
 
 
 def columns_in(path: Path) -> list[str]:
-    """The names of the columns of a file."""
+    """The names of the columns of a file, all of which hold single values."""
     with _opened(path) as file:
-        names = [name for name in file.schema_arrow.names if not INDEX.fullmatch(name)]
+        schema = file.schema_arrow
+    names = [name for name in schema.names if not INDEX.fullmatch(name)]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise ValueError(
             f"{path} has several columns called {listed(repeated)}; rename all but one."
         )
+    nothing = schema.empty_table()
+    for name in names:
+        plain_column(nothing[name], name, path)
     return names
 
 
@@ -104,8 +108,14 @@ def _bytes_of_row(schema: Any) -> int:
     )
 
 
-def read_span(span: Span, columns: list[str]) -> Any:
-    """Some columns of a span as a frame; whole numbers stay whole where some are missing."""
+def read_span(
+    span: Span, columns: list[str], label: str | None = None, aside: Sequence[str] = ()
+) -> Any:
+    """Some columns of a span as a frame; whole numbers stay whole where some are missing.
+
+    Words such as NA are missing, as in :func:`rboost.io.reading.read_table`; labels are without the
+    white space around them. Columns ``aside`` may hold binary data.
+    """
     found, before, stop = [], 0, span.first + span.n_rows
     with _opened(span.path) as file:
         batches = file.iter_batches(ROWS_AT_A_TIME, row_groups=list(span.groups), columns=columns)
@@ -119,8 +129,25 @@ def read_span(span: Span, columns: list[str]) -> Any:
     arrow = {name: pyarrow.chunked_array([batch[name] for batch in found]) for name in columns}
     found.clear()
     # A column at a time is there twice.
-    series = {name: to_series(plain_column(arrow.pop(name), name, span.path)) for name in columns}
+    series = {}
+    for name in columns:
+        try:
+            column = plain_column(arrow[name], name, span.path)
+        except ValueError:
+            if name not in aside:
+                raise
+            column = arrow[name]
+        del arrow[name]
+        series[name] = _series(column, name == label)
     return pandas.DataFrame(series, columns=columns, copy=False)
+
+
+def _series(column: Any, is_label: bool) -> Any:
+    kind = column.type
+    if not (pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)):
+        return to_series(column)
+    cells = column.cast(pyarrow.string())
+    return to_series(without_missing(cells)) if is_label else as_text(cells)
 
 
 @contextlib.contextmanager

@@ -117,7 +117,7 @@ def _of_files(files: Sequence[Path], y: Any, weight: Any, drop: list[Any]) -> Pa
             where = str(file) if len(spans) == 1 else f"{file}, part {number + 1} of {len(spans)}"
             how = (y, weight, columns, left_out, where)
             pieces.append(dask.delayed(_read_piece)(span, needed, how))
-            tables.append(dask.delayed(read_span)(span, own))
+            tables.append(dask.delayed(read_span)(span, own, y, drop))
             sources.append(where)
     states = [(str(file.resolve()), file.stat()) for file in files]
     version = repr([(name, state.st_size, state.st_mtime_ns) for name, state in states])
@@ -126,7 +126,8 @@ def _of_files(files: Sequence[Path], y: Any, weight: Any, drop: list[Any]) -> Pa
 
 def _read_piece(span: Span, needed: list[str], how: tuple[Any, ...]) -> Piece:
     """Read and make a piece in one task, as the rows between two would have to be kept."""
-    return make_piece(read_span(span, needed), *how)
+    y, *_ = how
+    return make_piece(read_span(span, needed, y), *how)
 
 
 def _of_frame(X: Any, y: Any, weight: Any, drop: list[Any]) -> Partitions:
