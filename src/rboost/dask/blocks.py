@@ -35,7 +35,7 @@ class Block:
     first_row: int
     codes: NDArray[np.uint8]
     observed: NDArray[np.int16]
-    weight: NDArray[np.float32]
+    weight: NDArray[np.floating[Any]]
     trusted: NDArray[np.bool_]
 
 
@@ -73,11 +73,9 @@ def block_of(piece: Piece, first_row: int, how: tuple[Summary, Any, Any]) -> Blo
     if n_rows:
         codes = bins.codes(for_trees(piece.X, encoder))
     observed = summary.positions(piece.y)
-    weight = np.ones(n_rows) if piece.weight is None else piece.weight
-    weight = np.where(observed == NO_LABEL, 0, weight)
-    return Block(
-        first_row, codes, observed, weight.astype(np.float32), np.zeros(n_rows, dtype=bool)
-    )
+    weight = np.ones(n_rows, np.float32) if piece.weight is None else piece.weight
+    weight = np.where(observed == NO_LABEL, np.zeros(1, weight.dtype), weight)
+    return Block(first_row, codes, observed, weight, np.zeros(n_rows, dtype=bool))
 
 
 def for_trees(X: Any, encoder: Any) -> Floats:
