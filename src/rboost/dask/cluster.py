@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
-from rboost.dask.attempt import Attempt, Outcome
+from rboost.dask.attempt import Attempt
 from rboost.dask.collective import WorkerLostError, distributed
 from rboost.io.packages import package
 
@@ -91,7 +91,11 @@ def _deaf_to_interrupts() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is None:  # one that is not Python's, which could not be set again
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
     finally:
@@ -137,8 +141,10 @@ def run_together(
     function: Callable[..., Any],
     arguments: Callable[[], tuple[Any, ...]],
     listen: Callable[[dict[str, Any]], None] | None = None,
-) -> list[Outcome]:
-    """Run function(own blocks, together, *arguments()) at once where the blocks are.
+) -> Any:
+    """What function(own blocks, together, *arguments()) gives, run at once where the blocks are.
+
+    Every process runs it; the result is that of rank 0.
 
     Parameters
     ----------
@@ -169,7 +175,7 @@ def _attempts(
     function: Callable[..., Any],
     arguments: Callable[[], tuple[Any, ...]],
     listen: Callable[[dict[str, Any]], None] | None,
-) -> list[Outcome]:
+) -> Any:
     n_workers = max(len(client.nthreads()), 1)
     for _ in range(ATTEMPTS):
         try:
@@ -206,10 +212,13 @@ def _place(client: Any, blocks: list[Any], n_workers: int) -> dict[str, list[int
             block.result()
     holders = client.who_has(blocks)
     placed: dict[str, list[int]] = {worker: [] for worker in client.nthreads()}
+    if not placed:
+        raise WorkerLostError("all workers were lost")
     share = -(-len(blocks) // len(placed))
     homeless = []
     for number, block in enumerate(blocks):
-        near = [worker for worker in holders[block.key] if len(placed.get(worker, blocks)) < share]
+        here = [worker for worker in holders[block.key] if worker in placed]
+        near = [worker for worker in here if len(placed[worker]) < share]
         if near:
             placed[min(near, key=lambda worker: len(placed[worker]))].append(number)
         else:
