@@ -9,10 +9,12 @@ import threading
 import time
 from types import SimpleNamespace
 
+import distributed
 import numpy as np
 import pytest
 
-from rboost.dask import attempt, cluster, collective
+import dask
+from rboost.dask import attempt, cluster, collective, gpus
 from rboost.dask.cluster import connected, run_together
 from rboost.dask.collective import WorkerLostError, take_part
 
@@ -137,6 +139,69 @@ def test_a_killed_worker_costs_an_attempt(client, victim):
         assert start == checkpoint.starts[1]
 
 
+def test_fits_of_several_clients_take_turns(client):
+    def span(own, together):
+        start = time.time()
+        together.sum(np.ones(1))
+        time.sleep(0.5)
+        return start, time.time()
+
+    with connected(client.scheduler.address) as other:
+        spans = []
+        threads = [
+            threading.Thread(
+                target=lambda one=one: spans.append(
+                    run_together(one, blocks_of(one, 2), span, tuple)
+                )
+            )
+            for one in (client, other)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    (_, end), (start, _) = sorted(spans)
+    assert end <= start
+
+
+def test_a_client_that_was_killed_keeps_nobody_waiting():
+    locks = "distributed.scheduler.locks"
+    quickly = {f"{locks}.lease-timeout": "1s", f"{locks}.lease-validation-interval": "500ms"}
+    with (
+        dask.config.set(quickly),
+        distributed.Client(n_workers=1, processes=False, dashboard_address=":0") as client,
+    ):
+        killed = distributed.Semaphore(1, cluster.TURN)
+        killed.acquire()
+        killed.refresh_leases = False
+        assert run_together(client, blocks_of(client, 1), lambda own, together: 7, tuple) == 7
+
+
+@pytest.mark.parametrize("named", [None, "GPU-5a,3"])
+def test_every_worker_of_this_machine_has_a_gpu_of_its_own(named, monkeypatch):
+    monkeypatch.setattr(gpus, "count", lambda: 2)
+    if named:
+        monkeypatch.setenv(gpus.VISIBLE, named)
+    else:
+        monkeypatch.delenv(gpus.VISIBLE, raising=False)
+    with connected("local", device="cuda") as client:
+        seen = client.run(os.getenv, gpus.VISIBLE)
+    assert sorted(seen.values()) == sorted((named or "0,1").split(","))
+
+
+def test_there_are_no_more_workers_than_gpus(monkeypatch):
+    monkeypatch.setattr(gpus, "arrays_on", lambda device: (_ for _ in ()).throw(ImportError))
+    with connected("local", device="cuda") as client:
+        assert len(client.nthreads()) == 1  # as it cannot be told
+    with (
+        pytest.raises(ValueError, match="2 workers cannot share 1 GPU, since"),
+        connected("local", 2, "cuda"),
+    ):
+        pass
+    with pytest.raises(ValueError, match="n_workers must be at least 1"), connected("local", -1):
+        pass
+
+
 class Fatal:
     """A result that takes its worker along when it is sent."""
 
@@ -184,7 +249,7 @@ def test_errors_of_xgboost_are_told_apart(client, message, kind, monkeypatch):
         raise collective.xgboost_core.XGBoostError(message)
 
     monkeypatch.setattr(cluster, "ATTEMPTS", 1)
-    with pytest.raises(Exception) as raised:
+    with pytest.raises((ConnectionError, ValueError, kind)) as raised:
         run_together(client, blocks_of(client, 2), fail, tuple)
     if kind is WorkerLostError:
         assert isinstance(raised.value.__cause__, kind)
