@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import dask
-from rboost.dask import attempt, cluster, collective, gpus
+from rboost.dask import attempt, cluster, collective
 from rboost.dask.cluster import connected, run_together
 from rboost.dask.collective import WorkerLostError, take_part
 
@@ -177,31 +177,6 @@ def test_a_client_that_was_killed_keeps_nobody_waiting():
         assert run_together(client, blocks_of(client, 1), lambda own, together: 7, tuple) == 7
 
 
-@pytest.mark.parametrize("named", [None, "GPU-5a,3"])
-def test_every_worker_of_this_machine_has_a_gpu_of_its_own(named, monkeypatch):
-    monkeypatch.setattr(gpus, "count", lambda: 2)
-    if named:
-        monkeypatch.setenv(gpus.VISIBLE, named)
-    else:
-        monkeypatch.delenv(gpus.VISIBLE, raising=False)
-    with connected("local", device="cuda") as client:
-        seen = client.run(os.getenv, gpus.VISIBLE)
-    assert sorted(seen.values()) == sorted((named or "0,1").split(","))
-
-
-def test_there_are_no_more_workers_than_gpus(monkeypatch):
-    monkeypatch.setattr(gpus, "arrays_on", lambda device: (_ for _ in ()).throw(ImportError))
-    with connected("local", device="cuda") as client:
-        assert len(client.nthreads()) == 1  # as it cannot be told
-    with (
-        pytest.raises(ValueError, match="2 workers cannot share 1 GPU, since"),
-        connected("local", 2, "cuda"),
-    ):
-        pass
-    with pytest.raises(ValueError, match="n_workers must be at least 1"), connected("local", -1):
-        pass
-
-
 class Fatal:
     """A result that takes its worker along when it is sent."""
 
@@ -230,56 +205,6 @@ def test_all_workers_may_go_before_blocks_are_placed():
     )
     with pytest.raises(WorkerLostError, match="all workers"):
         cluster._place(gone, [], 2)
-
-
-@pytest.mark.parametrize(
-    ("message", "kind"),
-    [
-        ("/src/collective/result.cc:83: [histogram.h:197]:\n\n- [loop.cc:102]: Encountered EOF. "
-         "The other end is likely closed.", WorkerLostError),
-        ("/src/collective/comm.cu:45: Multiple processes within communication group running on "
-         "same CUDA device is not supported", ValueError),
-        ("/src/collective/result.cc:83:\n- [comm.cu:45]: Multiple processes within communication "
-         "group running on same CUDA device is not supported", ValueError),
-        ("/src/objective/objective.cc:21: Unknown objective", collective.xgboost_core.XGBoostError),
-    ],
-)  # fmt: skip
-def test_errors_of_xgboost_are_told_apart(client, message, kind, monkeypatch):
-    def fail(own, together):
-        raise collective.xgboost_core.XGBoostError(message)
-
-    monkeypatch.setattr(cluster, "ATTEMPTS", 1)
-    with pytest.raises((ConnectionError, ValueError, kind)) as raised:
-        run_together(client, blocks_of(client, 2), fail, tuple)
-    if kind is WorkerLostError:
-        assert isinstance(raised.value.__cause__, kind)
-    else:
-        assert type(raised.value) is kind
-        assert kind is not ValueError or "share a GPU" in str(raised.value)
-
-
-def test_several_workers_of_a_process_leave_standard_error_as_it_was():
-    before, both = os.fstat(2), threading.Barrier(2, timeout=10)
-    first_out = threading.Event()
-
-    def join(is_first):
-        with collective._without_ranks():
-            both.wait()
-            if not is_first:
-                first_out.wait(10)
-        first_out.set()
-
-    threads = [threading.Thread(target=join, args=(is_first,)) for is_first in (True, False)]
-    saved = os.dup(2)
-    try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert os.path.samestat(os.fstat(2), before)
-    finally:
-        os.dup2(saved, 2)
-        os.close(saved)
 
 
 def test_a_handler_of_signals_that_is_not_pythons_is_left_alone(monkeypatch):
