@@ -5,15 +5,18 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
-from concurrent.futures import CancelledError
+from types import SimpleNamespace
 
+import distributed
 import numpy as np
 import pytest
 
-from rboost.dask import attempt, cluster
+import dask
+from rboost.dask import attempt, cluster, collective
 from rboost.dask.cluster import connected, run_together
-from rboost.dask.collective import take_part
+from rboost.dask.collective import WorkerLostError, take_part
 
 STEPS = 30
 
@@ -49,10 +52,6 @@ class Checkpoint:
             action(message)
 
 
-def results(outcomes):
-    return [outcome.future.result() for outcome in outcomes]
-
-
 def expected(n_blocks):
     return np.full(3, sum(range(STEPS)) * sum(range(n_blocks)), dtype=float)
 
@@ -68,18 +67,18 @@ def test_every_worker_has_its_blocks_in_order_and_the_same_sums(client):
             np.full((4, 1), 0.1)[::2],
         ]
         sums = [together.sum(array * (together.rank + 1)) for array in arrays]
-        return [block[0] for block in own], sums, together.gather((together.rank, None))
+        return together.gather((together.rank, [block[0] for block in own], sums, None))
 
-    outcomes = run_together(client, blocks, numbers, tuple)
-    parts = results(outcomes)
-    assert sorted(number for outcome in outcomes for number in outcome.blocks) == list(range(5))
-    for outcome, (own, sums, gathered) in zip(outcomes, parts, strict=True):
-        assert own == outcome.blocks == sorted(outcome.blocks)
-        assert gathered == [(0, None), (1, None)]
-        for mine, first in zip(sums, parts[0][1], strict=True):
+    parts = run_together(client, blocks, numbers, tuple)
+    assert [(rank, nothing) for rank, _, _, nothing in parts] == [(0, None), (1, None)]
+    assert sorted(number for _, own, _, _ in parts for number in own) == list(range(5))
+    _, _, sums, _ = parts[0]
+    for _, own, others, _ in parts:
+        assert own == sorted(own)
+        for mine, first in zip(others, sums, strict=True):
             np.testing.assert_array_equal(mine, first)
-    assert [array.shape for array in parts[0][1]] == [(), (2, 3, 4), (0, 2), (2, 1)]
-    np.testing.assert_allclose(parts[0][1][1], 1.0)
+    assert [array.shape for array in sums] == [(), (2, 3, 4), (0, 2), (2, 1)]
+    np.testing.assert_allclose(sums[1], 1.0)
 
 
 def test_all_that_is_told_arrives_in_order_while_the_function_runs(client):
@@ -91,12 +90,12 @@ def test_all_that_is_told_arrives_in_order_while_the_function_runs(client):
             together.tell({"number": number, "model": bytes(2_000_000), "at": time.time()})
             time.sleep(0.4)
         together.tell({"number": 4, "model": b"", "at": time.time()})
-        return together.n_threads
+        return together.gather(together.n_threads)
 
     def listen(message):
         told.append((message["number"], len(message["model"]), time.time() - message["at"]))
 
-    threads = results(run_together(client, blocks_of(client, 2), tell, tuple, listen))
+    threads = run_together(client, blocks_of(client, 2), tell, tuple, listen)
     assert threads == list(client.nthreads().values())
     assert [number for number, _, _ in told] == list(range(5))
     assert {size for _, size, _ in told} == {2_000_000, 0}
@@ -125,35 +124,103 @@ def test_a_killed_worker_costs_an_attempt(client, victim):
         others = set(pids.values()) - {message["pid"]}
         os.kill(message["pid"] if victim == 0 else others.pop(), signal.SIGKILL)
 
+    def add_up_everywhere(own, together, *arguments):
+        return together.gather(add_up(own, together, *arguments))
+
     checkpoint = Checkpoint(when=kill)
-    outcomes = run_together(
-        client, blocks_of(client, 4), add_up, checkpoint.arguments, checkpoint.listen
+    parts = run_together(
+        client, blocks_of(client, 4), add_up_everywhere, checkpoint.arguments, checkpoint.listen
     )
     assert len(checkpoint.starts) == 2
     assert checkpoint.starts[1] > 5
-    assert len(outcomes) == 2  # the worker that came back takes part
-    for total, start in results(outcomes):
+    assert len(parts) == 2  # the worker that came back takes part
+    for total, start in parts:
         np.testing.assert_array_equal(total, expected(4))
         assert start == checkpoint.starts[1]
 
 
-def test_a_result_that_is_lost_later_is_an_error():
-    with connected("local") as client:
-        [outcome] = run_together(client, blocks_of(client, 1), lambda own, together: own, tuple)
-        assert len(outcome.future.result()) == 1
-        for pid in client.run(os.getpid).values():
-            os.kill(pid, signal.SIGKILL)
-        with pytest.raises(CancelledError):  # rather than to wait for the worker for ever
-            outcome.future.result(timeout=30)
+def test_fits_of_several_clients_take_turns(client):
+    def span(own, together):
+        start = time.time()
+        together.sum(np.ones(1))
+        time.sleep(0.5)
+        return start, time.time()
+
+    with connected(client.scheduler.address) as other:
+        spans = []
+        threads = [
+            threading.Thread(
+                target=lambda one=one: spans.append(
+                    run_together(one, blocks_of(one, 2), span, tuple)
+                )
+            )
+            for one in (client, other)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    (_, end), (start, _) = sorted(spans)
+    assert end <= start
+
+
+def test_a_client_that_was_killed_keeps_nobody_waiting():
+    locks = "distributed.scheduler.locks"
+    quickly = {f"{locks}.lease-timeout": "1s", f"{locks}.lease-validation-interval": "500ms"}
+    with (
+        dask.config.set(quickly),
+        distributed.Client(n_workers=1, processes=False, dashboard_address=":0") as client,
+    ):
+        killed = distributed.Semaphore(1, cluster.TURN)
+        killed.acquire()
+        killed.refresh_leases = False
+        assert run_together(client, blocks_of(client, 1), lambda own, together: 7, tuple) == 7
+
+
+class Fatal:
+    """A result that takes its worker along when it is sent."""
+
+    def __reduce__(self):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_worker_that_is_killed_before_its_result_is_fetched_costs_an_attempt(client):
+    attempts = []
+
+    def arguments():
+        attempts.append(len(attempts))
+        return (attempts[-1],)
+
+    def result(own, together, number):
+        together.sum(np.ones(1))
+        return number or Fatal()
+
+    assert run_together(client, blocks_of(client, 2), result, arguments) == 1
+    assert attempts == [0, 1]
+
+
+def test_all_workers_may_go_before_blocks_are_placed():
+    gone = SimpleNamespace(
+        wait_for_workers=lambda *_, **__: None, who_has=lambda blocks: {}, nthreads=dict
+    )
+    with pytest.raises(WorkerLostError, match="all workers"):
+        cluster._place(gone, [], 2)
+
+
+def test_a_handler_of_signals_that_is_not_pythons_is_left_alone(monkeypatch):
+    monkeypatch.setattr(signal, "getsignal", lambda number: None)
+    monkeypatch.setattr(signal, "signal", lambda number, handler: None)
+    with cluster._deaf_to_interrupts():
+        monkeypatch.undo()
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_the_only_worker_is_killed():
     checkpoint = Checkpoint(when=lambda message: os.kill(message["pid"], signal.SIGKILL))
-    with connected("local") as client:
-        outcomes = run_together(
+    with connected("local", n_workers=1) as client:
+        total, start = run_together(
             client, blocks_of(client, 2), add_up, checkpoint.arguments, checkpoint.listen
         )
-        [(total, start)] = results(outcomes)
     np.testing.assert_array_equal(total, expected(2))
     assert checkpoint.starts == [0, start]
     assert start > 5
@@ -190,12 +257,13 @@ def test_an_interrupted_client_leaves_no_running_tasks(client):
 
 
 def assert_idle(client):
-    """No tasks, and no threads at work for tasks that were cancelled."""
+    """No tasks, no threads at work for tasks that were cancelled, and nothing kept of them."""
     assert not any(client.processing().values())
     deadline = time.monotonic() + 5
     while any(client.run(_active_threads).values()):
         assert time.monotonic() < deadline
         time.sleep(0.1)
+    assert not any(client.run(lambda: len(collective._mailboxes)).values())
 
 
 def _active_threads(dask_worker):
@@ -209,8 +277,10 @@ def test_the_client_in_use_is_taken_and_left_open(client):
         assert taken is client
     with connected(client.scheduler.address) as other:
         assert other is not client
-        outcomes = run_together(other, blocks_of(other, 2), lambda own, together: len(own), tuple)
-        assert results(outcomes) == [1, 1]
+        lengths = run_together(
+            other, blocks_of(other, 2), lambda own, together: together.gather(len(own)), tuple
+        )
+        assert lengths == [1, 1]
     assert (other.status, client.status) == ("closed", "running")
 
 

@@ -207,3 +207,14 @@ def test_what_is_no_table_of_partitions_is_said_in_one_sentence(tmp_path):
         with pytest.raises(error, match=problem) as caught:
             partitions_of(X, y)
         assert "\n" not in str(caught.value)
+
+
+def test_the_version_is_another_of_other_labels():
+    X = da.from_array(np.arange(8.0).reshape(4, 2), chunks=(2, 2))
+    y, other = (da.from_array(np.array(list(given)), chunks=2) for given in ("abab", "baba"))
+    assert partitions_of(X, y).version == partitions_of(X, y).version
+    assert partitions_of(X, y).version != partitions_of(X, other).version
+    frame = dd.from_pandas(pd.DataFrame({"x": [1.0, 2], "y": [0, 1], "z": [1, 0]}), 1)
+    choices = [("y", ()), ("z", ()), ("y", ("z",)), ("z", ("y",))]
+    versions = {partitions_of(frame, name, drop=drop).version for name, drop in choices}
+    assert len(versions) == 4

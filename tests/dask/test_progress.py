@@ -56,6 +56,15 @@ def test_another_fit_starts_anew(kept, changed):
     assert begun(kept, **changed).grown == []
 
 
+@pytest.mark.parametrize("program", ["rboost", "xgboost"])
+def test_another_release_starts_anew(kept, program, monkeypatch):
+    if program == "rboost":
+        monkeypatch.setattr("rboost.dask.progress.version", lambda name: "0")
+    else:
+        monkeypatch.setattr("xgboost.__version__", "0")
+    assert begun(kept).grown == []
+
+
 def test_a_file_that_is_cut_off_is_none(kept):
     content = kept.read_bytes()
     for n_bytes in (0, 1, 10, len(content) // 2, len(content) - 1):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import pickle
 import time
 import uuid
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from rboost.dask.collective import (
     WorkerLostError,
@@ -25,15 +24,8 @@ POLL_SECONDS = 0.5
 END_SECONDS = 300
 
 
-class Outcome(NamedTuple):
-    """What a worker has made of its blocks: their numbers, and the result, which stays there."""
-
-    blocks: list[int]
-    future: Any
-
-
 class Attempt:
-    """One attempt: it ends with results, an error of the function's own, or a lost worker."""
+    """One attempt: it ends with a result, an error of the function's own, or a lost worker."""
 
     def __init__(
         self, client: Any, placed: dict[str, list[int]], listen: Callable[..., None] | None
@@ -45,8 +37,8 @@ class Attempt:
 
     def run(
         self, blocks: list[Any], function: Callable[..., Any], arguments: tuple[Any, ...]
-    ) -> list[Outcome]:
-        """Start the function on all workers and wait for its results."""
+    ) -> Any:
+        """Start the function on all workers and wait for the result of the first."""
         try:
             self._start(blocks, function, arguments)
             while any(future.status == "pending" for future in self.futures):
@@ -55,17 +47,16 @@ class Attempt:
                 self._deliver()
             self._deliver()
             self._raise_failure()
+            return self._result()
         except BaseException:
-            self.client.cancel(self.futures, force=True)
-            self._deliver()  # the last checkpoint, for the next attempt
+            try:
+                self._deliver()  # the last checkpoint, for the next attempt
+            finally:
+                self.client.cancel(self.futures, force=True)
             raise
         finally:
             if len(self.workers) > 1:
                 self._on_first(stop_tracker)
-        return [
-            Outcome(numbers, future)
-            for numbers, future in zip(self.placed.values(), self.futures, strict=True)
-        ]
 
     def _start(
         self, blocks: list[Any], function: Callable[..., Any], arguments: tuple[Any, ...]
@@ -76,8 +67,8 @@ class Attempt:
             [shared] = self.client.scatter([arguments], workers=self.workers[:1], hash=False)
         except OSError as error:
             raise WorkerLostError("a worker was lost before the start") from error
-        # A result that is lost later cannot be had again: since the arguments, which were
-        # scattered, are gone by then, Dask says so at once instead of waiting for the worker.
+        # A result that is lost before it is fetched cannot be had again: since the arguments, which
+        # were scattered, are gone by then, Dask says so instead of waiting for the worker.
         for rank, (worker, numbers) in enumerate(self.placed.items()):
             self.futures.append(
                 self.client.submit(
@@ -86,6 +77,12 @@ class Attempt:
                     workers=[worker], pure=False,
                 )
             )  # fmt: skip
+
+    def _result(self) -> Any:
+        try:
+            return self.futures[0].result()
+        except (CancelledError, distributed.KilledWorker) as error:
+            raise WorkerLostError("the first worker was lost with its result") from error
 
     def _tracker(self) -> dict[str, Any] | None:
         if len(self.workers) == 1:
@@ -139,7 +136,7 @@ class Attempt:
         """Fetch what was told; in a worker that was lost, it is lost."""
         for message in self._on_first(messages) or []:
             if self.listen:
-                self.listen(pickle.loads(message))
+                self.listen(message)
 
     def _on_first(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """What a function gives on the first worker, None if that has gone."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from rboost._typing import Floats
 from rboost._validation import OneOf
@@ -29,7 +30,7 @@ from rboost.dask.outputs import cleaned_table, fetch_rows, top_rows, write_parts
 from rboost.dask.partitions import Partitions, partitions_of
 from rboost.dask.progress import FitProgress
 from rboost.io.packages import package
-from rboost.native.xgboost import DEVICES, arrays_on
+from rboost.native.xgboost import DEVICES
 
 dask = package("dask", "dask")
 DEVICE = OneOf(DEVICES)
@@ -67,13 +68,14 @@ def audit_labels(
         ends with the audit.
     n_workers : int, default=None
         Processes of a cluster that is started here; they share the cores. None is one for each core
-        up to four.
+        up to four, or one for each GPU.
     device : {"cpu", "cuda"}, default="cpu"
         Where each worker grows trees.
     random_state : int, default=0
         Seed; the same seed gives the same result, however rows are spread.
     checkpoint : Path, default=None
-        A file for the trees that have grown: a run after a kill goes on from them.
+        A file for the trees that have grown: a run of the same audit after a kill goes on from
+        them. It stays, for results may be wanted that were not written yet; remove it when all are.
     verbose : int, default=0
         Whether to show a progress bar on standard error.
 
@@ -87,14 +89,14 @@ def audit_labels(
     if not DEVICE.accepts(device):
         raise ValueError(f"device must be {DEVICE}, not {device!r}.")
     partitions = partitions_of(X, y, drop=drop)
-    connection = Connection(cluster, n_workers)
+    connection = Connection(cluster, n_workers, device)
     try:
-        connection.client.run(_check_device, device)
         facts = gather_facts(connection.client, partitions, bool(verbose))
         summary = check_facts(facts, repr(str(partitions.label)))
         summary = _with_classes(summary, str(partitions.label))
         progress = FitProgress(bool(verbose), checkpoint, partitions.version)
-        settings = TreeSettings(seed=random_state, device=device)
+        seed = check_random_state(random_state).randint(2**31 - 1)  # as a classifier draws it
+        settings = TreeSettings(seed=seed, device=device)
         fit = fit_table(
             connection.client, partitions, summary, _learn_features, settings, None, progress
         )
@@ -102,10 +104,6 @@ def audit_labels(
         connection.close()
         raise
     return DistributedAudit(connection, partitions, summary, fit, bool(verbose))
-
-
-def _check_device(device: str) -> None:
-    arrays_on(device)
 
 
 def _with_classes(summary: Summary, name: str) -> Summary:

@@ -141,7 +141,21 @@ class RBoostClassifier(ClassifierMixin, BaseEstimator):
         """
         check_parameters(self, self._requirements)
         partitions = partitions_of(X, y, sample_weight)
-        connection = Connection(self.cluster)
+        connection = Connection(self.cluster, device=self.device)
+        try:
+            self._fit(connection, partitions, X_trusted, y_trusted)
+        except BaseException:
+            connection.close()
+            raise
+        # Columns of the table that was fitted, also where it is predicted.
+        self._no_features = [
+            name for name in (y, sample_weight) if not (name is None or is_dask_collection(name))
+        ]
+        return self
+
+    def _fit(
+        self, connection: Connection, partitions: Partitions, X_trusted: Any, y_trusted: Any
+    ) -> None:
         summary = check_facts(gather_facts(connection.client, partitions))
         noise_matrix = check_noise_parameter(self.noise_matrix, len(summary.classes))
         settings = TreeSettings(
@@ -162,11 +176,6 @@ class RBoostClassifier(ClassifierMixin, BaseEstimator):
             settings, noise_matrix, FitProgress(bool(self.verbose)), trusted,
         )  # fmt: skip
         self._keep(fit, connection, partitions, summary)
-        # Columns of the table that was fitted, also where it is predicted.
-        self._no_features = [
-            name for name in (y, sample_weight) if not (name is None or is_dask_collection(name))
-        ]
-        return self
 
     def _keep(
         self, fit: TableFit, connection: Connection, partitions: Partitions, summary: Summary

@@ -14,7 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
-from rboost.dask.attempt import Attempt, Outcome
+from rboost.dask import gpus
+from rboost.dask.attempt import Attempt
 from rboost.dask.collective import WorkerLostError, distributed
 from rboost.io.packages import package
 
@@ -28,12 +29,17 @@ MEMORY = {"distributed.worker.memory.pause": False, "distributed.worker.memory.t
 # takes a quarter of a gigabyte for itself.
 MOST_PROCESSES = 4
 ATTEMPTS = 3
+# Fits of several clients that wait for each other's workers would wait for ever: one at a time. The
+# scheduler takes the turn back from a client that was killed (after half a minute).
+TURN = "rboost fit"
 # How long to wait for a worker that was lost to come back, and for one at all.
 RETURN_SECONDS, NONE_SECONDS = 20, 120
 
 
 @contextmanager
-def connected(cluster: Any = None, n_workers: int | None = None) -> Iterator[Any]:
+def connected(
+    cluster: Any = None, n_workers: int | None = None, device: str = "cpu"
+) -> Iterator[Any]:
     """A client of a cluster.
 
     Parameters
@@ -41,7 +47,10 @@ def connected(cluster: Any = None, n_workers: int | None = None) -> Iterator[Any
     cluster : None, "local", address or distributed.Client
         None is the client in use, and a cluster on this machine if there is none.
     n_workers : int, optional
-        Processes of a cluster on this machine, which share its cores; one for each of up to four.
+        Processes of a cluster on this machine, which share its cores; one for each of up to four,
+        or for each GPU where these are used.
+    device : {"cpu", "cuda"}, default="cpu"
+        What the processes of a cluster on this machine are for.
     """
     if cluster is None:
         with suppress(ValueError):  # there is none
@@ -50,7 +59,7 @@ def connected(cluster: Any = None, n_workers: int | None = None) -> Iterator[Any
         if isinstance(cluster, distributed.Client):
             client = cluster
         elif cluster in (None, "local"):
-            local = closing.enter_context(_local_cluster(n_workers))
+            local = closing.enter_context(_local_cluster(n_workers, device))
             client = closing.enter_context(distributed.Client(local))
         else:
             client = closing.enter_context(_client_at(cluster))
@@ -58,11 +67,13 @@ def connected(cluster: Any = None, n_workers: int | None = None) -> Iterator[Any
 
 
 @contextmanager
-def _local_cluster(n_workers: int | None) -> Iterator[Any]:
+def _local_cluster(n_workers: int | None, device: str) -> Iterator[Any]:
     _leave_if_imported_by_a_worker()
     n_cores = os.cpu_count() or 1
-    n_workers = n_workers or min(n_cores, MOST_PROCESSES)
+    n_workers = _n_workers(n_workers, n_cores, device)
     n_threads = max(1, n_cores // n_workers)
+    # XGBoost wants each process to have a GPU of its own.
+    preload = {"preload": [gpus.__name__]} if device == "cuda" and n_workers > 1 else {}
     try:
         with dask.config.set(MEMORY), _deaf_to_interrupts():
             cluster = distributed.LocalCluster(
@@ -73,6 +84,7 @@ def _local_cluster(n_workers: int | None) -> Iterator[Any]:
                 dashboard_address=None,
                 # Without a page, Dask still serves its state: at a port that nobody else wants.
                 scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+                **preload,
             )
     except RuntimeError as error:
         if "Nanny" not in str(error):
@@ -85,17 +97,28 @@ def _local_cluster(n_workers: int | None) -> Iterator[Any]:
         yield cluster
 
 
+def _n_workers(wanted: int | None, n_cores: int, device: str) -> int:
+    if wanted is not None and wanted < 1:
+        raise ValueError(f"n_workers must be at least 1, not {wanted}.")
+    if device == "cpu":
+        return wanted or min(n_cores, MOST_PROCESSES)
+    n_gpus = gpus.count()
+    if wanted is not None and wanted > n_gpus:
+        raise ValueError(
+            f"{wanted} workers cannot share {n_gpus} GPU{'s' if n_gpus > 1 else ''}, since each "
+            "needs one of its own; ask for fewer workers, or set device='cpu'."
+        )
+    return wanted or n_gpus
+
+
 @contextmanager
 def _deaf_to_interrupts() -> Iterator[None]:
-    """Processes started meanwhile leave Ctrl-C to this one, which ends them."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Processes started meanwhile leave Ctrl-C to this one, which ends them; it hears it later."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _leave_if_imported_by_a_worker() -> None:
@@ -137,8 +160,10 @@ def run_together(
     function: Callable[..., Any],
     arguments: Callable[[], tuple[Any, ...]],
     listen: Callable[[dict[str, Any]], None] | None = None,
-) -> list[Outcome]:
-    """Run function(own blocks, together, *arguments()) at once where the blocks are.
+) -> Any:
+    """What function(own blocks, together, *arguments()) gives, run at once where the blocks are.
+
+    Every process runs it; the result is that of rank 0.
 
     Parameters
     ----------
@@ -169,11 +194,11 @@ def _attempts(
     function: Callable[..., Any],
     arguments: Callable[[], tuple[Any, ...]],
     listen: Callable[[dict[str, Any]], None] | None,
-) -> list[Outcome]:
+) -> Any:
     n_workers = max(len(client.nthreads()), 1)
     for _ in range(ATTEMPTS):
         try:
-            with client.as_current():  # for Dask's functions that take no client
+            with client.as_current(), _turn(client):  # for Dask's functions that take no client
                 attempt = Attempt(client, _place(client, blocks, n_workers), listen)
                 return attempt.run(blocks, function, arguments())
         except WorkerLostError as error:
@@ -182,6 +207,20 @@ def _attempts(
         f"The fit was given up after {ATTEMPTS} attempts, since in each of them a worker of the "
         "cluster was lost; workers that run out of memory need more of it or smaller partitions."
     ) from lost
+
+
+@contextmanager
+def _turn(client: Any) -> Iterator[None]:
+    turn = distributed.Semaphore(1, TURN)
+    try:
+        turn.acquire()
+        try:
+            yield
+        finally:
+            if client.status == "running":
+                turn.release()
+    finally:
+        turn.refresh_leases = False  # where waiting was interrupted, the scheduler ends it
 
 
 def wait_for_worker(client: Any) -> None:
@@ -206,10 +245,13 @@ def _place(client: Any, blocks: list[Any], n_workers: int) -> dict[str, list[int
             block.result()
     holders = client.who_has(blocks)
     placed: dict[str, list[int]] = {worker: [] for worker in client.nthreads()}
+    if not placed:
+        raise WorkerLostError("all workers were lost")
     share = -(-len(blocks) // len(placed))
     homeless = []
     for number, block in enumerate(blocks):
-        near = [worker for worker in holders[block.key] if len(placed.get(worker, blocks)) < share]
+        here = [worker for worker in holders[block.key] if worker in placed]
+        near = [worker for worker in here if len(placed[worker]) < share]
         if near:
             placed[min(near, key=lambda worker: len(placed[worker]))].append(number)
         else:

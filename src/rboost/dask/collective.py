@@ -6,7 +6,7 @@ XGBoost's own collective does the sums, so that its trees and ours go the same w
 from __future__ import annotations
 
 import os
-import pickle
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -28,7 +28,9 @@ PATIENCE = 600
 
 # What this process keeps for the attempts at a fit that run in it, by the attempt's name.
 _trackers: dict[str, Any] = {}
-_mailboxes: dict[str, list[bytes]] = {}
+_mailboxes: dict[str, list[dict[str, Any]]] = {}
+# How many threads of this process are joining others, and where standard error was before.
+_joining, _lock, _standard_error = 0, threading.Lock(), -1
 
 
 class WorkerLostError(ConnectionError):
@@ -70,13 +72,16 @@ class Collective:
 
     def tell(self, message: dict[str, Any]) -> None:
         """Leave a message for the client, who comes and fetches it (`messages`)."""
-        if self.rank == 0:
-            _mailboxes.setdefault(self._attempt, []).append(pickle.dumps(message))
+        if self.rank == 0 and self.is_wanted():
+            _mailboxes.setdefault(self._attempt, []).append(message)
 
-    def _check_wanted(self) -> None:
+    def is_wanted(self) -> bool:
         """Dask cannot stop a thread: a task that was cancelled has to notice it."""
         task = self._worker.state.tasks.get(self._task)
-        if task is None or task.state not in ("executing", "long-running"):
+        return task is not None and task.state in ("executing", "long-running")
+
+    def _check_wanted(self) -> None:
+        if not self.is_wanted():
             raise WorkerLostError("nobody waits for this fit any more")
 
 
@@ -91,15 +96,21 @@ def _peers() -> Iterator[None]:
 @contextmanager
 def _without_ranks() -> Iterator[None]:
     """XGBoost says on standard error which rank a process has got, and cannot be told not to."""
-    before = os.dup(2)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
+    global _joining, _standard_error  # several workers may be threads of one process
+    with _lock:
+        if not _joining:
+            _standard_error, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, 2)
+            os.close(nowhere)
+        _joining += 1
     try:
-        os.dup2(nowhere, 2)
         yield
     finally:
-        os.dup2(before, 2)
-        os.close(before)
-        os.close(nowhere)
+        with _lock:
+            _joining -= 1
+            if not _joining:
+                os.dup2(_standard_error, 2)
+                os.close(_standard_error)
 
 
 def take_part(
@@ -111,28 +122,50 @@ def take_part(
     rank: int,
     tracker: dict[str, Any] | None,
 ) -> Any:
-    """One process's part of a fit: the task that Dask runs on a worker.
+    """One process's part of a fit: the task that Dask runs on a worker; rank 0 has the result.
 
     Dask runs it again on a worker that comes back at the same address, which cannot step in.
     """
     if process != (distributed.get_worker().address, os.getpid()):
         raise WorkerLostError(f"the worker at {process[0]} is gone")
     if tracker is None:  # a single process
-        return function(blocks, Collective(attempt), *arguments)
+        return _run(function, blocks, arguments, attempt)
     communicator = collective.CommunicatorContext(
         dmlc_task_id=f"{rank:06d}", dmlc_timeout=PATIENCE, dmlc_retry=1, **tracker
     )
     with _peers(), _without_ranks():
         communicator.__enter__()
     try:
-        return function(blocks, Collective(attempt), *arguments)
+        result = _run(function, blocks, arguments, attempt)
+        return result if rank == 0 else None
     except xgboost_core.XGBoostError as error:
-        if "collective" in str(error):  # the sums of XGBoost's own trees
-            raise WorkerLostError("the connection to another worker was lost") from error
+        _raise_in_words(error)
         raise
     finally:  # closes the connections, whereby the others notice a failure
         with suppress(xgboost_core.XGBoostError):
             communicator.__exit__(None, None, None)
+
+
+def _run(
+    function: Callable[..., Any], blocks: list[Any], arguments: tuple[Any, ...], attempt: str
+) -> Any:
+    together = Collective(attempt)
+    try:
+        return function(blocks, together, *arguments)
+    finally:
+        if not together.is_wanted():  # nobody comes for what was told
+            _mailboxes.pop(attempt, None)
+
+
+def _raise_in_words(error: Exception) -> None:
+    """What an error of XGBoost's own means, whose trees add up by themselves."""
+    if "same CUDA device" in str(error):
+        raise ValueError(
+            "Several workers of the cluster share a GPU, which XGBoost does not allow; start one "
+            "for each GPU, with its own CUDA_VISIBLE_DEVICES, or a single one."
+        ) from error
+    if "collective/result" in str(error):  # the file that all failed exchanges are raised in
+        raise WorkerLostError("the connection to another worker was lost") from error
 
 
 def start_tracker(attempt: str, host: str, n_workers: int) -> dict[str, Any]:
@@ -149,6 +182,6 @@ def stop_tracker(attempt: str) -> None:
         _trackers.pop(attempt).free()
 
 
-def messages(attempt: str) -> list[bytes]:
+def messages(attempt: str) -> list[dict[str, Any]]:
     """What was told since the last time."""
     return _mailboxes.pop(attempt, [])

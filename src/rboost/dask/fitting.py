@@ -52,7 +52,7 @@ class TrustedRows:
 
 @dataclass(frozen=True, eq=False)
 class GrownOnCluster:
-    """What every worker knows when trees have grown."""
+    """What the first worker gives when trees have grown."""
 
     trees: StoredTrees
     member: BoostedTrees
@@ -110,8 +110,9 @@ def fit_table(
         return bins, settings, noise_matrix, len(summary.classes), progress.grown
 
     try:
-        outcomes = run_together(client, filled + further, grow_here, arguments, progress.listen)
-        grown: GrownOnCluster = outcomes[0].future.result()
+        grown: GrownOnCluster = run_together(
+            client, filled + further, grow_here, arguments, progress.listen
+        )
     finally:
         progress.end()
     noise = infer_from(grown.stand_ins, noise_matrix)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,7 @@ class Partitions:
     label : str or None
         The column of the labels in ``tables``, if there are labels.
     version : str
-        Another one if files were changed.
+        Another one of other rows, labels or weights, or where other columns are features.
     """
 
     pieces: list[Any]
@@ -86,9 +86,11 @@ def partitions_of(
     if isinstance(X, (str, Path, list, tuple)):
         return _of_files(parquet_files(X), y, sample_weight, list(drop))
     if dask.is_dask_collection(X) and hasattr(X, "columns"):
-        return _of_frame(X, y, sample_weight, list(drop))
+        pieces = _of_frame(X, y, sample_weight, list(drop))
+        return replace(pieces, version=dask.base.tokenize(X, y, sample_weight, drop))
     if isinstance(X, arrays.Array):
-        return _of_array(X, y, sample_weight)
+        pieces = _of_array(X, y, sample_weight)
+        return replace(pieces, version=dask.base.tokenize(X, y, sample_weight))
     raise TypeError(
         "X must be a Dask frame, a Dask array or the path of Parquet files, not "
         f"{type(X).__name__}; of a table in memory dask.dataframe.from_pandas or "
@@ -120,7 +122,8 @@ def _of_files(files: Sequence[Path], y: Any, weight: Any, drop: list[Any]) -> Pa
             tables.append(dask.delayed(read_span)(span, own, y, drop))
             sources.append(where)
     states = [(str(file.resolve()), file.stat()) for file in files]
-    version = repr([(name, state.st_size, state.st_mtime_ns) for name, state in states])
+    stamps = [(name, state.st_size, state.st_mtime_ns) for name, state in states]
+    version = repr((y, weight, drop, stamps))
     return Partitions(pieces, tables, sources, columns, y, version)
 
 

@@ -7,6 +7,7 @@ import io
 import sys
 import zipfile
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from rboost.boosting.engines.xgboost import Grown
 from rboost.dask.checks import Summary
 from rboost.io.files import write_atomically
 from rboost.learners.bins import Bins
+from rboost.native.xgboost import xgboost
 from rboost.progress import track
 
 
@@ -36,7 +38,8 @@ class FitProgress:
         self, summary: Summary, bins: Bins, settings: TreeSettings, noise_matrix: Floats | None
     ) -> None:
         """Take up trees of the same fit, if there are any."""
-        known = repr((self._version, summary.n_rows, summary.label_weights, settings))
+        programs = version("rboost"), xgboost().__version__
+        known = repr((programs, self._version, summary.n_rows, summary.label_weights, settings))
         digest = hashlib.sha256(known.encode())
         for edges in bins.edges:
             digest.update(b"category" if edges is None else edges.tobytes())
