@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from rboost._typing import Floats
-from rboost._validation import OneOf
+from rboost._validation import Number, OneOf
 from rboost.audit.audit import SEED
 from rboost.audit.cleaning import THRESHOLD
 from rboost.audit.features import as_frame, vectorize
@@ -34,6 +34,7 @@ from rboost.native.xgboost import DEVICES
 
 dask = package("dask", "dask")
 DEVICE = OneOf(DEVICES)
+NUMBER_OF_ROWS = Number(0, integer=True, closed=True)
 # Labels are told apart on so many that stand for all.
 LABELS_TO_READ = 10_000
 # Rows that stand for all where the share of wrong labels is bounded.
@@ -230,6 +231,8 @@ class DistributedAudit:
         ``row`` is counted from 1, ``suggested`` is the likeliest other class. All columns of the
         table but the label follow, with ``table_`` before those that are called like one of these.
         """
+        if not NUMBER_OF_ROWS.accepts(n):
+            raise ValueError(f"n must be {NUMBER_OF_ROWS}, not {n!r}.")
         client, summary = self._connection.client, self._summary
         rows, _ = top_rows(client, self._issues, summary, n)
         told = fetch_rows(client, self._issue_frames(), summary, rows)

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
+from multiprocessing import resource_tracker
 from typing import Any
 
 from rboost.dask import gpus
@@ -114,6 +115,7 @@ def _n_workers(wanted: int | None, n_cores: int, device: str) -> int:
 @contextmanager
 def _deaf_to_interrupts() -> Iterator[None]:
     """Processes started meanwhile leave Ctrl-C to this one, which ends them; it hears it later."""
+    resource_tracker.ensure_running()  # would end the deafness when the first process is started
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -16,6 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from rboost.audit.cleaning import SUGGESTED
 from rboost.audit.disk.folder import check_folder
 from rboost.audit.disk.model_file import save_model
 from rboost.audit.disk.record import (
@@ -32,6 +33,7 @@ from rboost.audit.insight.summary import AuditSummary
 from rboost.audit.numbers import percent
 from rboost.audit.render.terminal import describe, fitted, width
 from rboost.audit.render.wording import one_line, with_noun
+from rboost.boosting.choice import POOL_ROWS
 from rboost.dask.audit import DistributedAudit, audit_labels
 from rboost.dask.judged import TOLD
 from rboost.dask.outputs import check_ours
@@ -39,7 +41,7 @@ from rboost.io.files import staged, writable, write_atomically
 from rboost.io.packages import package
 from rboost.io.spreadsheets import write_csv
 
-distributed = package("distributed", "dask")
+distributed, parquet = package("distributed", "dask"), package("pyarrow.parquet", "dask")
 # Trees that have grown, until all is written.
 CHECKPOINT = "unfinished.npz"
 # Without a budget as many suspects are listed as labels are expected to be wrong, but no more.
@@ -75,12 +77,23 @@ def audit_into_folder(
         n_listed = min(round(audit.expected_wrong), MOST_SUSPECTS) if budget is None else budget
         suspects = _with_id_first(audit.suspects(n_listed), request)
         summary = audit.summary(suspects)
-        if cleaned is not None:
-            audit.clean(cleaned)
+        notes = _notes(audit, [] if cleaned is None else audit.clean(cleaned))
         _write(folder, audit, suspects, request, summary)
     for path in folder.glob(f"*{CHECKPOINT}*"):  # a kill may have left one half written, too
         path.unlink()
-    return describe(summary, [], [], "") + _first(suspects, _id_name(request))
+    return describe(summary, [], [], "") + _first(suspects, _id_name(request)) + notes
+
+
+def _notes(audit: DistributedAudit, cleaned: list[Path]) -> str:
+    """What was done to the labels of a cleaned table, and whether a cluster was the right way."""
+    notes = ""
+    if cleaned:
+        sources = (parquet.read_table(path, columns=["label_source"]) for path in cleaned)
+        n_changed = sum(table["label_source"].to_pylist().count(SUGGESTED) for table in sources)
+        notes += f"\n{with_noun(n_changed, 'label')} of the cleaned table changed.\n"
+    if audit.n_rows <= POOL_ROWS:
+        notes += f"\nA table of up to {POOL_ROWS} rows is audited better without --cluster.\n"
+    return notes
 
 
 def _check(folder: Path, request: Request, cleaned: Path | None) -> None:
@@ -90,6 +103,7 @@ def _check(folder: Path, request: Request, cleaned: Path | None) -> None:
             f"{request.label!r} is the label; name another column with --id or --drop."
         )
     check_folder(folder, request)
+    check_ours(folder / ISSUES)
     outputs = {"--out": (folder / ISSUES).resolve()}
     if cleaned is not None:
         outputs["--cleaned"] = cleaned.resolve()

@@ -52,20 +52,17 @@ def parquet_files(paths: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
             raise ValueError(
                 f"{name} is not on a disk; pass the frame that dask.dataframe.read_parquet gives."
             )
-    return expanded([pattern for name in named for pattern in _patterns(Path(name))])
-
-
-def _patterns(path: Path) -> list[str | Path]:
-    if not path.is_dir():
-        return [path]
-    inside = f"{glob.escape(str(path))}/**/*.parquet"
-    by_value = glob.glob(f"{glob.escape(str(path))}/**/*=*/**/*.parquet", recursive=True)
-    if by_value:
+    found = expanded([_pattern(Path(name)) for name in named])
+    if len({part for path in found for part in path.parent.parts if "=" in part}) > 1:
         raise ValueError(
-            f"{by_value[0]} lies in a folder that stands for the value of a column; pass the "
-            "frame that dask.dataframe.read_parquet gives."
+            f"{found[0]} lies in a folder that stands for the value of a column; pass the frame "
+            "that dask.dataframe.read_parquet gives."
         )
-    return [inside]
+    return found
+
+
+def _pattern(path: Path) -> str | Path:
+    return f"{glob.escape(str(path))}/**/*.parquet" if path.is_dir() else path
 
 
 def columns_in(path: Path) -> list[str]:
