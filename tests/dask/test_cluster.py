@@ -140,20 +140,24 @@ def test_a_killed_worker_costs_an_attempt(client, victim):
 
 
 def test_a_fit_waits_for_that_of_another_client(client):
-    results = []
+    results, begun = [], threading.Event()
+
+    def arguments():
+        begun.set()
+        return ()
+
+    def fit():
+        blocks = blocks_of(client, 2)
+        results.append(run_together(client, blocks, lambda own, together: 7, arguments))
+
     with client.as_current():
         other = distributed.Semaphore(1, cluster.TURN)
-    other.acquire()
-    fit = threading.Thread(
-        target=lambda: results.append(
-            run_together(client, blocks_of(client, 2), lambda own, together: 7, tuple)
-        )
-    )
-    fit.start()
-    fit.join(2)
-    assert (fit.is_alive(), results) == (True, [])
+        other.acquire()
+    waiting = threading.Thread(target=fit)
+    waiting.start()
+    assert not begun.wait(4)
     other.release()
-    fit.join(30)
+    waiting.join(30)
     assert results == [7]
 
 
