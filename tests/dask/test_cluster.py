@@ -139,29 +139,26 @@ def test_a_killed_worker_costs_an_attempt(client, victim):
         assert start == checkpoint.starts[1]
 
 
-def test_fits_of_several_clients_take_turns(client):
-    def span(own, together):
-        start = time.time()
-        together.sum(np.ones(1))
-        time.sleep(0.5)
-        return start, time.time()
+def test_a_fit_waits_for_that_of_another_client(client):
+    results, begun = [], threading.Event()
 
-    with connected(client.scheduler.address) as other:
-        spans = []
-        threads = [
-            threading.Thread(
-                target=lambda one=one: spans.append(
-                    run_together(one, blocks_of(one, 2), span, tuple)
-                )
-            )
-            for one in (client, other)
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    (_, end), (start, _) = sorted(spans)
-    assert end <= start
+    def arguments():
+        begun.set()
+        return ()
+
+    def fit():
+        blocks = blocks_of(client, 2)
+        results.append(run_together(client, blocks, lambda own, together: 7, arguments))
+
+    with client.as_current():
+        other = distributed.Semaphore(1, cluster.TURN)
+        other.acquire()
+    waiting = threading.Thread(target=fit)
+    waiting.start()
+    assert not begun.wait(4)
+    other.release()
+    waiting.join(30)
+    assert results == [7]
 
 
 def test_a_client_that_was_killed_keeps_nobody_waiting():
@@ -245,8 +242,9 @@ def test_an_interrupted_client_leaves_no_running_tasks(client):
     def forever(own, together):
         while True:
             together.sum(np.ones(1))
-            together.tell({})
-            time.sleep(0.1)
+            for _ in range(20):  # also when nobody listens any more
+                together.tell({})
+                time.sleep(0.05)
 
     with pytest.raises(KeyboardInterrupt):
         run_together(
