@@ -54,7 +54,7 @@ def test_blocks_are_the_encoded_rows_wherever_the_table_is_cut(cuts):
     np.testing.assert_array_equal(
         summary.classes[found["observed"][~is_missing]], table["y"][~is_missing]
     )
-    weight = np.where(is_missing, 0, TABLE["weight"]).astype(np.float32)
+    weight = np.where(is_missing, 0, TABLE["weight"])
     np.testing.assert_array_equal(found["weight"], weight)
     assert not found["trusted"].any()
     assert [found[name].dtype for name in ("codes", "observed", "weight")] == [

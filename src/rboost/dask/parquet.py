@@ -53,11 +53,13 @@ def parquet_files(paths: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
                 f"{name} is not on a disk; pass the frame that dask.dataframe.read_parquet gives."
             )
     found = expanded([_pattern(Path(name)) for name in named])
-    if len({part for path in found for part in path.parent.parts if "=" in part}) > 1:
-        raise ValueError(
-            f"{found[0]} lies in a folder that stands for the value of a column; pass the frame "
-            "that dask.dataframe.read_parquet gives."
-        )
+    above = {part for name in named for part in Path(name).parts}
+    for path in found:
+        if any("=" in part and part not in above for part in path.parent.parts):
+            raise ValueError(
+                f"{path} lies in a folder that stands for the value of a column; pass the frame "
+                "that dask.dataframe.read_parquet gives."
+            )
     return found
 
 
