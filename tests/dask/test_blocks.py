@@ -58,7 +58,7 @@ def test_blocks_are_the_encoded_rows_wherever_the_table_is_cut(cuts):
     np.testing.assert_array_equal(found["weight"], weight)
     assert not found["trusted"].any()
     assert [found[name].dtype for name in ("codes", "observed", "weight")] == [
-        np.uint8, np.int16, np.float32,
+        np.uint8, np.int16, np.float64,
     ]  # fmt: skip
 
 
