@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -20,6 +22,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import spearmanr
 
+import rboost
 from benchmarks.machine import in_words, machine
 from benchmarks.markdown import table
 from benchmarks.suites import SUITES, draw_trial
@@ -27,6 +30,7 @@ from rboost import RBoostClassifier
 from rboost._typing import Floats
 from rboost.io.files import write_atomically
 from rboost.io.packages import package
+from rboost.paper.fingerprint import fingerprint_of
 from rboost.paper.protocol import Trial
 from rboost.paper.store import Record, ResultStore
 
@@ -116,13 +120,12 @@ def differences(records: Sequence[Record], names: tuple[str, str]) -> str:
 
 def measure(cases: Iterable[tuple[str, str]], workers: int, store: ResultStore) -> list[Record]:
     """Compare one process with so many workers, where that is not yet done."""
-    from benchmarks.measure import code_fingerprint  # of packages that a GPU does without
-
+    code = fingerprint_of(Path(rboost.__file__).parent.rglob("*.py"))
     distributed, found = package("distributed", "dask"), []
     settings = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}
     with distributed.LocalCluster(**settings) as cluster, distributed.Client(cluster):
         for dataset, setting in cases:
-            key = f"equality/{dataset}/{setting}/{workers}/{code_fingerprint()}"
+            key = f"equality/{dataset}/{setting}/{workers}/{code}"
             if key not in store.results:
                 second = fit_together(draw_trial(SUITE, dataset, setting, 0, 0))
                 compared = compare(reference(dataset, setting), second)
@@ -151,7 +154,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     store = ResultStore(options.store / "equality.jsonl")
     cases = [(dataset, setting) for dataset in options.datasets for setting in options.settings]
     text = f"# One process and several\n\n{in_words(machine(MEASURED))} "
-    text += "`python -m benchmarks.equality`.\n"
+    command = shlex.join(["python", "-m", "benchmarks.equality", *(arguments or sys.argv[1:])])
+    text += f"`{command}`.\n"
     for workers in options.workers:
         name = "1 worker" if workers == 1 else f"{workers} workers"
         records = measure(cases, workers, store)
