@@ -403,3 +403,18 @@ def test_small_tables_may_leave_folds_without_rows():
     for seed in seeds:
         grown = grow(rows_of(X, y), seed=seed, most_rounds=5)
         assert np.all(np.isfinite(grown.held_out))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_process_may_have_no_row_of_a_fold(n_classes):
+    """Its other rows are grown on and scored all the same."""
+    rows, _ = table(n_classes)
+    number = np.arange(len(rows.observed))
+    of_one = np.flatnonzero(folds(number, n_folds(len(number)), 0) == 1)
+    own = rows.take(of_one)
+    bins = learn_bins(own.X, [0] * own.X.shape[1], 31)
+    binned = BinnedRows([bins.codes(own.X)], bins, own, RowNumbers(of_one, len(number)))
+    boosters = XGBoostBoosters(binned, TreeSettings(), Alone())
+    boosters.grow(3, labels_of(own, symmetric(0.2, n_classes)))
+    assert boosters.scores.shape[0] == len(of_one)
+    assert np.isfinite(boosters.scores).all()

@@ -62,7 +62,7 @@ class FoldBooster:
     def margins(self, first: int, end: int) -> Any:
         """What the trees up to the end say of the rows left out, where the first are known."""
         if self._xp is np and end >= self._n_ready:
-            return self.trees.predict(self.left_out.matrix, output_margin=True)
+            return self._predicted(self.left_out)
         if self._of_left_out is None:
             self._of_left_out = self._said(self.left_out, 0, first)
         for place in range(first, end):
@@ -71,19 +71,25 @@ class FoldBooster:
 
     def _kept(self) -> Any:
         """What the booster says of the rows that it grows on, as XGBoost keeps it."""
-        return self.trees.predict(self.seen.matrix, output_margin=True, training=True)
+        return self._predicted(self.seen, training=True)
 
     def _said(self, part: Part, first: int, end: int) -> Any:
         """What some trees say of rows."""
-        if first == end:
+        if first == end or not len(part.places):
             return self._xp.zeros((len(part.places), *self._shape), dtype=np.float32)
         if self._xp is np:
-            return self.trees.predict(part.matrix, output_margin=True, iteration_range=(first, end))
+            return self._predicted(part, iteration_range=(first, end))
         said = [
             self.trees.inplace_predict(own, iteration_range=(first, end), predict_type="margin")
             for own in part.codes
+            if len(own)
         ]
         return said[0] if len(said) == 1 else self._xp.concatenate(said)
+
+    def _predicted(self, part: Part, **options: Any) -> Any:
+        """What XGBoost says of a matrix; of no rows it forgets how many classes there are."""
+        said = self.trees.predict(part.matrix, output_margin=True, **options)
+        return said.reshape(len(part.places), *self._shape)
 
     def _in_grains(self, derivative: Any) -> Any:
         derivative /= GRAIN
