@@ -147,7 +147,7 @@ def _for_bins(
 
 def _trusted_block(rows: TrustedRows, bins: Bins, first_row: int) -> Block:
     n_rows = len(rows.observed)
-    ones = np.ones(n_rows, dtype=np.float32)
+    ones = np.ones(n_rows)
     return Block(first_row, bins.codes(rows.columns), rows.observed, ones, ones.astype(bool))
 
 
@@ -183,9 +183,11 @@ def _rows_of(blocks: list[Block], together: Together, n_classes: int) -> Rows:
     counted = (weight > 0) & ~trusted
     total, n_counted = together.sum(np.array([weight[counted].sum(dtype=float), counted.sum()]))
     mean = total / n_counted
+    weight[trusted] = mean
     factor = float(as_counts(np.array([mean]))[0]) / mean
-    weight = np.where(trusted, mean, weight) * factor
-    return Rows(None, np.maximum(observed, 0).astype(np.intp), weight, trusted, n_classes)
+    if factor != 1:  # without weights, ones of four bytes will do
+        weight = weight * factor
+    return Rows(None, np.maximum(observed, 0), weight, trusted, n_classes)
 
 
 def posterior_of(block: Block, how: tuple[StoredTrees, NoisePosterior]) -> Floats:
