@@ -57,7 +57,7 @@ def test_what_is_compared_by_default():
     assert options == Options("large", SUITES["large"].names, LARGE, 1, 0)
     assert len(list(jobs(options))) == len(options.datasets) * len(LARGE) * 3
     assert parse(["--suite", "sizes"])[0].methods == ("rBoost", *ENGINES)
-    assert set(LARGE) == {"rBoost", *ENGINES, *WRAPPERS, *PEERS}
+    assert set(LARGE) == {"rBoost", "rBoost xgboost", *ENGINES, *WRAPPERS, *PEERS}
     assert "cleanlab around LightGBM" in PEERS
     assert not {*ENGINES, *WRAPPERS} & set(LEADERBOARD)
 
