@@ -103,7 +103,7 @@ def fit_table(
     blocks = make_blocks(client, partitions, summary, encoder, bins)
     wait_for(blocks, "Encoding", progress.verbose)
     further = [] if more is None else [client.submit(_trusted_block, more, bins, summary.n_rows)]
-    filled = [block for block, n in zip(blocks, _sizes(summary), strict=True) if n]
+    filled = [block for block, n in zip(blocks, summary.sizes, strict=True) if n]
     progress.begin(summary, bins, settings, noise_matrix)
 
     def arguments() -> tuple[Any, ...]:
@@ -124,15 +124,11 @@ def fit_table(
     return TableFit(encoder, bins, fitted, noise, grown.trees, grown.stand_ins, blocks)
 
 
-def _sizes(summary: Summary) -> list[int]:
-    return summary.sizes
-
-
 def _for_bins(
     sample: Floats, more: TrustedRows | None, summary: Summary, n_rows: int, seed: int
 ) -> Floats:
     """Fewer rows of a sample will do for bins: those that one process would take."""
-    first_rows, sizes = summary.first_rows.tolist(), _sizes(summary)
+    first_rows, sizes = summary.first_rows.tolist(), summary.sizes
     number = np.concatenate(
         [
             first + np.flatnonzero(in_sample(first, size, SAMPLE_ROWS / summary.n_rows, seed))
