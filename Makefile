@@ -25,6 +25,11 @@ types: $(READY)
 tests: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto
 
+# Which pages of figures under docs are older than the code that they measure.
+.PHONY: figures
+figures: $(READY)
+	$(BIN)/python -m benchmarks.pages
+
 # Skipped with a reason where there is no GPU. Only these tests are read, as a machine with a GPU may
 # have neither Hypothesis nor a browser.
 .PHONY: test-gpu
