@@ -26,6 +26,20 @@ INTERVALS = {"0 to 1": "0 labelled as 1", "1 to 0": "1 labelled as 0", "wrong sh
 LEAST_HELD, LEAST_CLOSED, MOST_ANSWERS = 0.75, 0.75, 0.7
 
 
+def overview(results: Results, options: Options) -> str:
+    """Log loss by collection: all methods, and rBoost after a hundred answers in random order."""
+    rows = [
+        [name, *(number(mean(results, one, name, "log loss"), 3) for one in options.collections)]
+        for name in METHODS
+        if name != FOREST_RANKINGS
+    ]
+    if options.review:
+        after = [curve(results, one, RANDOM, "log loss")[STAGES.index(100)]
+                 for one in options.collections]  # fmt: skip
+        rows.append([f"{RBOOST}, 100 rows checked at random", *(number(one, 3) for one in after)])
+    return table(["log loss", *options.collections], rows)
+
+
 def methods_table(results: Results, collection: str) -> str:
     """Quality on verified labels."""
     measures = ("log loss", "AUC", "MCC")
@@ -194,6 +208,7 @@ def page(results: Results, options: Options) -> str:
         "rBoost's prior of kinds of noise was settled with both "
         "collections in view, and the order of its queue on the defects.\n",
         "![Log loss, AUC, Matthews correlation and ranking of all methods.](methods.png)\n",
+        overview(results, options),
     ]
     for collection in options.collections:
         parts += [

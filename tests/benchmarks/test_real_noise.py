@@ -238,6 +238,7 @@ def test_the_page_says_what_answers_are_worth():
     assert "same log loss: 50 (ratio 0.50), at most 70% asked: yes" in text
     assert "| log loss | 200 | 0.200 | 100 | 0.50 |" in text
     assert f"| {OURS} | 0% | 50% | 80% | 100% | 100% |" in text
+    assert f"| {RBOOST}, 100 rows checked at random | 0.240 |" in text
     assert "nan" not in text
 
 
