@@ -13,7 +13,7 @@ def fingerprint_of(sources: Iterable[Path], versions: Iterable[str] = ()) -> str
 
     Docstrings, blank lines and comments on lines of their own do not change it.
     """
-    text = "".join([*map(_what_it_does, sorted(sources)), *versions])
+    text = "".join([*sorted(map(_what_it_does, sources)), *versions])
     return f"{zlib.crc32(text.encode()):08x}"
 
 
