@@ -25,6 +25,11 @@ types: $(READY)
 tests: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto
 
+# The site, in build/site: every warning is an error. It reads and asks nothing from a network.
+.PHONY: docs
+docs: $(READY)
+	$(BIN)/python -m sphinx -W --keep-going -n -b html docs build/site
+
 # Skipped with a reason where there is no GPU. Only these tests are read, as a machine with a GPU may
 # have neither Hypothesis nor a browser.
 .PHONY: test-gpu

@@ -60,7 +60,7 @@ def make_long_servedio(
     """The construction that random flips turn against every convex booster (Long & Servedio 2010).
 
     21 features of −1 or +1, of which each is a weak rule, and whose majority is the class. With the
-    class as a sign, a row is one of three kinds:
+    class as a sign, a row is one of three kinds::
 
         large margin (¼)   all features agree with the class
         puller (¼)         the first 11 agree, the last 10 do not
