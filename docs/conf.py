@@ -26,7 +26,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["gallery/*.ipynb", "gallery/*.json", "gallery/*.py", "gallery/*.zip", "seven"]
+exclude_patterns = ["seven"]
 templates_path = ["_templates"]
 
 # -- Pages ---------------------------------------------------------------------------------------
@@ -42,6 +42,7 @@ copybutton_only_copy_prompt_lines = False
 autosummary_generate = True
 autodoc_typehints = "none"  # docstrings say what types are, in words
 autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False  # the template of a class shows them
 # There is no network to look the names of other projects up; those of this one are checked.
 nitpick_ignore_regex = [("py:.*", r"(numpy|scipy|sklearn|pandas|matplotlib|dask)\..*")]
@@ -75,12 +76,14 @@ html_copy_source = html_show_sourcelink = False
 html_theme_options = {
     "logo": {"text": "rboost"},
     "navigation_with_keys": False,
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 7,
     "footer_start": ["copyright"],
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
 }
-html_sidebars = {"index": [], "changelog": [], "contributing": []}
+# Pages with none below them have no list of these beside them.
+alone = ("index", "ten_minutes", "ten_minutes_python", "changelog", "contributing", "search")
+html_sidebars = dict.fromkeys(alone, [])
 
 
 # -- The command line ----------------------------------------------------------------------------
@@ -96,7 +99,7 @@ class CommandHelp(Directive):
         """Print the help as the command does, in lines of a common length."""
         words = self.arguments[0].split() if self.arguments else []
         with (
-            mock.patch.dict(os.environ, COLUMNS="92"),
+            mock.patch.dict(os.environ, COLUMNS="80"),
             contextlib.redirect_stdout(io.StringIO()) as printed,
             contextlib.suppress(SystemExit),
         ):

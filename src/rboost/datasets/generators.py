@@ -66,7 +66,7 @@ def make_long_servedio(
         puller (¼)         the first 11 agree, the last 10 do not
         penaliser (½)      5 of the first 11 and 6 of the last 10 agree, drawn at random
 
-    The labels are right; flip a tenth of them with :func:`rboost.noise.flip_labels`. The rows of
+    The labels are right; flip a tenth of them with :func:`rboost.flip_labels`. The rows of
     large margin whose labels are wrong then cost a convex loss so much that it gives up the
     penalisers, half of the table, and errs on some quarter of all rows.
     """
