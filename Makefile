@@ -30,6 +30,12 @@ tests: $(READY)
 figures: $(READY)
 	$(BIN)/python -m benchmarks.pages
 
+# The site, in build/site: every warning is an error. It reads and asks nothing from a network.
+.PHONY: docs
+docs: $(READY)
+	rm -rf docs/api/generated
+	$(BIN)/python -m sphinx -W --keep-going -n -b html docs build/site
+
 # Skipped with a reason where there is no GPU. Only these tests are read, as a machine with a GPU may
 # have neither Hypothesis nor a browser.
 .PHONY: test-gpu
@@ -59,7 +65,7 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv build dist docs/gallery docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 # A stamp is written last, so an install that was interrupted is done again. What the demo needs is
 # less than what the tests need.
