@@ -83,7 +83,7 @@ html_theme_options = {
 }
 # Pages with none below them have no list of these beside them.
 alone = ("index", "ten_minutes", "ten_minutes_python", "changelog", "contributing", "search")
-html_sidebars = dict.fromkeys(alone, [])
+html_sidebars = {page: [] for page in alone}
 
 
 # -- The command line ----------------------------------------------------------------------------
