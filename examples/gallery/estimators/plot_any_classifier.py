@@ -39,7 +39,7 @@ for name, model in models.items():
     print(f"{name:20} accuracy on true labels {model.score(X_test, y_test):.1%}")
 
 # %%
-# What the wrapped models found out about the labels:
+# What the wrapped models found out about the labels; both rates are somewhat too high.
 print(f"{noisy[y == 0].mean():.2f} of class 0 are labelled 1 in this table")
 for name in ("trees, noise-aware", "SVC, noise-aware"):
     low, high = models[name].noise_interval_[:, 0, 1]

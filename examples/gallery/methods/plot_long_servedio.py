@@ -37,15 +37,19 @@ for model in (adaboost, LogisticRegression()):
 
 # %%
 # Now with a tenth of the labels flipped. LogitBoost cuts off the response of rows far on the wrong
-# side, unless it is told not to. RobustBoost gives up rows too far away, as many as the
-# ``error_goal`` allows that it finds by itself. The last two know that labels can be wrong.
+# side, unless it is told not to. RobustBoost may give up a fifth of the rows. Its
+# ``error_goal`` matters, and this one is known to suit the table: with 0.16 it gets stuck and fails
+# like the others. Without one it looks for a good goal, which takes longer. The last two know that
+# labels can be wrong.
 boosting = {"max_splits": 1, "n_estimators": 150, "random_state": 0}
 models = {
     "AdaBoost": adaboost,
     "logistic regression": LogisticRegression(),
     "LogitBoost, no cut-off": LogitBoostClassifier(max_response=np.inf, **boosting),
     "LogitBoost": LogitBoostClassifier(**boosting),
-    "RobustBoost": RobustBoostClassifier(max_splits=1, random_state=0),
+    "RobustBoost": RobustBoostClassifier(
+        error_goal=0.2, max_splits=1, n_estimators=500, random_state=0
+    ),
     "rBoost": RBoostClassifier(random_state=0),
     "robust logistic regression": RobustLogisticRegression(random_state=0),
 }

@@ -57,7 +57,7 @@ axes[0].legend()
 plt.show()
 
 # %%
-# In :mod:`rboost.losses` the pull on each row is the difference of its two class weights; those of
+# In ``rboost.losses`` the pull on each row is the difference of its two class weights; those of
 # exponentials are scaled, so that no score makes them overflow.
 mixture = ExponentialLoss().terms(labels, scores, noise)
 likelihood = LikelihoodLoss().terms(labels, scores, noise)
