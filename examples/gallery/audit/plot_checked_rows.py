@@ -23,6 +23,7 @@ audit
 # %%
 # A person answers, and ``with_checked`` brings the audit up to date. The model is not fitted again,
 # so that this takes a tenth of a second. Answers are positions of classes, −1 where nobody looked.
+# We print the interval for the share of class 0 that is labelled 1.
 orders = {
     "drawn at random": np.random.RandomState(0).permutation(len(y)),
     "most suspicious first": audit.suspects(n=len(y)).rows,
@@ -33,10 +34,10 @@ for name, order in orders.items():
     for n in n_answers:
         answers = np.full(len(y), -1)
         answers[order[:n]] = y[order[:n]]
-        rates[name, n] = audit.with_checked(answers).summary().noise[1]  # 0 labelled as 1
+        rates[name, n] = rate = audit.with_checked(answers).summary().noise[1]
         print(
-            f"{name}, {n:3} answers, {is_wrong[order[:n]].sum():2} labels corrected: "
-            f"{rates[name, n].low:.2f} to {rates[name, n].high:.2f}"
+            f"{name}, {n:3} answers, {is_wrong[order[:n]].sum():2} corrections: "
+            f"{rate.low:.2f} to {rate.high:.2f}"
         )
 
 # %%
@@ -45,13 +46,17 @@ for name, order in orders.items():
 # But the first few of them tell little about all others, and the interval stays wide for longer.
 import matplotlib.pyplot as plt
 
-figure, axes = plt.subplots(1, 2, figsize=(9, 4), sharey=True, layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(8, 3.8), sharey=True, layout="constrained")
 places = np.arange(len(n_answers))
 for axis, name in zip(axes, orders, strict=True):
     found = [rates[name, n] for n in n_answers]
     axis.axhline(0.2, color="C1", label="the truth")
-    axis.vlines(places, [one.low for one in found], [one.high for one in found], linewidth=6)
-    axis.plot(places, [one.rate for one in found], "o", color="white", markeredgecolor="C0")
+    axis.vlines(
+        places, [one.low for one in found], [one.high for one in found], linewidth=6
+    )
+    axis.plot(
+        places, [one.rate for one in found], "o", color="white", markeredgecolor="C0"
+    )
     axis.set_xticks(places, n_answers)
     axis.set(title=f"Rows {name}", xlabel="rows checked")
     axis.yaxis.set_major_formatter("{x:.0%}")

@@ -32,12 +32,14 @@ relabelled["label_source"].value_counts()
 # %%
 # How many labels are wrong before and after:
 mended = relabelled["label"].to_numpy(dtype=int)
-print(f"as given {np.mean(given != y):.1%}, relabelled {np.mean(mended != y):.1%} wrong")
+print(
+    f"as given {np.mean(given != y):.1%}, relabelled {np.mean(mended != y):.1%} wrong"
+)
 
 # %%
 # The same model, trained five times. ``drop`` leaves rows out, ``weigh`` gives every row the
-# probability that its label is right as a weight.
-kept = audit.clean("drop", threshold=0.9)["row"].to_numpy(dtype=int) - 1  # rows count from 1
+# probability that its label is right as a weight. Rows are counted from 1 unless they have names.
+kept = audit.clean("drop", threshold=0.9)["row"].to_numpy(dtype=int) - 1
 weight = audit.clean("weigh")["weight"].to_numpy()
 model = HistGradientBoostingClassifier(random_state=0)
 accuracy = {

@@ -29,7 +29,9 @@ estimates = {}
 for rate in true_rates:
     noisy, _ = flip_labels(y, asymmetric(rate, from_class=0), random_state=1)
     for method in methods:
-        estimates[method, rate] = estimate_noise_matrix(X, noisy, model, method, random_state=0)
+        estimates[method, rate] = estimate_noise_matrix(
+            X, noisy, model, method, random_state=0
+        )
 
 # %%
 # Printed, an estimate is two lines:

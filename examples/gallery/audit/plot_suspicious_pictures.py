@@ -29,14 +29,16 @@ audit = audit_labels(None, given, probabilities=probabilities)
 suspects = audit.suspects()
 print(f"{len(suspects)} suspects, {is_wrong[suspects.rows].sum()} of them wrong")
 print(f"expected precision {suspects.expected_precision:.1%}")
-print(f"{is_wrong.sum()} labels are wrong in all, {audit.expected_wrong_labels:.0f} expected")
+print(
+    f"{is_wrong.sum()} labels are wrong in all, {audit.expected_wrong_labels:.0f} expected"
+)
 
 # %%
 # The 32 most suspicious pictures with the label given and the one suggested. Blue suggestions are
 # the true class.
 import matplotlib.pyplot as plt
 
-figure, axes = plt.subplots(4, 8, figsize=(9, 5.6), layout="constrained")
+figure, axes = plt.subplots(4, 8, figsize=(8, 5), layout="constrained")
 for axis, row in zip(axes.flat, suspects.rows, strict=False):
     suggested = audit.classes[audit.suggested[row]]
     axis.imshow(images[row].reshape(8, 8), cmap="gray_r")
@@ -46,14 +48,16 @@ for axis, row in zip(axes.flat, suspects.rows, strict=False):
 plt.show()
 
 # %%
-# Of more interest are the suspects at the other end of the list, where model and audit are in
-# doubt. Pictures whose label is right after all have a red frame: even there one sees why.
-figure, axes = plt.subplots(2, 8, figsize=(9, 2.9), layout="constrained")
+# At the other end of the list are suspects of which the audit is less sure. Pictures with a red
+# frame have the right label after all.
+figure, axes = plt.subplots(2, 8, figsize=(8, 2.7), layout="constrained")
 for axis, row in zip(axes.flat, suspects.rows[-16:], strict=True):
     suggested = audit.classes[audit.suggested[row]]
     axis.imshow(images[row].reshape(8, 8), cmap="gray_r")
     axis.set_title(f"{given[row]} → {suggested}", color="C0" if is_wrong[row] else "C3")
     axis.set(xticks=[], yticks=[])
-    axis.spines[:].set(color="0.8" if is_wrong[row] else "C3", linewidth=1 + 2 * ~is_wrong[row])
+    axis.spines[:].set(
+        color="0.8" if is_wrong[row] else "C3", linewidth=1 + 2 * ~is_wrong[row]
+    )
 print(f"{np.sum(~is_wrong[suspects.rows])} suspects have a right label")
 plt.show()

@@ -46,13 +46,14 @@ for name, model in models.items():
 
 # %%
 # On the left the accuracy on true labels, on the right the share of wrong training labels that a
-# model repeats. The more of them it has learnt, the worse it predicts.
+# model repeats. AdaBoost learns more and more of them by heart, and soon predicts worse than its
+# first trees did.
 import matplotlib.pyplot as plt
 
-figure, axes = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained")
 for name, color in [("AdaBoost", "C1"), ("rBoost", "C0")]:
-    axes[0].plot(range(1, len(accuracy[name]) + 1), accuracy[name], color, label=name)
-    axes[1].plot(range(1, len(taken_over[name]) + 1), taken_over[name], color, label=name)
+    axes[0].plot(accuracy[name], color, label=name)
+    axes[1].plot(taken_over[name], color, label=name)
 axes[0].set(xlabel="rounds", ylabel="accuracy on true labels")
 axes[1].set(xlabel="rounds", ylabel="wrong training labels repeated", ylim=(0, 1))
 for axis in axes:

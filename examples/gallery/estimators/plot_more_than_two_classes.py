@@ -25,7 +25,9 @@ train, test = slice(None, 700), slice(700, None)
 print(f"{is_wrong[train].sum()} of 700 training labels are wrong")
 
 # %%
-model = RBoostClassifier(n_estimators=60, random_state=0).fit(images[train], given[train])
+model = RBoostClassifier(n_estimators=60, random_state=0).fit(
+    images[train], given[train]
+)
 print(f"accuracy on true labels: {model.score(images[test], digits[test]):.1%}")
 
 # %%
@@ -40,7 +42,7 @@ print(f"the true class of {right.sum()} of them is found")
 # Rows are true classes and columns are labels. The diagonal, labels that are right, is left out.
 import matplotlib.pyplot as plt
 
-figure, axes = plt.subplots(1, 2, figsize=(9, 4.4), layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
 for axis, matrix, title in [
     (axes[0], true_noise, "True noise"),
     (axes[1], model.noise_matrix_, "Found, with 90 % intervals"),

@@ -45,14 +45,23 @@ import matplotlib.pyplot as plt
 figure, axis = plt.subplots(figsize=(8, 4.8), layout="constrained")
 for label, color in [(0, "C0"), (1, "C1")]:
     rows = (given == label) & ~is_wrong
-    axis.scatter(*X[rows].T, s=9, color=color, alpha=0.5, linewidths=0, label=f"labelled {label}")
+    axis.scatter(
+        *X[rows].T, s=9, color=color, alpha=0.5, linewidths=0, label=f"labelled {label}"
+    )
 axis.scatter(
-    *X[is_wrong].T, s=18, marker="x", linewidths=0.8, color="0.35", label="wrongly labelled 1"
+    *X[is_wrong].T,
+    s=18,
+    marker="x",
+    linewidths=0.8,
+    color="0.35",
+    label="wrongly labelled 1",
 )
 ends = np.array([-3.2, 3.2])
 for (name, model), style in zip(models.items(), ["k:", "C3--", "k-"], strict=True):
-    slope, offset = -model.coef_[0, 0] / model.coef_[0, 1], -model.intercept_ / model.coef_[0, 1]
-    axis.plot(ends, slope * ends + offset, style, linewidth=2, label=name)
+    (first, second), intercept = model.coef_[0], model.intercept_
+    axis.plot(
+        ends, -(first * ends + intercept) / second, style, linewidth=2, label=name
+    )
 axis.set(xlim=(-3, 3), ylim=(-3, 3), xlabel="first feature", ylabel="second feature")
 figure.legend(loc="outside right upper", frameon=False)
 plt.show()

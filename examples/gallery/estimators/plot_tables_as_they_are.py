@@ -10,6 +10,7 @@ worth when the labels that it is measured on are wrong.
 import numpy as np
 import pandas as pd
 from scipy.special import expit
+from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -22,7 +23,9 @@ from rboost.noise import asymmetric, flip_labels
 # leave depends on the plan, on how long they have been customers, and on calls to the support.
 n = 1500
 random = np.random.RandomState(0)
-joined = pd.Timestamp("2020-01-01") + pd.to_timedelta(random.randint(0, 1800, n), unit="D")
+joined = pd.Timestamp("2020-01-01") + pd.to_timedelta(
+    random.randint(0, 1800, n), unit="D"
+)
 customers = pd.DataFrame(
     {
         "plan": random.choice(["basic", "plus", "business"], n),
@@ -47,7 +50,9 @@ customers.assign(label=given).head()
 # %%
 # A search over a pipeline, on the labels as given. Its first step makes a column of another one;
 # nothing needs to be encoded or filled in.
-add_month = FunctionTransformer(lambda table: table.assign(month=table["joined"].dt.month))
+add_month = FunctionTransformer(
+    lambda table: table.assign(month=table["joined"].dt.month)
+)
 pipeline = make_pipeline(add_month, RBoostClassifier("trees", random_state=0))
 search = GridSearchCV(
     pipeline,
@@ -69,9 +74,8 @@ print(
 # the identity. Where the given labels are wrong, even a model that knows the truth counts as wrong:
 # measured on them both look poor and much alike. Rows with true labels tell them apart.
 aware = search.best_estimator_
-believing = make_pipeline(
-    add_month, RBoostClassifier("trees", noise_matrix=np.eye(2), random_state=0)
-).fit(customers[train], given[train])
+believing = clone(aware).set_params(rboostclassifier__noise_matrix=np.eye(2))
+believing.fit(customers[train], given[train])
 scores = {
     name: (
         cross_val_score(pipe, customers[train], given[train], cv=3).mean(),
@@ -85,10 +89,12 @@ for name, (on_given, on_true) in scores.items():
 # %%
 import matplotlib.pyplot as plt
 
-figure, axes = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained")
 for name, color in [("believing", "C1"), ("noise-aware", "C0")]:
     axes[0].plot([0, 1], scores[name], "o-", color=color, label=name)
-axes[0].set_xticks([0, 1], ["given labels,\ncross-validated", "true labels,\nother rows"])
+axes[0].set_xticks(
+    [0, 1], ["given labels,\ncross-validated", "true labels,\nother rows"]
+)
 axes[0].set(title="Accuracy", xlim=(-0.3, 1.3))
 axes[0].yaxis.set_major_formatter("{x:.0%}")
 axes[0].legend()

@@ -25,7 +25,10 @@ true_coefficients = np.array([2.0, -2.0, 1.0, 0.0, 0.0])
 y = (random.uniform(size=len(X)) < expit(X @ true_coefficients)).astype(int)
 error_rates = np.array([0.05, 0.25, 0.35, 0.4, 0.6])
 said = np.column_stack(
-    [flip_labels(y, symmetric(rate), random_state=a)[0] for a, rate in enumerate(error_rates)]
+    [
+        flip_labels(y, symmetric(rate), random_state=a)[0]
+        for a, rate in enumerate(error_rates)
+    ]
 ).astype(float)
 said[random.uniform(size=said.shape) < 0.5] = np.nan
 has_label = ~np.isnan(said).all(axis=1)
