@@ -26,7 +26,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["seven"]
+exclude_patterns = []
 templates_path = ["_templates"]
 
 # -- Pages ---------------------------------------------------------------------------------------
