@@ -62,6 +62,7 @@ sphinx_gallery_conf = {
     "reset_modules": ("matplotlib", "seaborn"),
     "remove_config_comments": True,
     "show_memory": False,
+    "write_computation_times": False,  # its page would ask a network for scripts
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
 }
@@ -77,13 +78,14 @@ html_theme_options = {
     "logo": {"text": "rboost"},
     "navigation_with_keys": False,
     "header_links_before_dropdown": 7,
+    "navbar_persistent": ["search-button"],
     "footer_start": ["copyright"],
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
 }
 # Pages with none below them have no list of these beside them.
 alone = ("index", "ten_minutes", "ten_minutes_python", "changelog", "contributing", "search")
-html_sidebars = dict.fromkeys(alone, [])
+html_sidebars = {page: [] for page in alone}
 
 
 # -- The command line ----------------------------------------------------------------------------
