@@ -25,6 +25,11 @@ types: $(READY)
 tests: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto
 
+# Which pages of figures under docs are older than the code that they measure.
+.PHONY: figures
+figures: $(READY)
+	$(BIN)/python -m benchmarks.pages
+
 # The site, in build/site: every warning is an error. It reads and asks nothing from a network.
 .PHONY: docs
 docs: $(READY)

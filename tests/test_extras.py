@@ -8,7 +8,12 @@ from pathlib import Path
 
 import pytest
 
+import rboost
+
 OPTIONAL = ("dask", "distributed", "xgboost", "cupy", "cudf")
+TABLES = ("pandas", "polars", "pyarrow", "skrub", "narwhals", "openpyxl")
+PAGES = ("matplotlib", "jinja2", "starlette", "uvicorn", "http.server")
+HEAVY = (*OPTIONAL, *TABLES, *PAGES, "sklearn", "scipy", "lightgbm", "skops")
 PROJECT = Path(__file__).parents[1] / "pyproject.toml"
 
 
@@ -17,6 +22,33 @@ def run(code):
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
+
+
+def test_importing_the_package_is_cheap():
+    assert run(f"import sys, rboost; print(sorted(sys.modules.keys() & {set(HEAVY)}))") == "[]"
+
+
+def test_the_estimators_import_nothing_heavy_that_scikit_learn_does_not():
+    code = (
+        "import sys, sklearn, sklearn.preprocessing; before = set(sys.modules)\n"
+        "from rboost import *\n"
+        f"print(sorted((sys.modules.keys() - before) & {set(HEAVY)}))"
+    )
+    assert run(code) == "[]"
+
+
+def test_public_names_are_shown_before_they_are_imported():
+    code = (
+        "import rboost; shown = dir(rboost); print(*(name for name in shown if name[0] != '_'))\n"
+        "print(hasattr(rboost, 'nothing'), *(getattr(rboost, name).__name__ for name in shown\n"
+        "                                    if name in (*rboost.__all__, *rboost._PARTS)))"
+    )
+    shown, found = (line.split() for line in run(code).splitlines())
+    assert rboost.__all__ == sorted(rboost._MODULE_OF)
+    assert {*rboost.__all__, *rboost._PARTS} <= set(shown)
+    modules = {f"rboost.{name}" for name in rboost._PARTS}
+    assert found[0] == "False"
+    assert set(found[1:]) == {*rboost.__all__, *modules}
 
 
 @pytest.mark.parametrize("modules", ["rboost", "rboost.audit", "rboost.cli, rboost.review"])

@@ -1,15 +1,8 @@
 """Classification when some labels are wrong."""
 
+from importlib import import_module
 from importlib.metadata import version
-
-from rboost.boosting import RBoostClassifier
-from rboost.learners import RobustLogisticRegression
-from rboost.noise import flip_labels
-from rboost.wrappers import (
-    NoiseAwareClassifier,
-    NoiseCalibratedClassifier,
-    estimate_noise_matrix,
-)
+from typing import TYPE_CHECKING, Any
 
 __version__ = version("rboost")
 __all__ = [
@@ -20,3 +13,35 @@ __all__ = [
     "estimate_noise_matrix",
     "flip_labels",
 ]
+
+if TYPE_CHECKING:
+    from rboost.boosting import RBoostClassifier
+    from rboost.learners import RobustLogisticRegression
+    from rboost.noise import flip_labels
+    from rboost.wrappers import (
+        NoiseAwareClassifier,
+        NoiseCalibratedClassifier,
+        estimate_noise_matrix,
+    )
+else:
+    # Imported when first asked for: scikit-learn, which all of it needs, takes a second to import
+    # and brings pandas where that is installed.
+    _PARTS = ["audit", "boosting", "datasets", "learners", "noise", "rivals", "robust", "wrappers"]
+    _MODULE_OF = {
+        "NoiseAwareClassifier": "wrappers",
+        "NoiseCalibratedClassifier": "wrappers",
+        "RBoostClassifier": "boosting",
+        "RobustLogisticRegression": "learners",
+        "estimate_noise_matrix": "wrappers",
+        "flip_labels": "noise",
+    }
+
+    def __getattr__(name: str) -> Any:
+        if name in _PARTS:
+            return import_module(f"rboost.{name}")
+        if name in _MODULE_OF:
+            return getattr(import_module(f"rboost.{_MODULE_OF[name]}"), name)
+        raise AttributeError(f"module 'rboost' has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__, *_PARTS})
