@@ -35,7 +35,6 @@ myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4
 highlight_language = "none"
 copybutton_prompt_text = "$ "
-copybutton_only_copy_prompt_lines = False
 
 # -- Docstrings ----------------------------------------------------------------------------------
 
