@@ -35,7 +35,6 @@ myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4
 highlight_language = "none"
 copybutton_prompt_text = "$ "
-copybutton_only_copy_prompt_lines = False
 
 # -- Docstrings ----------------------------------------------------------------------------------
 
@@ -62,6 +61,7 @@ sphinx_gallery_conf = {
     "reset_modules": ("matplotlib", "seaborn"),
     "remove_config_comments": True,
     "show_memory": False,
+    "write_computation_times": False,  # its page would ask a network for scripts
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
 }
@@ -77,6 +77,7 @@ html_theme_options = {
     "logo": {"text": "rboost"},
     "navigation_with_keys": False,
     "header_links_before_dropdown": 7,
+    "navbar_persistent": ["search-button"],
     "footer_start": ["copyright"],
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],

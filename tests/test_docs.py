@@ -45,7 +45,7 @@ TASKS = {
     "audit a table larger than memory": (
         "how_to/large_tables.md#a-data-set-that-is-larger-than-memory-on-one-machine"
     ),
-    "train on a GPU": "how_to/large_tables.md#which-way-for-which-size",
+    "train on a GPU": "how_to/large_tables.md#on-a-gpu",
     "choose an estimator": "how_to/estimator.md#choose-an-estimator",
     "make my own classifier noise-aware": "how_to/estimator.md#any-classifier-made-noise-aware",
     "estimate how noisy labels are": "how_to/noise.md#say-how-noisy-labels-are",
