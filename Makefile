@@ -75,6 +75,17 @@ test-newest:
 	build/newest/bin/python -m pip install --quiet ".[peers,review,test]"
 	$(ONE_THREAD) build/newest/bin/python $(PYTEST) $(QUICK) $(PROMISED)
 
+# Which pages of figures under docs are older than the code that they measure.
+.PHONY: figures
+figures: $(READY)
+	$(BIN)/python -m benchmarks.pages
+
+# The site, in build/site: every warning is an error. It reads and asks nothing from a network.
+.PHONY: docs
+docs: $(READY)
+	rm -rf docs/api/generated
+	$(BIN)/python -m sphinx -W --keep-going -n -b html docs build/site
+
 # Skipped with a reason where there is no GPU. Only these tests are read, as a machine with a GPU may
 # have neither Hypothesis nor a browser.
 .PHONY: test-gpu
@@ -104,7 +115,7 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv build dist docs/gallery docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 # A stamp is written last, so an install that was interrupted is done again. What the demo needs is
 # less than what the tests need.

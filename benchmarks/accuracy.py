@@ -22,11 +22,14 @@ from joblib import Parallel, delayed
 
 from benchmarks.measure import ESTIMATORS, Job, run_job
 from benchmarks.methods import ENGINES, JUDGES, LARGE, LEADERBOARD, METHODS, SEVERAL
-from benchmarks.report import write_report
+from benchmarks.pages import write_page
+from benchmarks.report import render
 from benchmarks.suites import SUITES, UNTOUCHED
+from rboost.io.files import write_atomically
 from rboost.paper.store import Record, ResultStore
 from rboost.progress import track
 
+PEERS = ("catboost", "xgboost", "cleanlab")
 # What is compared on each page.
 COMPARED = {
     "leaderboard": (*LEADERBOARD, ESTIMATORS),
@@ -127,8 +130,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         f"{options.repeats} repeats of {len(options.datasets)} tables (suite {options.suite}), "
         f"seed {options.seed}"
     )
-    for path in write_report(results, SUITES[options.suite], given.page or given.out, title):
-        print(path)
+    page, figure = render(results, SUITES[options.suite], title)
+    folder, name = given.page or given.out, SUITES[options.suite].page
+    write_atomically(folder / f"{name}.png", figure)
+    write_page(folder / f"{name}.md", page, "benchmarks.accuracy", arguments, PEERS)
+    print(folder / f"{name}.md")
 
 
 if __name__ == "__main__":

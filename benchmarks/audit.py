@@ -30,9 +30,9 @@ from sklearn.datasets import load_breast_cancer, load_digits
 
 from benchmarks import promises
 from benchmarks.markdown import table
+from benchmarks.pages import write_page
 from rboost.audit import audit_labels
 from rboost.audit.disk.folder import read_audit
-from rboost.io.files import write_atomically
 from rboost.noise import flip_labels, symmetric
 
 RATE = 0.2
@@ -92,7 +92,7 @@ def planted_report(found: Sequence[Found]) -> str:
             "# Planted errors",
             "",
             f"{RATE:.0%} of the labels of each class flipped; as many suspects as there are flips, "
-            "so the share of flips found is also the precision. `python -m benchmarks.audit`.",
+            "so the share of flips found is also the precision.",
             "",
             f"Of {len(found)} audits {np.mean(recall >= 0.85):.0%} find at least 85 %; "
             f"the expected precision is within 10 points of the true one in "
@@ -151,19 +151,19 @@ def size_report(rows: Sequence[Sequence[str]]) -> str:
     text = (
         "The command `rboost audit` on a CSV file with 20 columns (numbers, categories, a date, a "
         "text), from reading it to the report. Found: the share of wrong labels among as many "
-        "suspects as there are wrong labels. `python -m benchmarks.audit --rows ...`."
+        "suspects as there are wrong labels."
     )
     return f"# Size\n\n{text}\n\n{table(['rows', 'time', 'peak memory', 'found'], rows)}\n"
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seeds", type=int, default=3, help="draws of the flips (3)")
     parser.add_argument("--rows", type=int, nargs="+", help="measure time and memory instead")
     parser.add_argument("--promises", action="store_true", help="errors of all kinds instead")
     parser.add_argument("--jobs", type=int, default=2)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     if options.rows:
         text = size_report([measure_size(n_rows) for n_rows in sorted(options.rows)])
         path = OUT / "size.md"
@@ -175,7 +175,7 @@ def main() -> None:
         )
         text, path = planted_report(found), OUT / "planted.md"
     print(text)
-    write_atomically(path, text)
+    write_page(path, text, "benchmarks.audit", arguments, ("pandas", "skrub"))
 
 
 if __name__ == "__main__":

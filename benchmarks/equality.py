@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shlex
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -22,15 +20,13 @@ from typing import Any
 import numpy as np
 from scipy.stats import spearmanr
 
-import rboost
-from benchmarks.machine import in_words, machine
+from benchmarks.code import code_fingerprint
 from benchmarks.markdown import table
+from benchmarks.pages import write_page
 from benchmarks.suites import SUITES, draw_trial
 from rboost import RBoostClassifier
 from rboost._typing import Floats
-from rboost.io.files import write_atomically
 from rboost.io.packages import package
-from rboost.paper.fingerprint import fingerprint_of
 from rboost.paper.protocol import Trial
 from rboost.paper.store import Record, ResultStore
 
@@ -40,7 +36,7 @@ SUITE = "large"
 RATES_OFF, CORRELATION, ERROR_OFF = 0.003, 0.999, 0.1
 # Into so many partitions rows are dealt, whatever the number of workers.
 N_PARTITIONS = 8
-MEASURED = ("rboost", "numpy", "xgboost", "dask", "distributed")
+PACKAGES = ("xgboost", "dask", "distributed")
 
 
 @dataclass(frozen=True)
@@ -120,7 +116,7 @@ def differences(records: Sequence[Record], names: tuple[str, str]) -> str:
 
 def measure(cases: Iterable[tuple[str, str]], workers: int, store: ResultStore) -> list[Record]:
     """Compare one process with so many workers, where that is not yet done."""
-    code = fingerprint_of(Path(rboost.__file__).parent.rglob("*.py"))
+    code = code_fingerprint("benchmarks.equality")
     distributed, found = package("distributed", "dask"), []
     settings = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}
     with distributed.LocalCluster(**settings) as cluster, distributed.Client(cluster):
@@ -153,14 +149,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     store = ResultStore(options.store / "equality.jsonl")
     cases = [(dataset, setting) for dataset in options.datasets for setting in options.settings]
-    text = f"# One process and several\n\n{in_words(machine(MEASURED))} "
-    command = shlex.join(["python", "-m", "benchmarks.equality", *(arguments or sys.argv[1:])])
-    text += f"`{command}`.\n"
+    text = "# One process and several\n"
     for workers in options.workers:
         name = "1 worker" if workers == 1 else f"{workers} workers"
         records = measure(cases, workers, store)
         text += f"\n## One process beside {name}\n\n{differences(records, ('one process', name))}"
-        write_atomically(options.out / "equality.md", text)
+        path = options.out / "equality.md"
+        write_page(path, text, "benchmarks.equality", arguments, PACKAGES)
     print(options.out / "equality.md")
 
 

@@ -88,7 +88,7 @@ def large_page(results: Results, suite: Suite, title: str) -> str:
     parts = [
         "# Large tables beside peers\n",
         f"{title}. {NOISES} Bold: methods of this package; rBoost pool and rBoost trees are the "
-        "engines of rBoost alone. Written by `python -m benchmarks.accuracy --suite large`.\n",
+        "engines of rBoost alone.\n",
         "![Test error of every method, one panel for each kind of noise.](large.png)\n",
         "## Test error in percent, and seconds of a fit by one thread\n",
         error_table(results, "error", LARGE, settings, suite.averaged),
@@ -109,7 +109,7 @@ def sizes_page(results: Results, suite: Suite, title: str) -> str:
     settings = tuple(suite.settings)
     parts = [
         "# rBoost beside its engines\n",
-        f"{title}. {NOISES} Written by `python -m benchmarks.accuracy --suite sizes`.\n",
+        f"{title}. {NOISES}\n",
         "![Test error of each, one panel for each kind of noise.](sizes.png)\n",
     ]
     for size in SIZES:

@@ -1,10 +1,10 @@
 """Which methods survive the construction of Long & Servedio, and which do not.
 
-    python -m benchmarks.long_servedio --out build/long_servedio
+    python -m benchmarks.long_servedio
 
 A tenth of the labels is flipped at random, or none. Boosters have stumps, one feature each, as in
 the paper; RobustBoost is run with several error goals too. Writes ``long_servedio.md`` and
-``long_servedio.png``.
+``long_servedio.png`` to docs/long_servedio.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.literature import BOOSTERS
 from benchmarks.markdown import table
+from benchmarks.pages import write_page
 from rboost import NoiseAwareClassifier, RBoostClassifier, RobustLogisticRegression
 from rboost._typing import Floats
 from rboost.boosting import ALGORITHM_1
@@ -122,8 +123,8 @@ def page(errors: Errors, by_goal: Errors) -> str:
     return "\n".join(
         [
             "# Long & Servedio's construction\n",
-            f"Error in percent on true labels, mean of {n_draws} draws of {N_TRAIN} training rows. "
-            "Written by `python -m benchmarks.long_servedio`.\n",
+            f"Error in percent on true labels, mean of {n_draws} draws of {N_TRAIN} training "
+            "rows.\n",
             "![Error of every method with a tenth of the labels flipped.](long_servedio.png)\n",
             _table(_ranked(errors)),
             "## RobustBoost by its error goal\n",
@@ -175,16 +176,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--draws", type=int, default=5, help="random tables")
     parser.add_argument("--methods", nargs="+", metavar="NAME", choices=METHODS, default=[*METHODS])
-    parser.add_argument("--out", type=Path, default=Path("build/long_servedio"))
+    parser.add_argument("--out", type=Path, default=Path("docs/long_servedio"))
     given = parser.parse_args(arguments)
     if given.draws < 1:
         parser.error("--draws must be at least 1")
     errors = measure({name: METHODS[name] for name in given.methods}, given.draws)
     by_goal = measure({f"{goal:g}": with_goal(goal) for goal in GOALS}, given.draws)
-    for name, content in (("md", page(errors, by_goal)), ("png", draw_figure(errors))):
-        path = given.out / f"long_servedio.{name}"
-        write_atomically(path, content)
-        print(path)
+    path = given.out / "long_servedio.md"
+    write_atomically(path.with_suffix(".png"), draw_figure(errors))
+    write_page(path, page(errors, by_goal), "benchmarks.long_servedio", arguments)
+    print(path)
 
 
 if __name__ == "__main__":

@@ -7,25 +7,22 @@ import os
 import platform
 import subprocess
 from collections.abc import Iterable
-from datetime import date
 from pathlib import Path
-
-from rboost.paper.store import Record
 
 GIB = 2**30
 GPU_QUERY = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+ALWAYS = ("rboost", "numpy", "scipy", "sklearn", "lightgbm")
 
 
-def machine(modules: Iterable[str]) -> Record:
-    """What times depend on: processor, memory, GPU, and the versions of these modules."""
-    return {
-        "CPU": _cpu(),
-        "cores": len(os.sched_getaffinity(0)),
-        "memory": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-        "GPU": _gpu(),
-        "date": date.today().isoformat(),
-        "versions": {"Python": platform.python_version(), **versions(modules)},
-    }
+def machine_in_words(packages: Iterable[str]) -> str:
+    """What times depend on: processor, memory, GPU, and versions, those of ``packages`` too."""
+    gpu = _gpu()
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / GIB
+    named = {"Python": platform.python_version(), **versions([*ALWAYS, *packages])}
+    return (
+        f"Machine: {f'{gpu}; ' if gpu else ''}{_cpu()}, {len(os.sched_getaffinity(0))} cores, "
+        f"{memory:.0f} GiB of memory; {', '.join(f'{name} {v}' for name, v in named.items())}."
+    )
 
 
 def versions(modules: Iterable[str]) -> dict[str, str]:
@@ -37,16 +34,6 @@ def versions(modules: Iterable[str]) -> dict[str, str]:
         except ImportError:
             continue
     return found
-
-
-def in_words(where: Record) -> str:
-    """A machine in one paragraph of a page."""
-    gpu = f"{where['GPU']}; " if where["GPU"] else ""
-    named = ", ".join(f"{name} {version}" for name, version in where["versions"].items())
-    return (
-        f"Machine: {gpu}{where['CPU']}, {where['cores']} cores, "
-        f"{where['memory'] / GIB:.0f} GiB of memory; {named}; {where['date']}."
-    )
 
 
 def _cpu() -> str:

@@ -17,6 +17,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import rboost
+from benchmarks.code import code_fingerprint
 from benchmarks.estimators import compare_estimators, trusted_rows
 from benchmarks.judge import calibration_error, error, judge_noise, judge_ranking
 from benchmarks.methods import METHODS, Method, package_version
@@ -29,9 +30,6 @@ from rboost.paper.store import Record
 
 # The job that compares ways to estimate noise and to rank labels, on one forest's scores.
 ESTIMATORS = "estimators of noise"
-# Modules whose changes leave every result valid.
-PACKAGE = Path(rboost.__file__).parent
-UNMEASURED = ("cli", "paper")
 
 
 @dataclass(frozen=True)
@@ -47,26 +45,18 @@ class Job:
     def key(self, seed: int) -> str:
         """Everything that the result depends on."""
         package = "rboost" if self.method == ESTIMATORS else METHODS[self.method].package
-        own = code_fingerprint() if package == "rboost" else package_version(package)
+        is_ours = package == "rboost"
+        own = code_fingerprint(__name__) if is_ours else package_version(package)
         code = f"{package} {own} {protocol_fingerprint()}"
         trial = f"{seed}/{self.suite}/{self.dataset}/{self.setting}/{self.repeat}"
         return f"{trial}/{self.method}/{code}"
 
 
 @cache
-def code_fingerprint() -> str:
-    """A number that changes with what the package computes, not with its docs or its pages."""
-    root = PACKAGE
-    sources = [p for p in root.rglob("*.py") if p.relative_to(root).parts[0] not in UNMEASURED]
-    versions = [package_version(name) for name in ("numpy", "scikit-learn", "cleanlab")]
-    return fingerprint_of([*sources, root / "paper" / "methods.py"], versions)
-
-
-@cache
 def protocol_fingerprint() -> str:
     """A number that changes with the tables, the flips, the settings and what is measured."""
     here = Path(__file__).parent
-    protocol = PACKAGE / "paper" / "protocol.py"
+    protocol = Path(rboost.__file__).parent / "paper" / "protocol.py"
     names = ("methods", "literature", "suites", "generators", "estimators", "judge", "measure")
     return fingerprint_of([*(here / f"{name}.py" for name in names), protocol])
 

@@ -161,7 +161,7 @@ def report(twenty: Mapping[str, Sequence[Promise]], imbalance: Sequence[Promise]
         "that the audit expects of its default list of suspects, *true* the share of the list that "
         "was really flipped, *gap* the difference in points; *wrong* the share of all labels that "
         "were flipped, *expected* what the audit says, with its 90 % interval. An error of the "
-        "table as it came counts as right. `python -m benchmarks.audit --promises`.\n",
+        "table as it came counts as right.\n",
     ]
     words = {
         "judged": "Kept to judge by: nothing about promises is chosen by these tables, though some "

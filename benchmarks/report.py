@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 from benchmarks.classes import cases_table, untouched_table
 from benchmarks.figure import draw
@@ -18,7 +17,6 @@ from benchmarks.tables import (
     noise_table,
     ranking_table,
 )
-from rboost.io.files import write_atomically
 
 
 def _errors(results: Results, suite: Suite, name: str, methods: list[str]) -> str:
@@ -37,8 +35,7 @@ def two_class_page(results: Results, suite: Suite, title: str) -> str:
     parts = [
         "# Accuracy beside peers\n",
         f"{title}. symNN: NN % of each class flipped; asymNN: NN % of the negatives. "
-        "Bold: methods of this package; italics: methods of other papers as it implements them. "
-        "Written by `python -m benchmarks.accuracy`.\n",
+        "Bold: methods of this package; italics: methods of other papers as it implements them.\n",
         "![Test error of every method, one panel for each kind of noise.](leaderboard.png)\n",
         "## Test error in percent, nothing known of the noise\n",
         _errors(results, suite, "error", [m for m in METHODS if m not in INFORMED]),
@@ -70,7 +67,7 @@ def classes_page(results: Results, suite: Suite, title: str) -> str:
         f"{title}. sym20: 20 % of each class, to all others alike; next30: 30 % of each class to "
         "the next one in sorted order; pairs: a third of the classes, each to one other, .1 to .4 "
         "of it. Bold: methods of this package; italics: methods of other papers as it implements "
-        "them. Written by `python -m benchmarks.accuracy --suite classes`.\n",
+        "them.\n",
         "![Test error of every method, one panel for each kind of noise.](classes.png)\n",
         "## Test error in percent, nothing known of the noise\n",
         _errors(results, suite, "error", list(METHODS)),
@@ -99,9 +96,7 @@ PAGES: dict[str, Callable[[Results, Suite, str], str]] = {
 }
 
 
-def write_report(results: Results, suite: Suite, out: Path, title: str) -> list[Path]:
-    """Write the page and its figure, and return their paths."""
-    paths = [out / f"{suite.page}.md", out / f"{suite.page}.png"]
-    write_atomically(paths[0], PAGES[suite.page](results, suite, title))
-    write_atomically(paths[1], draw(results, tuple(suite.settings), suite.averaged))
-    return paths
+def render(results: Results, suite: Suite, title: str) -> tuple[str, bytes]:
+    """The page and its figure."""
+    page = PAGES[suite.page](results, suite, title)
+    return page, draw(results, tuple(suite.settings), suite.averaged)

@@ -19,6 +19,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from benchmarks.markdown import table
+from benchmarks.pages import write_page
 from benchmarks.planted_columns import CLEAN, KINDS, PLANTED, Case, clean_cases, planted_cases
 from rboost.audit import LabelAudit, audit_labels
 from rboost.audit.suspicion import MOST_FITS
@@ -126,8 +127,7 @@ def report(
         "Audits of tables with a planted column, and of tables without one: does the warning name "
         "it, and it alone? Thresholds were chosen on the half called *choice*; *report* had no "
         "part in it. Two of them were made stricter after a false warning on a table of neither "
-        "half, when earlier results of *report* were known. "
-        "`python -m benchmarks.suspicious_columns`.\n"
+        "half, when earlier results of *report* were known.\n"
     )
     for half in HALVES:
         of_half = [one for one in planted if one.half == half]
@@ -140,17 +140,17 @@ def report(
     return "\n".join(parts)
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Measure everything, print and write the page."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--jobs", type=int, default=1)
-    jobs = Parallel(n_jobs=parser.parse_args().jobs)
+    jobs = Parallel(n_jobs=parser.parse_args(arguments).jobs)
     planted = jobs(delayed(measure)(half, one) for half in HALVES for one in planted_cases(half))
     clean = jobs(delayed(measure)(half, one) for half in HALVES for one in clean_cases(half))
     untouched = [case for case in clean_cases("report") if case.kind == "as it is"]
     text = report(planted, clean, [extra_time(case) for case in untouched])
     print(text)
-    OUT.write_text(text, encoding="utf-8")
+    write_page(OUT, text, "benchmarks.suspicious_columns", arguments, ("pandas", "skrub"))
 
 
 if __name__ == "__main__":

@@ -1,32 +1,32 @@
-"""docs/large_tables.md: its commands run one after the other, on fewer rows and a free port."""
+"""docs/how_to/large_tables.md: its commands run in turn, on fewer rows and a free port."""
 
 import os
-import re
-import shlex
 import shutil
 import socket
 import subprocess
 import sys
-import textwrap
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from tests import pages
+from tests.pages import DOCS, ROOT
+
 distributed = pytest.importorskip("distributed")
 pytest.importorskip("xgboost")
 
-ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs" / "large_tables.md").read_text()
+pytestmark = [pytest.mark.slow, pytest.mark.peers]
+PAGE = DOCS / "how_to" / "large_tables.md"
 SCHEDULER = "SCHEDULER"  # stands for a machine of the reader's
 
 
 def commands(port):
-    """The commands of the page that begin with one of these programs."""
-    found = re.findall(r"^    ((?:python|rboost|dask) .*)$", PAGE, flags=re.MULTILINE)
-    few = [one.replace("3000000", "2000").replace("8786", str(port)) for one in found]
-    return [shlex.split(one) for one in few if SCHEDULER not in one]
+    """The commands of the page, on fewer rows."""
+    for _, block in pages.blocks(PAGE, "console"):
+        few = block.replace("3000000", "2000").replace("8786", str(port))
+        yield from (command for command, _ in pages.commands(few) if SCHEDULER not in block)
 
 
 def free_port():
@@ -62,9 +62,9 @@ def test_commands_run_and_find_the_same(tmp_path, monkeypatch):
             assert names == {"audit.json", "issues", "model.skops", "suspects.csv"}
             shutil.rmtree(tmp_path / "found")
         pd.testing.assert_frame_equal(*results)
-        (script,) = re.findall(r"^    from rboost\.dask.*?(?=^\S)", PAGE, flags=re.M | re.S)
+        ((_, script),) = pages.blocks(PAGE, "python")
         monkeypatch.chdir(tmp_path)
         with distributed.Client(f"tcp://127.0.0.1:{port}"):
-            exec(textwrap.dedent(script), {"__name__": "__main__"})
+            exec(script, {"__name__": "__main__"})
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "issues"), results[0])
     assert len(pd.read_parquet(tmp_path / "cleaned")) == 2000

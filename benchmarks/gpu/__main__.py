@@ -3,8 +3,8 @@
     python -m benchmarks.gpu                        # on a machine with a GPU
     python -m benchmarks.gpu --only "many rows" GPU
 
-writes gpu.md and gpu.json to docs/gpu whenever a line is measured. Parts that are not asked for
-stay as they were. It needs the extra ``gpu``, and neither pandas nor a network.
+writes gpu.md to docs/gpu whenever a line is measured. It needs the extra ``gpu``,
+and neither pandas nor a network.
 """
 
 from __future__ import annotations
@@ -22,39 +22,27 @@ from threading import Lock, Timer
 
 from benchmarks.gpu.parts import PINNED, TURNS, parts
 from benchmarks.gpu.report import Results, page
-from benchmarks.machine import machine
-from rboost.io.files import write_atomically
+from benchmarks.pages import write_page
 from rboost.paper.store import Record
 
-MEASURED = ("rboost", "numpy", "scipy", "sklearn", "lightgbm", "xgboost", "cupy")
+PACKAGES = ("xgboost", "cupy")
 NAMES = [name for turn in TURNS for name in turn]
 
 
 class Page:
-    """The files of the results, written anew with every line."""
+    """The page of the results, written anew with every line."""
 
-    def __init__(self, out: Path) -> None:
-        self._out, self._lock = out, Lock()
-        path = out / "gpu.json"
-        self._where = machine(MEASURED)
+    def __init__(self, out: Path, arguments: Sequence[str] | None) -> None:
+        self._path, self._arguments, self._lock = out / "gpu.md", arguments, Lock()
         self._results: Results = {}
-        kept: Record = json.loads(path.read_text()) if path.exists() else {"machine": None}
-        if kept["machine"] == self._where:  # what another machine or day has measured is not ours
-            self._results = kept["results"]
-
-    def begin(self, name: str) -> None:
-        """Forget what an earlier run found of a part."""
-        with self._lock:
-            self._results[name] = []
 
     def add(self, name: str, found: Record) -> None:
         """Print a line and keep it."""
         with self._lock:
-            self._results[name].append(found)
+            self._results.setdefault(name, []).append(found)
             print(json.dumps({"part": name, **found}), flush=True)
-            content = {"machine": self._where, "results": self._results}
-            write_atomically(self._out / "gpu.json", json.dumps(content, indent=1) + "\n")
-            write_atomically(self._out / "gpu.md", page(self._where, self._results))
+            text = page(self._results)
+            write_page(self._path, text, "benchmarks.gpu", self._arguments, PACKAGES)
 
 
 def run_part(name: str, cores: set[int], options: argparse.Namespace, page: Page) -> None:
@@ -64,7 +52,6 @@ def run_part(name: str, cores: set[int], options: argparse.Namespace, page: Page
     os.sched_setaffinity(0, cores)  # of this thread alone, from which the process has it
     environment = os.environ | {"OMP_NUM_THREADS": str(len(cores))}
     start = time.time()
-    page.begin(name)
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         timer = Timer(max(1, options.end - start), process.kill)
         timer.start()
@@ -84,7 +71,7 @@ def run_part(name: str, cores: set[int], options: argparse.Namespace, page: Page
 
 def run(options: argparse.Namespace) -> None:
     """The turns, one after the other."""
-    page, cores = Page(options.out), sorted(os.sched_getaffinity(0))
+    page, cores = Page(options.out, options.arguments), sorted(os.sched_getaffinity(0))
     for turn in TURNS:
         names = [name for name in turn if name in options.only]
         pinned = dict(zip((name for name in names if name in PINNED), cores, strict=False))
@@ -109,6 +96,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=Path("docs/gpu"), help="folder of the page")
     parser.add_argument("--part", choices=NAMES, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
+    options.arguments = arguments
     options.end = time.time() + options.seconds
     return options
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from benchmarks.equality import differences
 from benchmarks.gpu.parts import N_COLUMNS, PINNED, TURNS
-from benchmarks.machine import in_words
 from benchmarks.markdown import table
 from rboost.paper.store import Record
 
@@ -13,21 +12,20 @@ TIMED = tuple(name for turn in TURNS for name in turn if name != "equality")
 Results = dict[str, list[Record]]
 
 
-def page(where: Record, results: Results) -> str:
+def page(results: Results) -> str:
     """Times, targets, and how equal GPU and CPU are."""
     text = (
         f"Made-up rows of {N_COLUMNS} columns (float32) in the memory of the host, labels flipped "
         "(two classes: 20 % and 10 %; ten: 20 % to the next class), the default settings with "
         '`device="cuda"`; measured until `label_issue_probability_` is an array of NumPy. CUDA '
         "was warmed up on a small table before, every time is of one fit. The fits by one core ran "
-        "beside each other and beside the comparison below, each pinned to a core of its own. "
-        "`python -m benchmarks.gpu`."
+        "beside each other and beside the comparison below, each pinned to a core of its own."
     )
     head = [
         "", "rows", "classes", "seconds", "rounds", "rates off by at most", "average precision"
     ]  # fmt: skip
     rows = [_row(name, results[name][0]) for name in TIMED if results.get(name)]
-    parts = ["# On a GPU", text, in_words(where), table(head, rows), *verdicts(results)]
+    parts = ["# On a GPU", text, table(head, rows), *verdicts(results)]
     if results.get("equality"):
         parts += ["## GPU and CPU", differences(results["equality"], ("CPU", "GPU"))]
     return "\n\n".join(parts) + "\n"

@@ -13,9 +13,13 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.pages import write_page
 from benchmarks.real_noise.jobs import Options, run
-from benchmarks.real_noise.report import write_report
+from benchmarks.real_noise.report import draw, page
 from benchmarks.real_noise.tables import COLLECTIONS
+from rboost.io.files import write_atomically
+
+PEERS = ("catboost", "cleanlab", "pandas", "skrub")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -45,8 +49,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error("--repeats, --jobs and --tables must be at least 1")
     collections = (given.collection,) if given.collection else COLLECTIONS
     options = Options(collections, given.tables, given.repeats, given.seed, given.review)
-    for path in write_report(run(options, given.out, given.jobs), options, given.page):
-        print(path)
+    results = run(options, given.out, given.jobs)
+    for name, figure in draw(results, options).items():
+        write_atomically(given.page / name, figure)
+    path = given.page / "results.md"
+    write_page(path, page(results, options), "benchmarks.real_noise", arguments, PEERS)
+    print(path)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from pathlib import Path
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from benchmarks.measure import code_fingerprint
+from benchmarks.code import code_fingerprint
 from benchmarks.methods import package_version
 from benchmarks.real_noise.methods import METHODS
 from benchmarks.real_noise.review import REVIEWS
@@ -47,7 +47,7 @@ class Job:
     def key(self, seed: int) -> str:
         """Everything that the result depends on."""
         package = WORK[self.name].package
-        own = code_fingerprint() if package == "rboost" else package_version(package)
+        own = code_fingerprint(__name__) if package == "rboost" else package_version(package)
         measured = protocol_fingerprint(self.name in REVIEWS)
         code = f"{package} {own} {measured} {data_fingerprint(self.collection)}"
         return f"{seed}/{self.collection}/{self.table}/{self.repeat}/{self.name}/{code}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
@@ -20,12 +19,25 @@ from benchmarks.real_noise.methods import (
 )
 from benchmarks.real_noise.review import OURS, PROTOTYPE, RANDOM, REVIEWS, STAGES
 from benchmarks.real_noise.summary import answers_needed, curve, difference, gap_closed, mean
-from rboost.io.files import write_atomically
 
 INTERVALS = {"0 to 1": "0 labelled as 1", "1 to 0": "1 labelled as 0", "wrong share": "wrong share"}
 # What is asked: intervals that hold the truth, the gap that 100 random answers close, and the
 # answers of our queue as a share of those that random order needs.
 LEAST_HELD, LEAST_CLOSED, MOST_ANSWERS = 0.75, 0.75, 0.7
+
+
+def overview(results: Results, options: Options) -> str:
+    """Log loss by collection: all methods, and rBoost after a hundred answers in random order."""
+    rows = [
+        [name, *(number(mean(results, one, name, "log loss"), 3) for one in options.collections)]
+        for name in METHODS
+        if name != FOREST_RANKINGS
+    ]
+    if options.review:
+        after = [curve(results, one, RANDOM, "log loss")[STAGES.index(100)]
+                 for one in options.collections]  # fmt: skip
+        rows.append([f"{RBOOST}, 100 rows checked at random", *(number(one, 3) for one in after)])
+    return table(["log loss", *options.collections], rows)
 
 
 def methods_table(results: Results, collection: str) -> str:
@@ -192,10 +204,11 @@ def page(results: Results, options: Options) -> str:
         f"{listed}, each cut in halves {cuts} (seed {options.seed}): one half is "
         "learnt from with labels as they were collected, the other judges by verified ones. "
         "Matthews correlation: every method predicts as many positives as its own probabilities "
-        "sum to. The tables and where they come from: `benchmarks/data/real_noise`. Written by "
-        "`python -m benchmarks.real_noise`. rBoost's prior of kinds of noise was settled with both "
+        "sum to. The tables and where they come from: `benchmarks/data/real_noise`. "
+        "rBoost's prior of kinds of noise was settled with both "
         "collections in view, and the order of its queue on the defects.\n",
         "![Log loss, AUC, Matthews correlation and ranking of all methods.](methods.png)\n",
+        overview(results, options),
     ]
     for collection in options.collections:
         parts += [
@@ -208,14 +221,9 @@ def page(results: Results, options: Options) -> str:
     return "\n".join([*parts, *_review_sections(results, options)])
 
 
-def write_report(results: Results, options: Options, out: Path) -> list[Path]:
-    """Write the page and its figures, and return their paths."""
-    contents: dict[str, str | bytes] = {
-        "results.md": page(results, options),
-        "methods.png": draw_methods(results, options.collections),
-    }
+def draw(results: Results, options: Options) -> dict[str, bytes]:
+    """The figures of the page, by the names of their files."""
+    drawn = {"methods.png": draw_methods(results, options.collections)}
     if options.review:
-        contents["review.png"] = draw_review(results, options.collections)
-    for name, content in contents.items():
-        write_atomically(out / name, content)
-    return [out / name for name in contents]
+        drawn["review.png"] = draw_review(results, options.collections)
+    return drawn

@@ -4,7 +4,7 @@
     python -m benchmarks.scale --rows 1000000 --data /mnt/large
     python -m benchmarks.scale --make 3000000 made-up           # only make a data set
 
-writes scale.md and scale.json to docs/scale after every size. A size that was measured with the
+writes scale.md to docs/scale after every size. A size that was measured with the
 same code is not measured again (build/scale). It needs the extras ``dask`` and ``dev``.
 """
 
@@ -18,15 +18,16 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.machine import machine, versions
+from benchmarks.code import code_fingerprint
+from benchmarks.machine import machine_in_words
+from benchmarks.pages import write_page
 from benchmarks.scale.data import FEWEST_COLUMNS, fingerprint, make, size_on_disk
 from benchmarks.scale.judge import judge
 from benchmarks.scale.processes import run_measured
 from benchmarks.scale.report import page
-from rboost.io.files import write_atomically
 from rboost.paper.store import Record, ResultStore
 
-MEASURED = ("rboost", "numpy", "pandas", "pyarrow", "xgboost", "dask", "distributed")
+PACKAGES = ("pandas", "pyarrow", "xgboost", "dask", "distributed")
 COMMAND = "import sys; from rboost.cli import main; sys.exit(main(sys.argv[1:]))"
 
 
@@ -53,21 +54,17 @@ def measure(folder: Path, n_rows: int, options: argparse.Namespace) -> Record:
 
 def run(options: argparse.Namespace) -> None:
     """Measure what is not yet done, and write the page after every size."""
-    # Imported here, so that a data set is made without the packages of the other benchmarks.
-    from benchmarks.measure import code_fingerprint
-
     store = ResultStore(options.store / "results.jsonl")
-    where, sizes = machine(MEASURED), []
-    code = f"{code_fingerprint()} {versions(('xgboost', 'dask'))} {fingerprint()}"
+    sizes: list[Record] = []
+    code = f"{machine_in_words(PACKAGES)} {code_fingerprint('benchmarks.scale')}"
     for n_rows in sorted(options.rows):
         size = f"{n_rows}x{options.columns}"
-        key = f"{size}/{options.workers}/{where['CPU']}/{code}"
+        key = f"{size}/{options.workers}/{code}"
         if key not in store.results:
             store.add(key, measure(options.data / f"{size}-{fingerprint()}", n_rows, options))
         sizes.append(store.results[key])
-        text = json.dumps({"machine": where, "sizes": sizes}, indent=1) + "\n"
-        write_atomically(options.out / "scale.json", text)
-        write_atomically(options.out / "scale.md", page(where, sizes))
+        path = options.out / "scale.md"
+        write_page(path, page(sizes), "benchmarks.scale", options.arguments, PACKAGES)
         print(json.dumps(sizes[-1]), flush=True)
     print(options.out / "scale.md")
 
@@ -87,6 +84,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--store", type=Path, default=Path("build/scale"), help=argparse.SUPPRESS)
     parser.add_argument("--make", nargs=2, metavar=("N", "DIR"), help="make N rows there, no more")
     options = parser.parse_args(arguments)
+    options.arguments = arguments
     if options.make and not options.make[0].isdigit():
         parser.error(f"--make takes a number of rows and a folder, not {options.make[0]!r}")
     if options.make and (Path(options.make[1]) / "data").exists():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchmarks.machine import GIB, in_words
+from benchmarks.machine import GIB
 from benchmarks.markdown import table
 from benchmarks.scale.data import CLASSES, FLIPPED
 from rboost.paper.store import Record
@@ -16,7 +16,7 @@ HEAD = (
 )  # fmt: skip
 
 
-def page(where: Record, sizes: Sequence[Record]) -> str:
+def page(sizes: Sequence[Record]) -> str:
     """What every size took and found, and whether targets are met."""
     flips = " and ".join(
         f"{100 * rate:.0f} % of “{name}”" for name, rate in zip(CLASSES, FLIPPED, strict=True)
@@ -26,10 +26,9 @@ def page(where: Record, sizes: Sequence[Record]) -> str:
         "of two classes (numbers, counts, two columns of words, missing values), from start to "
         f"written results. Labels flipped: {flips}. Memory is the most that all processes together "
         "held at a time, sampled twice a second. First suspects wrong: the share of wrong labels "
-        "among the first rows of `suspects.csv`; average precision: of the ranking of all rows. "
-        "`python -m benchmarks.scale`."
+        "among the first rows of `suspects.csv`; average precision: of the ranking of all rows."
     )
-    parts = ["# Larger than memory", text, in_words(where), table(HEAD, map(_row, sizes))]
+    parts = ["# Larger than memory", text, table(HEAD, map(_row, sizes))]
     return "\n\n".join([*parts, *verdicts(sizes)]) + "\n"
 
 

@@ -4,9 +4,9 @@
     python -m benchmarks.speed --only fit --rows 400 5000
     python -m benchmarks.speed --report-only
 
-writes ``speed.json`` after every group of measurements, and ``speed.md`` and ``speed.png`` at the
-end. It needs the extras ``paper`` and ``peers``. A later run replaces the groups it measures and
-keeps the others.
+writes ``speed.md`` and ``speed.png`` to docs/speed. It needs the extras ``paper`` and ``peers``.
+Groups of measurements are kept in build/speed: a later run of the same code on the same machine
+replaces those that it measures and shows the others too.
 """
 
 from __future__ import annotations
@@ -17,16 +17,19 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.pages import write_page
 from benchmarks.speed.bandwidth import measure_bandwidth
 from benchmarks.speed.data import TRUTHS
+from benchmarks.speed.figure import draw
 from benchmarks.speed.fits import measure_accuracy, measure_fits
-from benchmarks.speed.groups import Entries, Group, load, machine, save
+from benchmarks.speed.groups import PACKAGES, Entries, Group, load, save
 from benchmarks.speed.memory import measure_memory
 from benchmarks.speed.million import measure_million
 from benchmarks.speed.prediction import measure_prediction
-from benchmarks.speed.report import target_table, write_report
+from benchmarks.speed.report import page, target_table
 from benchmarks.speed.targets import ROUNDS
 from benchmarks.speed.timing import default_repeats
+from rboost.io.files import write_atomically
 
 
 @dataclass(frozen=True)
@@ -85,20 +88,15 @@ def groups(options: Options) -> Iterator[Group]:
 
 def run(options: Options, path: Path) -> None:
     """Measure group after group; each is on disk before the next begins."""
-    where, results = load(path)
-    if where != machine():
-        raise SystemExit(
-            f"{path} was measured on another machine or with other versions; choose another "
-            "folder or delete it."
-        )
+    results = load(path)
     for group in groups(options):
         repeats = options.repeats or default_repeats(group.rows)
         results[group] = PARTS[group.part].measure(group, repeats, options.skip_slow)
-        save(path, where, results)
+        save(path, results)
 
 
-def parse(arguments: Sequence[str] | None = None) -> tuple[Options | None, Path, int]:
-    """Read the command line: what to measure (None: nothing), where to write, how many rounds."""
+def parse(arguments: Sequence[str] | None = None) -> tuple[Options, argparse.Namespace]:
+    """Read the command line: what is measured, and where to."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.speed", description="Compare speed and memory with peers."
     )
@@ -111,17 +109,18 @@ def parse(arguments: Sequence[str] | None = None) -> tuple[Options | None, Path,
     parser.add_argument("--skip-slow", action="store_true", help="no fits that take minutes")
     parser.add_argument("--quick", action="store_true", help="small sizes, few repeats")
     parser.add_argument("--report-only", action="store_true", help="measure nothing, write again")
-    parser.add_argument("--out", type=Path, default=Path("docs/speed"), help="folder to write")
+    parser.add_argument("--out", type=Path, default=Path("docs/speed"), help="folder of the page")
+    parser.add_argument(
+        "--store", type=Path, default=Path("build/speed"), help="folder of measurements"
+    )
     given = parser.parse_args(arguments)
     rows, threads = given.rows or [], given.threads or [1, os.cpu_count() or 1]
     repeats = 1 if given.repeats is None else given.repeats
     if min([*rows, *threads, repeats, given.rounds]) < 1:
         parser.error("--rows, --repeats, --threads and --rounds must be at least 1")
-    path = given.out / "speed.json"
-    if given.report_only:
-        if not path.exists():
-            parser.error(f"there is no {path} to write the page from; run without --report-only")
-        return None, given.out, given.rounds
+    path = given.store / "speed.json"
+    if given.report_only and not path.exists():
+        parser.error(f"there is no {path} to write the page from; run without --report-only")
     options = Options(
         parts=tuple(dict.fromkeys(given.only or PARTS)),
         rows=tuple(rows) or (QUICK_ROWS if given.quick else None),
@@ -130,20 +129,21 @@ def parse(arguments: Sequence[str] | None = None) -> tuple[Options | None, Path,
         rounds=given.rounds,
         skip_slow=given.skip_slow,
     )
-    return options, given.out, given.rounds
+    return options, given
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure, write the page, print how far the targets are met."""
-    options, out, rounds = parse(arguments)
-    path = out / "speed.json"
-    if options is not None:
-        run(options, path)
-    where, results = load(path)
-    paths = write_report(where, results, out, rounds)
+    options, given = parse(arguments)
+    store = given.store / "speed.json"
+    if not given.report_only:
+        run(options, store)
+    results = load(store)
+    path = given.out / "speed.md"
+    write_atomically(path.with_suffix(".png"), draw(results, options.rounds))
+    write_page(path, page(results, options.rounds), "benchmarks.speed", arguments, PACKAGES)
     print(target_table(results))
-    for written in [*paths, path]:
-        print(written)
+    print(path)
 
 
 if __name__ == "__main__":

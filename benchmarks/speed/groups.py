@@ -7,17 +7,16 @@ never mixes two runs. Parts can be measured one by one, and added to the same fi
 from __future__ import annotations
 
 import json
-import os
-import platform
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from benchmarks.code import code_fingerprint
+from benchmarks.machine import machine_in_words
 from rboost.io.files import write_atomically
 from rboost.paper.store import Record
+
+PACKAGES = ("xgboost",)
 
 
 @dataclass(frozen=True)
@@ -39,35 +38,32 @@ Entries = list[Record]
 Results = dict[Group, Entries]
 
 
-def machine() -> Record:
-    """What the times depend on, in general terms."""
-    simd = np.show_config(mode="dicts")["SIMD Extensions"]
-    return {
-        "architecture": platform.machine(),
-        "CPUs": os.cpu_count(),
-        "SIMD": [*simd["baseline"], *simd["found"]],
-        "Python": platform.python_version(),
-        "versions": {
-            name: version(name) for name in ("numpy", "scikit-learn", "xgboost", "lightgbm")
-        },
-    }
+def measured_on() -> str:
+    """What the times depend on: the machine and the code. Only such groups share a file."""
+    return f"{machine_in_words(PACKAGES)} {code_fingerprint('benchmarks.speed')}"
 
 
-def load(path: Path) -> tuple[Record, Results]:
-    """The machine and all groups in a file; of this machine and none where there is no file."""
+def load(path: Path) -> Results:
+    """All groups in a file; none where there is no file."""
     if not path.exists():
-        return machine(), {}
+        return {}
     content = json.loads(path.read_text(encoding="utf-8"))
+    if content["measured on"] != measured_on():
+        raise SystemExit(
+            f"{path} was measured on another machine, or with other versions or code; delete it, "
+            "or choose another folder with --store."
+        )
     results = {}
     for record in content["groups"]:
         entries = record.pop("entries")
         results[Group(**record)] = entries
-    return content["machine"], results
+    return results
 
 
-def save(path: Path, where: Record, results: Results) -> None:
+def save(path: Path, results: Results) -> None:
     """Write all groups, or leave the file as it was."""
     groups: list[dict[str, Any]] = [
         {**asdict(group), "entries": entries} for group, entries in results.items()
     ]
-    write_atomically(path, json.dumps({"machine": where, "groups": groups}, indent=1) + "\n")
+    content = {"measured on": measured_on(), "groups": groups}
+    write_atomically(path, json.dumps(content, indent=1) + "\n")

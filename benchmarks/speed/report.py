@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from benchmarks.markdown import table
 from benchmarks.speed.bandwidth import PASS, STREAM
 from benchmarks.speed.data import FLIPPED, N_FEATURES, TEST_ROWS
-from benchmarks.speed.figure import draw
 from benchmarks.speed.groups import Results
 from benchmarks.speed.layout import (
     figure,
@@ -30,8 +27,6 @@ from benchmarks.speed.sections import (
     scaling_section,
 )
 from benchmarks.speed.targets import TARGETS
-from rboost.io.files import write_atomically
-from rboost.paper.store import Record
 
 
 def target_table(results: Results) -> str:
@@ -45,17 +40,14 @@ def target_table(results: Results) -> str:
     return table(["", "target", "measured", "met"], rows)
 
 
-def page(where: Record, results: Results, rounds: int) -> str:
+def page(results: Results, rounds: int) -> str:
     """All of it as Markdown."""
-    versions = ", ".join(f"{name} {number}" for name, number in where["versions"].items())
     parts = [
         "# Speed beside peers\n",
-        f"Written by `python -m benchmarks.speed`. {rounds} rounds, {N_FEATURES} features, float32 "
+        f"{rounds} rounds, {N_FEATURES} features, float32 "
         f"rows, {FLIPPED:.0%} of the training labels flipped. Methods take turns in one process, "
         "one repeat of each and then the next; times are minima over the repeats. Test errors are "
         f"on {TEST_ROWS:,} other rows with true labels.\n",
-        f"Machine: {where['architecture']}, {where['CPUs']} CPUs, {' '.join(where['SIMD'])}; "
-        f"Python {where['Python']}, {versions}.\n",
         "![Seconds to fit over training rows, one panel for each number of threads.](speed.png)\n",
         f"Drawn are fits at the linear truth, of {POOL!r} at the curved one. The grey line is the "
         "time in which one thread reads X once a round, at the bandwidth of the largest table of "
@@ -104,11 +96,3 @@ def page(where: Record, results: Results, rounds: int) -> str:
         *bandwidth_section(results, rounds),
     ]
     return "\n".join(parts)
-
-
-def write_report(where: Record, results: Results, out: Path, rounds: int) -> list[Path]:
-    """Write speed.md and speed.png, and return their paths."""
-    paths = [out / "speed.md", out / "speed.png"]
-    write_atomically(paths[0], page(where, results, rounds))
-    write_atomically(paths[1], draw(results, rounds))
-    return paths

@@ -25,6 +25,15 @@ from rboost._typing import Floats
 from rboost.noise import true_probability
 from rboost.noise.likelihood import NoisySoftmaxLoss
 
+__all__ = [
+    "CALIBRATIONS",
+    "IsotonicCalibration",
+    "LogisticCalibration",
+    "PlattCalibration",
+    "fit_isotonic",
+    "fit_logistic",
+    "fit_platt",
+]
 Calibration = Callable[[Floats], Floats]
 
 # Weight of a Gaussian prior on the slope, for scores of unit variance: a slope of 30 costs as much

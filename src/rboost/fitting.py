@@ -30,7 +30,7 @@ classes_ : ndarray of shape (n_classes,)
     The class labels, sorted.
 n_features_in_ : int
     Number of features seen in ``fit``.
-feature_names_in_ : ndarray of shape (n_features_in_,)
+feature_names_in_ : ndarray of shape (`n_features_in_`,)
     Names of the features, when X had string column names.
 """
 # What may follow the attributes.

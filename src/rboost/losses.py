@@ -31,6 +31,7 @@ from rboost._typing import Floats, Integers
 from rboost.noise import check_noise_matrix, posterior
 from rboost.noise.likelihood import NoisySoftmaxLoss
 
+__all__ = ["ExponentialLoss", "LikelihoodLoss", "mixing_coefficients", "step_size"]
 # A larger step needs a weighted error below what float64 can tell from zero; for two classes.
 MAX_STEP = float(-np.log(np.finfo(np.float64).eps) / 2)
 # Smaller steps, and class weights that sum to a smaller share of the loss, are but rounding.
@@ -42,8 +43,7 @@ SMALLEST_COEFFICIENT = 1e-3
 def paper_coefficients(noise_matrix: Floats) -> Floats:
     """Eq. (10) as printed: a row observed in class k is mixed by the rates of flips *into* k.
 
-    c[k, j] = T[j, k] and c[k, k] is what these leave of 1. Of many classes they may leave nothing;
-    then it is a small number, since a loss needs positive coefficients.
+    c[k, j] = T[j, k] and c[k, k] is what these leave of 1, a small number if they leave nothing.
     """
     into = noise_matrix.T * (1 - np.eye(len(noise_matrix)))
     left = np.maximum(1 - into.sum(axis=1), SMALLEST_COEFFICIENT if len(into) > 2 else 0.0)

@@ -12,7 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 from benchmarks.accuracy import Options, jobs, main, parse
 from benchmarks.measure import ESTIMATORS, Job, run_job
 from benchmarks.methods import JUDGES, METHODS, SEVERAL, Method
-from benchmarks.report import write_report
+from benchmarks.report import render
 from benchmarks.suites import SUITES, UNTOUCHED, Source, draw_trial
 from rboost import NoiseCalibratedClassifier
 
@@ -110,9 +110,9 @@ def test_a_run_writes_the_page(tmp_path, small, capsys):
     given = ["--suite", "classes", "--datasets", "vehicle", "contraceptive", "--repeats", "1"]
     folders = ["--out", str(tmp_path / "out"), "--page", str(tmp_path / "page")]
     main([*given, "--methods", CALIBRATED, ESTIMATORS, *folders])
-    page, figure = map(Path, capsys.readouterr().out.split())
-    assert (page, figure) == (tmp_path / "page" / "classes.md", tmp_path / "page" / "classes.png")
-    assert figure.read_bytes().startswith(b"\x89PNG")
+    page = Path(capsys.readouterr().out.strip())
+    assert page == tmp_path / "page" / "classes.md"
+    assert page.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
     assert len((tmp_path / "out" / "results.jsonl").read_text().splitlines()) == 2 * 6
     text = page.read_text()
     rows = {line.split(" | ")[0] for line in text.splitlines() if line.startswith("| ")}
@@ -143,7 +143,7 @@ def test_the_page_names_the_better_of_cleanlabs_two_in_each_case(tmp_path):
         "rankings": {},
     }
     results[Job("classes", "german", UNTOUCHED, 0, "rBoost")] = {"seconds": 9, "wrong share": 0.02}
-    text = write_report(results, CLASSES, tmp_path, "one table")[0].read_text()
+    text = render(results, CLASSES, "one table")[0]
     assert "| vowel, sym20 | – | 0.900 | 0.500 | 0.600 | 0.600 |" in text
     assert "| vowel, pairs | – | 0.500 | 0.700 | 0.400 | 0.700 |" in text
     assert "+0.050 on average, -0.200 at the least (vowel, pairs)" in text

@@ -7,7 +7,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from benchmarks.equality import Outcome, compare, differences, is_equal
 from benchmarks.gpu.report import page, verdicts
 from benchmarks.gpu.rows import BLOCK, make_rows, noise_of
-from benchmarks.machine import machine
 from rboost.noise.matrix import check_noise_parameter
 
 
@@ -60,6 +59,5 @@ def test_the_page_says_what_was_stopped_and_how_much_faster_a_gpu_is():
     assert "no, 70.0 s" in many
     assert "no, 12.0 times" in trees
     assert "yes, more than 40.0 times" in xgboost
-    text = page(machine(["numpy"]), results)
+    text = page(results)
     assert "not finished (200 s)" in text
-    assert f"numpy {np.__version__}" in text

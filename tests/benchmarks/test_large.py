@@ -8,7 +8,7 @@ from benchmarks.generators import GENERATORS
 from benchmarks.large import PEERS, WRAPPERS
 from benchmarks.measure import Job, run_job
 from benchmarks.methods import ENGINES, LARGE, LEADERBOARD, METHODS
-from benchmarks.report import write_report
+from benchmarks.report import render
 from benchmarks.suites import SIZES, SUITES, draw_trial, load_table
 
 SETTINGS = ("clean", "sym20", "asym30")
@@ -76,8 +76,7 @@ def test_references_that_are_told_the_noise_are_left_out():
 def test_a_run_writes_the_page(tmp_path, capsys):
     given = ["--suite", "large", "--datasets", "banana", "--methods", "LightGBM"]
     main([*given, "--out", str(tmp_path)])
-    printed = capsys.readouterr().out.split()
-    assert printed == [str(tmp_path / "large.md"), str(tmp_path / "large.png")]
+    assert capsys.readouterr().out.split() == [str(tmp_path / "large.md")]
     text = (tmp_path / "large.md").read_text()
     assert "| LightGBM |" in text
     assert "Not measured." in text
@@ -102,7 +101,7 @@ def test_targets_of_large_tables(tmp_path):
         CALIBRATED: (10.5, 12.5, 11.5),
     }
     results = made("large", ("banana", "hastie"), errors)
-    text = write_report(results, SUITES["large"], tmp_path, "two tables")[0].read_text()
+    text = render(results, SUITES["large"], "two tables")[0]
     assert "| **rBoost** | 10.1 | 12.0 | 12.0 | 11.4 | 1.00 |" in text
     assert (
         "other packages: +0.06 above the best in the worst setting (clean, CatBoost), ≤ 0.1 asked: "
@@ -126,12 +125,9 @@ def test_the_stack_is_beside_the_better_engine_at_every_size(tmp_path):
             "rBoost trees": (12, 20, 21),
         }
         results |= made("sizes", (f"magic {size}",), errors)
-    paths = write_report(results, SUITES["sizes"], tmp_path, "one table")
-    assert [path.name for path in paths] == ["sizes.md", "sizes.png"]
-    text = paths[0].read_text()
+    text, figure = render(results, SUITES["sizes"], "one table")
+    assert figure.startswith(b"\x89PNG")
     for behind in ("+8.00", "+3.00", "+0.25"):
         assert f"At most {behind} above the better engine (clean), ≤ 0.1 asked: **no**" in text
     results = made("sizes", ("magic 400",), {"rBoost": (20, 20, 20)})
-    assert (
-        "better engine (" not in write_report(results, SUITES["sizes"], tmp_path, "")[0].read_text()
-    )
+    assert "better engine (" not in render(results, SUITES["sizes"], "")[0]

@@ -174,7 +174,7 @@ def test_keys_change_with_the_code_of_the_package_for_ours_only(monkeypatch):
     names = (FOREST, RBOOST, OURS)
     keys = [Job("defects", "tika-0.9", 0, name).key(0) for name in names]
     assert len(set(keys)) == 3
-    monkeypatch.setattr(jobs, "code_fingerprint", lambda: "other")
+    monkeypatch.setattr(jobs, "code_fingerprint", lambda module: "other")
     after = [Job("defects", "tika-0.9", 0, name).key(0) for name in names]
     assert [a == b for a, b in zip(after, keys, strict=True)] == [True, False, False]
     assert Job("commits", "tika-0.9", 0, FOREST).key(0) != keys[0]
@@ -193,9 +193,8 @@ def test_a_run_writes_the_page_and_resumes(table, tmp_path, monkeypatch, capsys,
     monkeypatch.setattr(jobs, "WORK", work)
     options = ["--collection", "defects", "--jobs", "1", "--out", str(tmp_path)]
     main([*options, "--page", str(tmp_path)])
-    assert capsys.readouterr().out.split() == [
-        str(tmp_path / name) for name in ("results.md", "methods.png")
-    ]
+    assert capsys.readouterr().out.split() == [str(tmp_path / "results.md")]
+    assert (tmp_path / "methods.png").read_bytes().startswith(b"\x89PNG")
     text = (tmp_path / "results.md").read_text()
     for name in (*RANKINGS, *(name for name in METHODS if name != FOREST_RANKINGS)):
         assert f"| {name} | 0." in text
@@ -239,6 +238,7 @@ def test_the_page_says_what_answers_are_worth():
     assert "same log loss: 50 (ratio 0.50), at most 70% asked: yes" in text
     assert "| log loss | 200 | 0.200 | 100 | 0.50 |" in text
     assert f"| {OURS} | 0% | 50% | 80% | 100% | 100% |" in text
+    assert f"| {RBOOST}, 100 rows checked at random | 0.240 |" in text
     assert "nan" not in text
 
 

@@ -1,7 +1,7 @@
 """The pages: means of what was measured."""
 
 from benchmarks.measure import ESTIMATORS, Job
-from benchmarks.report import write_report
+from benchmarks.report import render
 from benchmarks.suites import SETTINGS, SUITES
 
 PAPER = SUITES["paper"]
@@ -22,9 +22,8 @@ def test_the_report_holds_means_of_what_was_measured(tmp_path):
     for job, record in results.items():
         if job.method == "rBoost":
             record |= {"noise error": 0.01, "covered": 0.5}
-    paths = write_report(results, PAPER, tmp_path, "two tables")
-    assert [path.name for path in paths] == ["leaderboard.md", "leaderboard.png"]
-    text = paths[0].read_text()
+    text, figure = render(results, PAPER, "two tables")
+    assert figure.startswith(b"\x89PNG")
     rows = [line for line in text.splitlines() if line.startswith("|")]
     table = [row for row in rows if row.endswith("| 0.50 |")]
     assert [row.split(" | ")[0] for row in table] == ["| **rBoost**", "| random forest", "| SVC"]
@@ -42,7 +41,7 @@ def test_one_method_alone_is_reported(tmp_path):
         Job("paper", "Heart", setting, 0, "SVC"): {"error": 12.0, "seconds": 0.1}
         for setting in SETTINGS
     }
-    text = write_report(results, PAPER, tmp_path, "one table")[0].read_text()
+    text = render(results, PAPER, "one table")[0]
     assert text.count("| SVC |") == 1
     assert "table by table" not in text
 
@@ -56,6 +55,6 @@ def test_estimators_of_noise_alone_are_reported(tmp_path):
         }
         for setting in SETTINGS
     }
-    text = write_report(results, PAPER, tmp_path, "one table")[0].read_text()
+    text = render(results, PAPER, "one table")[0]
     assert "| anchor points (forest) |" + " 0.050 |" * 7 + " – |" in text
     assert "| self-confidence (forest) |" + " 0.750 |" * 6 in text

@@ -140,7 +140,7 @@ class RBoostClassifier(BoostingParameters):
         Rounds run, with those whose learner was not kept.
     n_features_in_ : int
         Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, when X had string column names.
 
     Examples

@@ -60,13 +60,13 @@ def make_long_servedio(
     """The construction that random flips turn against every convex booster (Long & Servedio 2010).
 
     21 features of −1 or +1, of which each is a weak rule, and whose majority is the class. With the
-    class as a sign, a row is one of three kinds:
+    class as a sign, a row is one of three kinds::
 
         large margin (¼)   all features agree with the class
         puller (¼)         the first 11 agree, the last 10 do not
         penaliser (½)      5 of the first 11 and 6 of the last 10 agree, drawn at random
 
-    The labels are right; flip a tenth of them with :func:`rboost.noise.flip_labels`. The rows of
+    The labels are right; flip a tenth of them with :func:`rboost.flip_labels`. The rows of
     large margin whose labels are wrong then cost a convex loss so much that it gives up the
     penalisers, half of the table, and errs on some quarter of all rows.
     """

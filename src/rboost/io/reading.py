@@ -27,6 +27,8 @@ from rboost.io.sources import PARQUET, read_content
 from rboost.io.text import listed, read_text, usable_names
 from rboost.io.unpacking import ZIP
 
+__all__ = ["read_table"]
+
 
 @dataclass
 class _Part:
@@ -55,7 +57,7 @@ def read_table(
         each other; their columns may come in any order.
     label : str, default=None
         A column to keep as it is written, apart from white space around it, for
-        :func:`label_column`. It must be there.
+        ``label_column``. It must be there.
     text : collection of str, default=()
         Columns that stay text, if they are there, whatever their cells look like.
     as_written : bool, default=False

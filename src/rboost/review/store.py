@@ -143,7 +143,7 @@ class AnswerStore:
             Position of the class that is right; None when unsure.
         expects : int, default=None
             Number of the answer by the same person that the row was seen with. If there is another
-            by now that says something else, nothing is written and a :class:`ConflictError` is
+            by now that says something else, nothing is written and a ``ConflictError`` is
             raised; if it says the same, it is returned.
         reviewer : str, default=""
             Who answers.

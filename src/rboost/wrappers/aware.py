@@ -71,7 +71,7 @@ class NoiseAwareClassifier(ClassifierAround):
 
     Attributes
     ----------
-    log_likelihood_ : ndarray of shape (n_iter_ + 1,)
+    log_likelihood_ : ndarray of shape (`n_iter_` + 1,)
         Log-likelihood of the observed labels per row, at the start and after each iteration.
     n_iter_ : int
         Number of iterations.

@@ -67,7 +67,7 @@ class AdaCostClassifier(MarginBooster):
 
     With the costs cᵢ at most 1, weights start as D ∝ cᵢ and follow D ← D·e^(−α·ỹ·h·β), with the
     step α = ½·ln((1 + r)/(1 − r)) for the edge r = Σ D·ỹ·h·β, divided by the largest β where that
-    exceeds 1, as the bound behind it asks for. Choices of β for right and wrong votes:
+    exceeds 1, as the bound behind it asks for. Choices of β for right and wrong votes::
 
         "inside"    1 ∓ ½·(cᵢ − c̄), with the mean cost c̄: the paper's, centred.
         "outside"   1. Costs are factors of the exponentials, the loss is Σ cᵢ·e^(−ỹF), and it is

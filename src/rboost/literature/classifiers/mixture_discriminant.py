@@ -103,13 +103,13 @@ class RobustMixtureDiscriminantClassifier(TwoClassClassifier):
     ----------
     n_components_ : int
         The given or chosen number of components.
-    weights_ : ndarray of shape (n_components_,)
+    weights_ : ndarray of shape (`n_components_`,)
         Share of each component.
-    means_ : ndarray of shape (n_components_, n_features)
+    means_ : ndarray of shape (`n_components_`, n_features)
         Mean of each component.
-    covariances_ : ndarray of shape (n_components_, n_features, n_features)
+    covariances_ : ndarray of shape (`n_components_`, n_features, n_features)
         Covariance of each component.
-    class_shares_ : ndarray of shape (n_components_, 2)
+    class_shares_ : ndarray of shape (`n_components_`, 2)
         p(class j | component c); each row sums to 1.
     n_iter_ : int
         EM steps of the start that was kept.

@@ -1,0 +1,55 @@
+"""Which code is behind a command, and whether it changed."""
+
+import shutil
+
+import pytest
+
+from benchmarks import code
+from benchmarks.code import code_fingerprint, code_of
+
+
+def names(module):
+    return {path.stem for path in code_of(module)}
+
+
+def test_imports_of_imports_count_and_nothing_else():
+    found = names("benchmarks.speed")
+    assert {"__main__", "timing", "classifier", "inference", "__init__"} <= found
+    assert not {"folder", "server", "long_servedio"} & found
+
+
+def test_modules_that_are_named_in_strings_count():
+    """The command that another process runs, a package that is imported late."""
+    assert any(path.parts[-2:] == ("cli", "audit.py") for path in code_of("benchmarks.scale"))
+    assert any("dask" in path.parts for path in code_of("benchmarks.equality"))
+
+
+def test_templates_count():
+    assert any(path.suffix == ".jinja" for path in code_of("benchmarks.paper"))
+
+
+@pytest.fixture
+def copied(tmp_path, monkeypatch):
+    """A copy of the package, and a way to change a file of it and ask again."""
+    folder = tmp_path / "rboost"
+    ignored = shutil.ignore_patterns("__pycache__", "*.so")
+    shutil.copytree(code.ROOTS["rboost"], folder, ignore=ignored)
+    monkeypatch.setitem(code.ROOTS, "rboost", folder)
+    fingerprint = code_fingerprint.__wrapped__
+
+    def change(name, old, new):
+        path = folder / name
+        text = path.read_text(encoding="utf-8")
+        assert old in text
+        path.write_text(text.replace(old, new, 1), encoding="utf-8")
+        return fingerprint("benchmarks.measure")
+
+    return change
+
+
+def test_the_fingerprint_knows_code_from_docs(copied):
+    before = copied("noise/platt/scaling.py", '"""', '"""Another opening. ')
+    assert copied("noise/matrix.py", '    """The flip rates', '    """Both flip rates') == before
+    assert copied("noise/platt/sigmoid.py", "\n    # ", "\n    # Another comment: ") == before
+    assert copied("cli/__init__.py", "import ", "import  ") == before
+    assert copied("noise/matrix.py", "0.99", "0.98") != before
