@@ -124,6 +124,5 @@ def test_links_of_the_readme_are_whole_on_a_package_index():
     assert all(re.match("https?://|#", "".join(link)) for link in targets)
     for link in ours:
         kind, found_tag, path = link.partition("#")[0].split("/", 2)
-        assert (ROOT / path).exists()
         assert kind == ("raw" if path.endswith(".png") else "blob")
         assert found_tag == tag
