@@ -1,12 +1,13 @@
 # Two commands do everything on a machine that has python3 (3.11 or newer) and make:
 #   make demo    audit a table with planted label errors, count how many are found, write a report
 #   make test    lint, types, import rules and tests
+# and while working, make quick runs the tests that take no browser, no peer and no patience.
 PYTHON ?= python3
 BIN := .venv/bin
 RUN := .venv/.run
 READY := .venv/.ready
 
-.PHONY: demo test lint types tests format clean
+.PHONY: demo test quick lint types tests format clean
 
 demo: $(RUN)
 	$(BIN)/python examples/find_planted_errors.py
@@ -22,8 +23,57 @@ types: $(READY)
 	$(BIN)/mypy
 
 # One process a core, so one thread each: more would only wait for each other.
+# A process that is done takes tests from the other's list, which the slow ones are first on.
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+PYTEST := -m pytest -n auto --dist worksteal
+QUICK := -m "not slow and not browser and not peers" --hypothesis-profile quick
 tests: $(READY)
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto
+	$(ONE_THREAD) $(BIN)/python $(PYTEST)
+
+quick: $(READY)
+	$(ONE_THREAD) $(BIN)/python $(PYTEST) $(QUICK)
+
+# Which lines of src/rboost no test runs, in other processes too.
+.PHONY: coverage
+coverage: $(READY)
+	$(ONE_THREAD) $(BIN)/python $(PYTEST) --cov=rboost \
+	  --cov-report=term-missing:skip-covered --cov-fail-under=95
+
+# The sdist, the wheel of the stable ABI, which Python 3.12 has first, and one without the native
+# core, in dist/.
+PYTHON_OLDEST ?= python3.11
+PYTHON_ABI3 ?= python3.12
+PYTHON_NEWEST ?= python3.13
+PURE := -C wheel.cmake=false -C wheel.py-api=py3
+.PHONY: wheels
+wheels:
+	rm -rf dist build/wheels
+	$(PYTHON_ABI3) -m venv build/wheels
+	build/wheels/bin/python -m pip install --quiet build
+	build/wheels/bin/python -m build -C cmake.define.RBOOST_NEEDS_NATIVE=ON
+	build/wheels/bin/python -m build --wheel $(PURE)
+
+# What `make wheels` built, in new environments with no compiler.
+.PHONY: smoke
+smoke:
+	$(PYTHON_ABI3) tools/try_wheels.py $(PYTHON_OLDEST) $(PYTHON_ABI3) $(PYTHON_NEWEST)
+
+# The quick tests with the oldest packages that pyproject.toml promises and with the newest. Old
+# packages warn of new ones that they need, which is no fault of this one.
+.PHONY: test-versions test-oldest test-newest
+PROMISED := tests --ignore=tests/benchmarks
+test-versions: test-oldest test-newest
+
+test-oldest:
+	rm -rf build/oldest && $(PYTHON_OLDEST) -m venv build/oldest
+	$(PYTHON_OLDEST) tools/oldest.py review > build/oldest/constraints.txt
+	build/oldest/bin/python -m pip install --quiet -c build/oldest/constraints.txt ".[peers,review,test]"
+	$(ONE_THREAD) build/oldest/bin/python $(PYTEST) $(QUICK) $(PROMISED) -W default
+
+test-newest:
+	rm -rf build/newest && $(PYTHON_NEWEST) -m venv build/newest
+	build/newest/bin/python -m pip install --quiet ".[peers,review,test]"
+	$(ONE_THREAD) build/newest/bin/python $(PYTEST) $(QUICK) $(PROMISED)
 
 # Which pages of figures under docs are older than the code that they measure.
 .PHONY: figures
