@@ -190,6 +190,15 @@ def plain_labels(y: NDArray[Any], name: str = "y") -> NDArray[Any]:
     return np.array(y.tolist())
 
 
+def check_lengths(X: Any, labels: NDArray[Any], which: str = "") -> None:
+    """Demand a label for every row of ``X`` and ``y``, or of ``X_trusted`` and ``y_trusted``."""
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(np.asarray(X, dtype=object))
+    if n_rows != len(labels):
+        raise ValueError(
+            f"X{which} has {n_rows} rows but y{which} has {len(labels)}; pass one label a row."
+        )
+
+
 def check_sample_weight(sample_weight: ArrayLike | None, encoded_labels: Integers) -> Floats:
     """Return one finite, non-negative weight per row, with some weight on each of the classes."""
     n_rows = len(encoded_labels)

@@ -15,7 +15,12 @@ from scipy import sparse
 from sklearn.utils import gen_batches
 
 from rboost._typing import Floats, Integers
-from rboost._validation import check_class_labels, check_labels, check_sample_weight
+from rboost._validation import (
+    check_class_labels,
+    check_labels,
+    check_lengths,
+    check_sample_weight,
+)
 from rboost.encoding import EncodedRows, for_trees
 
 # A class that no row is of any more counts as if there were so many rows of it.
@@ -83,10 +88,7 @@ def checked_rows(
 ) -> tuple[Rows, NDArray[Any]]:
     """All rows of validated X, none of them trusted, and the classes."""
     classes, observed = check_y(y)
-    if X.shape[0] != len(observed):
-        raise ValueError(
-            f"X has {X.shape[0]} rows but y has {len(observed)}; pass one label a row."
-        )
+    check_lengths(X, observed)
     weight = check_sample_weight(sample_weight, observed)
     return Rows(X, observed, weight, np.zeros(len(observed), dtype=bool), len(classes)), classes
 
@@ -179,11 +181,7 @@ def check_trusted_labels(X_trusted: Any, y_trusted: Any, classes: NDArray[Any]) 
     if X_trusted is None or y_trusted is None:
         raise ValueError("X_trusted and y_trusted belong together; pass both or neither.")
     labels = check_labels(y_trusted, name="y_trusted")
-    n_rows = X_trusted.shape[0] if hasattr(X_trusted, "shape") else len(X_trusted)
-    if n_rows != len(labels):
-        raise ValueError(
-            f"X_trusted has {n_rows} rows but y_trusted has {len(labels)}; pass one label a row."
-        )
+    check_lengths(X_trusted, labels, "_trusted")
     is_class = labels[:, np.newaxis] == classes
     if not is_class.any(axis=1).all():
         raise ValueError(

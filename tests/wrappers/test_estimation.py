@@ -231,7 +231,7 @@ BAD = {
     "estimator": ({"estimator": LinearRegression()}, "must be a scikit-learn classifier"),
     "one class": ({"y": np.ones(600)}, "y holds only one class"),
     "single row": ({"y": (np.arange(600) == 5).astype(int)}, "One class has a single row"),
-    "lengths": ({"y": NOISY[:100]}, "inconsistent numbers of samples"),
+    "lengths": ({"y": NOISY[:100]}, "rows but y has 100; pass one label a row"),
     "cv": ({"cv": 1}, "cv must be at least 2 folds"),
     "half of the trusted": ({"X_trusted": X}, "belong together; pass both or neither"),
     "trusted class": (

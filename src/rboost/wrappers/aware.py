@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, check_random_state, indexable
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from rboost._typing import Floats, Integers
 from rboost._validation import (
@@ -20,6 +20,7 @@ from rboost._validation import (
     Switch,
     all_or_nothing,
     check_class_labels,
+    check_lengths,
     check_parameters,
     check_sample_weight,
     warn_not_converged,
@@ -127,7 +128,7 @@ class NoiseAwareClassifier(ClassifierAround):
             self._check_X(X, reset=True)
             self.classes_, labels = check_class_labels(y)
             fixed_noise = check_noise_parameter(self.noise_matrix, len(self.classes_))
-            check_consistent_length(X, labels)
+            check_lengths(X, labels)
             weight = check_sample_weight(sample_weight, labels)
             check_weighed(labels, weight, self.classes_)
             (X,) = indexable(X)

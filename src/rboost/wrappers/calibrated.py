@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from rboost._typing import Floats, Integers
 from rboost._validation import (
     all_or_nothing,
     check_checked_labels,
     check_class_labels,
+    check_lengths,
     check_sample_weight,
     warn_of_one_class,
 )
@@ -152,7 +153,7 @@ class NoiseCalibratedClassifier(ClassifierAround, ScoreClassifier):
         check_scorer(self.estimator, sample_weight)
         self._check_X(X, reset=True)
         self.classes_, labels = check_class_labels(y)
-        check_consistent_length(X, labels)
+        check_lengths(X, labels)
         weight = None
         if sample_weight is not None:
             weight = as_counts(check_sample_weight(sample_weight, labels))

@@ -16,10 +16,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_consistent_length
 
 from rboost._typing import Floats, Integers
-from rboost._validation import check_class_labels
+from rboost._validation import check_class_labels, check_lengths
 from rboost.noise.counting import anchor_points, bootstrap, confident_learning, trusted_counting
 from rboost.noise.inference import infer_noise
 from rboost.noise.scores import prevalence_of
@@ -166,7 +165,7 @@ def estimate_noise_matrix(
     estimator = default_scorer(random, sparse.issparse(X)) if estimator is None else estimator
     check_scorer(estimator, None)
     classes, labels = check_class_labels(y)
-    check_consistent_length(X, labels)
+    check_lengths(X, labels)
     warn_of_copies(X, labels)
     trusted = check_trusted_labels(X_trusted, y_trusted, classes)
     options = {"cv": cv, "random_state": random, "n_jobs": n_jobs}
