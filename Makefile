@@ -1,12 +1,13 @@
 # Two commands do everything on a machine that has python3 (3.11 or newer) and make:
 #   make demo    audit a table with planted label errors, count how many are found, write a report
 #   make test    lint, types, import rules and tests
+# and while working, make quick runs the tests that take no browser, no peer and no patience.
 PYTHON ?= python3
 BIN := .venv/bin
 RUN := .venv/.run
 READY := .venv/.ready
 
-.PHONY: demo test lint types tests format clean
+.PHONY: demo test quick lint types tests format clean
 
 demo: $(RUN)
 	$(BIN)/python examples/find_planted_errors.py
@@ -22,8 +23,13 @@ types: $(READY)
 	$(BIN)/mypy
 
 # One process a core, so one thread each: more would only wait for each other.
+# A process that is done takes tests from the other's list, which the slow ones are first on.
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal
 tests: $(READY)
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto
+	$(PYTEST)
+
+quick: $(READY)
+	$(PYTEST) -m "not slow and not browser and not peers" --hypothesis-profile quick
 
 # Skipped with a reason where there is no GPU. Only these tests are read, as a machine with a GPU may
 # have neither Hypothesis nor a browser.

@@ -9,7 +9,24 @@ from rboost.noise import asymmetric, flip_labels
 
 # The same examples on every machine and in every run.
 settings.register_profile("rboost", derandomize=True, deadline=None, max_examples=60)
+settings.register_profile("quick", settings.get_profile("rboost"), max_examples=15)
 settings.load_profile("rboost")
+
+NEED_PEERS = ("tests/benchmarks/", "tests/dask/", "tests/gpu/")
+
+
+def pytest_collection_modifyitems(items):
+    """Mark tests by the packages and fixtures they need; slow ones start first.
+
+    A long test that starts last would leave the other cores waiting for it.
+    """
+    for item in items:
+        if item.nodeid.startswith(NEED_PEERS):
+            item.add_marker(pytest.mark.peers)
+        opens_pages = hasattr(getattr(item, "module", None), "open_browser")
+        if opens_pages or "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.browser)
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 @pytest.fixture(scope="session")

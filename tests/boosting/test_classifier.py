@@ -1,19 +1,16 @@
 """What holds for every version of RBoostClassifier, and how it fails."""
 
 import copy
-import pickle
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import sklearn
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -242,32 +239,6 @@ def test_a_new_fit_forgets_the_old_one(noisy_banana):
     assert vars(model).keys() == vars(fresh).keys()
 
 
-@every_version
-@pytest.mark.parametrize(
-    "labels", [["ham", "spam"], [False, True], [-1, 1], [3, 7]], ids=lambda labels: str(labels[1])
-)
-def test_labels_of_any_type(version, labels, noisy_banana):
-    X, _, noisy, _ = noisy_banana
-    model = version(n_estimators=5, random_state=0).fit(X, np.array(labels)[noisy])
-    np.testing.assert_array_equal(model.classes_, labels)
-    plain = version(n_estimators=5, random_state=0).fit(X, noisy)
-    np.testing.assert_array_equal(model.predict(X), np.array(labels)[plain.predict(X)])
-
-
-@every_version
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
-def test_frames_with_checked_feature_names(version, frame, noisy_banana):
-    X, _, noisy, _ = noisy_banana
-    table = frame({"width": X[:, 0], "height": X[:, 1]})
-    model = version(n_estimators=5, random_state=0).fit(table, noisy)
-    np.testing.assert_array_equal(model.feature_names_in_, ["width", "height"])
-    assert model.score(table, noisy) > 0.6
-    with pytest.raises(ValueError, match="feature names"):
-        model.predict(frame({"width": X[:, 0], "depth": X[:, 1]}))
-    with pytest.raises(ValueError, match="X_trusted must have the columns of X"):
-        model.fit(table, noisy, X_trusted=frame({"a": X[:, 0], "b": X[:, 1]}), y_trusted=noisy)
-
-
 @pytest.mark.parametrize("container", [sparse.csr_array, sparse.csc_matrix])
 def test_sparse_features(container, noisy_banana):
     X, _, noisy, _ = noisy_banana
@@ -295,54 +266,6 @@ def test_missing_features(version, noisy_banana, rng):
     assert np.all(np.isfinite(model.predict_proba(X)))
     with pytest.raises(ValueError, match="NaN"):
         version(LogisticRegression()).fit(X, noisy)
-
-
-@every_version
-def test_pickle_and_clone(version, noisy_banana):
-    X, _, noisy, noise = noisy_banana
-    for noise_matrix in ["estimate", noise]:
-        model = version(n_estimators=5, noise_matrix=noise_matrix, random_state=0).fit(X, noisy)
-        again = pickle.loads(pickle.dumps(model))
-        np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
-        assert not hasattr(clone(model), "estimators_")
-
-
-@both_versions
-def test_search_in_a_pipeline(version, noisy_banana):
-    X, _, noisy, _ = noisy_banana
-    search = GridSearchCV(
-        make_pipeline(StandardScaler(), version(STUMP, random_state=0)),
-        {"rboostclassifier__n_estimators": [2, 8], "rboostclassifier__estimator__max_depth": [1]},
-        cv=3,
-    ).fit(X, noisy)
-    assert search.best_score_ > 0.55
-
-
-@both_versions
-def test_metadata_routing(version, noisy_banana):
-    X, _, noisy, _ = noisy_banana
-    X_trusted, y_trusted = make_banana(30, random_state=5)
-    weight = np.ones(len(X))
-    with sklearn.config_context(enable_metadata_routing=True):
-        model = version(STUMP, n_estimators=5, random_state=0).set_fit_request(
-            sample_weight=True, X_trusted=True, y_trusted=True
-        )
-        model.set_score_request(sample_weight=False)
-        scaler = StandardScaler().set_fit_request(sample_weight=False)
-        routed = make_pipeline(scaler, model, transform_input=["X_trusted"]).fit(
-            100 * X + 1000,
-            noisy,
-            sample_weight=weight,
-            X_trusted=100 * X_trusted + 1000,
-            y_trusted=y_trusted,
-        )
-        metadata = {"sample_weight": weight, "X_trusted": X_trusted, "y_trusted": y_trusted}
-        scores = cross_val_score(model, X, noisy, cv=3, params=metadata)
-    direct = version(STUMP, n_estimators=5, random_state=0).fit(
-        X, noisy, X_trusted=X_trusted, y_trusted=y_trusted
-    )
-    assert_allclose(routed.predict_proba(100 * X + 1000), direct.predict_proba(X), atol=1e-9)
-    assert np.all(scores > 0.5)
 
 
 @both_versions

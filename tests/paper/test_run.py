@@ -14,6 +14,8 @@ from rboost.cli import main
 from rboost.paper.report import write_report
 from rboost.paper.run import Job, Options, jobs, load_run, run, run_job, unpack_grid
 
+pytestmark = pytest.mark.peers
+
 SMALL = Options(repeats=1, rounds=2, datasets=("Heart", "Titanic"), parts=("tables",))
 
 

@@ -268,7 +268,7 @@ def test_trusted_counting_needs_rows_of_both_classes():
 
 @pytest.mark.parametrize("method", ["noise-aware", "trusted counting"])
 def test_trusted_rows_must_have_one_label_each(method):
-    with pytest.raises(ValueError, match=r"y_trusted|inconsistent") as caught:
+    with pytest.raises(ValueError, match="but y_trusted has 60") as caught:
         estimate_noise_matrix(
             *REST, LOGISTIC, method, X_trusted=X[:100], y_trusted=TRUE[:60], random_state=0
         )

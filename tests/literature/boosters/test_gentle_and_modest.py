@@ -61,14 +61,6 @@ def test_they_learn_and_have_small_trees(booster, hastie):
 
 
 @pytest.mark.parametrize("booster", BOOSTERS)
-def test_separable_data_stays_finite(booster):
-    X = np.linspace(-1, 1, 40)[:, None]
-    model = booster(n_estimators=2000).fit(X, X[:, 0] > 0)
-    assert np.all(np.isfinite(model.decision_function(X)))
-    assert model.score(X, X[:, 0] > 0) == 1
-
-
-@pytest.mark.parametrize("booster", BOOSTERS)
 def test_bad_parameters_are_named(booster):
     with pytest.raises(ValueError, match=r"max_splits of .* must be an integer of at least 1"):
         booster(max_splits=0).fit([[0.0], [1.0]], [0, 1])
