@@ -170,10 +170,11 @@ def test_bagging_averages_out_what_boosting_chases(noisy_hastie):
     assert error(bagged, X_test, y_test) < error(boosted, X_test, y_test) - 0.01
 
 
+@pytest.mark.slow
 def test_eta_boost_stands_flips_near_the_boundary_better_than_adaboost():
     """Its own kind of noise: p(flip) = η / ((1 − η)(e^F + e^−F) + 2η)."""
     errors = []
-    for seed in range(4):
+    for seed in range(8):
         random = np.random.RandomState(seed)
         X = random.normal(size=(2600, 5))
         score = X[:, :3].sum(axis=1)
