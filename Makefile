@@ -24,7 +24,9 @@ types: $(READY)
 
 # One process a core, so one thread each: more would only wait for each other.
 # A process that is done takes tests from the other's list, which the slow ones are first on.
-PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal
+# Compiled modules are kept, or each process would compile them all once more.
+PYTEST := env -u PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
+  $(BIN)/pytest -n auto --dist worksteal
 tests: $(READY)
 	$(PYTEST)
 

@@ -12,7 +12,14 @@ settings.register_profile("rboost", derandomize=True, deadline=None, max_example
 settings.register_profile("quick", settings.get_profile("rboost"), max_examples=15)
 settings.load_profile("rboost")
 
-NEED_PEERS = ("tests/benchmarks/", "tests/dask/", "tests/gpu/")
+NEED_PEERS = ("tests/benchmarks/", "tests/dask/", "tests/gpu/", "src/rboost/dask/")
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Import no peer where the tests that need one are left out."""
+    without = "not peers" in config.option.markexpr
+    place = collection_path.relative_to(config.rootpath).as_posix()
+    return True if without and f"{place}/".startswith(NEED_PEERS) else None
 
 
 def pytest_collection_modifyitems(items):

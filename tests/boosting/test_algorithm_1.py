@@ -61,6 +61,7 @@ def test_keeping_the_labels_of_negative_weights_is_another_algorithm(noisy_banan
     assert all(model.score(X, noisy) > 0.6 for model in models)
 
 
+@pytest.mark.slow
 def test_the_papers_estimate_falls_to_zero_and_trusted_rows_repair_it(noisy_banana, clean_banana):
     X, _, noisy, noise = noisy_banana
     trusted = dict(zip(["X_trusted", "y_trusted"], make_banana(20, random_state=5), strict=True))
@@ -134,6 +135,7 @@ def test_scores_whose_exponentials_overflow_stay_finite(noise):
     assert model.score(X, y) > 0.8
 
 
+@pytest.mark.slow
 def test_the_heaviest_rows_are_fitted(noisy_banana, rng):
     X, _, noisy, _ = noisy_banana
     for exponents in [(-300, 0), (-150, 150), (0, 300)]:
@@ -149,6 +151,7 @@ def test_the_heaviest_rows_are_fitted(noisy_banana, rng):
                 assert model.score(X[heaviest], noisy[heaviest]) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampling", ["none", "uniform", "weights"])
 def test_rows_fitted_perfectly_under_noise(sampling):
     """Estimated rates fall towards 0 and weights towards the smallest numbers; both must hold."""

@@ -139,6 +139,7 @@ def test_trusted_rows_may_be_stored_otherwise_than_the_rest(
     assert_finite(model, container(X))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampling", ["uniform", "weights"])
 @pytest.mark.parametrize("votes", ["class", "probability"])
 @pytest.mark.parametrize("mixing", ["posterior", "paper"])

@@ -85,6 +85,7 @@ VERSIONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_every_version_is_the_same(instruction_set, version, dtype):
@@ -104,6 +105,7 @@ def test_noise_is_inferred_alike():
     assert_allclose(fast.label_issue_probability_, slow.label_issue_probability_, atol=1e-3)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(
     n_rows=st.sampled_from([2, 3, 5, 15, 16, 17, 31, 33, 63, 64, 65, 130, 255, 257]),

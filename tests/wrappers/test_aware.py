@@ -28,6 +28,7 @@ def exact_logistic(C=1e4):
     return LogisticRegression(C=C, solver="newton-cholesky", tol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_plain_em_is_robust_logistic_regression(seed):
     X, _, noisy = noisy_table(1000, NOISE, seed=seed)
@@ -66,6 +67,7 @@ def fitted(noisy_banana):
     return NoiseAwareClassifier(forest(), tol=1e-3, random_state=0).fit(X, noisy)
 
 
+@pytest.mark.slow
 def test_it_predicts_the_true_class_better_than_the_plain_forest(
     fitted, noisy_banana, clean_banana
 ):
@@ -76,6 +78,7 @@ def test_it_predicts_the_true_class_better_than_the_plain_forest(
     assert roc_auc_score(noisy != true, fitted.label_issue_probability_) > 0.9
 
 
+@pytest.mark.slow
 def test_rows_that_were_left_out_tell_what_the_fitted_hide(noisy_banana, clean_banana):
     """A forest of full depth explains every label that it was fitted to."""
     X, true, noisy, _ = noisy_banana
@@ -89,6 +92,7 @@ def test_rows_that_were_left_out_tell_what_the_fitted_hide(noisy_banana, clean_b
     assert found[0] > 2 * found[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cv", [None, 3])
 def test_swapping_the_classes_mirrors_the_fit(cv):
     X, _, noisy = noisy_table(600, NOISE)

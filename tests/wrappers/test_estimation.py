@@ -52,8 +52,12 @@ def test_every_method_finds_the_noise(method):
     assert np.all((found.standard_error >= 0) & (found.standard_error < 0.3))
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("noise", [np.eye(2), symmetric(0.2)], ids=["clean", "symmetric"])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("method", "noise"),
+    [("noise-aware", np.eye(2)), *((method, symmetric(0.2)) for method in METHODS)],
+    ids=["clean", *METHODS],
+)
 def test_the_default_estimator(method, noise):
     X, noisy, true = noisy_twonorm(300, noise)
     trusted = {"X_trusted": X[:60], "y_trusted": true[:60]} if method == "trusted counting" else {}
@@ -63,6 +67,7 @@ def test_the_default_estimator(method, noise):
     assert_allclose(found.noise_matrix, noise, atol=0.2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_rows", [20, 100])
 def test_the_default_estimator_takes_a_small_table(n_rows):
     """It must not warn of its own settings either."""

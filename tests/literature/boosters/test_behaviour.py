@@ -69,12 +69,14 @@ def test_adaboost_and_logitboost_fail_where_robustboost_does_not(long_servedio):
     assert 0.1 < robust.error_goal_ < 0.3
 
 
+@pytest.mark.slow
 def test_a_cut_off_saves_logitboost(long_servedio):
     X, observed, X_test, y_test = long_servedio
     model = LogitBoostClassifier(n_estimators=300, max_splits=1).fit(X, observed)
     assert error(model, X_test, y_test) < 0.02
 
 
+@pytest.mark.slow
 def test_robustboost_ends_with_no_more_errors_than_it_was_told(noisy_hastie):
     X, observed, *_ = noisy_hastie
     errors = []
@@ -113,6 +115,7 @@ def test_a_goal_that_is_out_of_reach_is_reported(long_servedio):
     assert model.time_ < 1
 
 
+@pytest.mark.slow
 def test_robustboost_gives_up_on_rows_far_on_the_wrong_side(noisy_hastie):
     """Weights fall with the distance below the centre of the potential, where AdaBoost's grow."""
     X, observed, flipped, *_ = noisy_hastie
@@ -124,6 +127,7 @@ def test_robustboost_gives_up_on_rows_far_on_the_wrong_side(noisy_hastie):
     assert weights[far].max() < 0.1 * weights.max()
 
 
+@pytest.mark.slow
 def test_dropped_rows_have_wrong_labels():
     X, y = load_breast_cancer(return_X_y=True)
     observed, flipped = flip_labels(y, symmetric(0.2), random_state=0)
@@ -133,6 +137,7 @@ def test_dropped_rows_have_wrong_labels():
     assert model.score(X, y) > AdaBoost(random_state=0).fit(X, observed).score(X, y) + 0.02
 
 
+@pytest.mark.slow
 def test_clean_tables_keep_their_rows():
     X, y = make_twonorm(2400, random_state=0)
     limited, unlimited = (
@@ -163,6 +168,7 @@ def test_no_class_loses_all_its_rows():
     assert len(np.unique(np.delete(y, model.removed_))) == 2
 
 
+@pytest.mark.slow
 def test_bagging_averages_out_what_boosting_chases(noisy_hastie):
     X, observed, _, X_test, y_test = noisy_hastie
     boosted = AdaBoost(n_estimators=50, max_splits=5).fit(X, observed)
@@ -194,6 +200,7 @@ def test_eta_boost_stands_flips_near_the_boundary_better_than_adaboost():
     assert eta_boost < adaboost
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "build",
     [
@@ -219,6 +226,7 @@ def test_costs_that_are_none_end_in_one_sentence(booster, costs):
         booster(class_costs=costs).fit([[0.0], [1.0]], [0, 1])
 
 
+@pytest.mark.slow
 @every_booster
 def test_separable_rows_stay_finite(booster):
     X = np.linspace(-1, 1, 40)[:, np.newaxis]

@@ -41,6 +41,7 @@ def test_gentle_lowers_the_exponential_loss_every_round(hastie):
     assert np.all(np.diff(losses) <= 1e-9)
 
 
+@pytest.mark.slow
 def test_modest_generalises_and_is_cautious(hastie):
     """Its paper: slower on the training rows than Gentle, no worse gap to the test rows."""
     X, y, X_test, y_test = hastie
@@ -50,6 +51,7 @@ def test_modest_generalises_and_is_cautious(hastie):
     assert gap[1] < gap[0] + 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("booster", BOOSTERS)
 def test_they_learn_and_have_small_trees(booster, hastie):
     X, y, X_test, y_test = hastie

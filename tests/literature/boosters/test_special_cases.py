@@ -37,6 +37,7 @@ def fitted_adaboost(X, observed):
     return model.fit(X, observed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("booster", REDUCED.values(), ids=REDUCED.keys())
 def test_special_cases_are_adaboost_round_by_round(booster, noisy_banana):
     X, _, observed, _ = noisy_banana  # two features: no ties that a seed would break

@@ -35,6 +35,7 @@ def angle(first, second):
     return np.degrees(np.arccos(first @ second / np.linalg.norm(first) / np.linalg.norm(second)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [[[0.6, 0.4], [0.0, 1.0]], [[0.7, 0.3], [0.2, 0.8]]])
 def test_recovers_flip_rates_and_fisher_direction(noise):
     """The paper's point: flips of one class shift the threshold of a plain discriminant."""

@@ -47,6 +47,7 @@ def test_it_learns_through_wrong_labels_and_finds_them(banana, more_banana, nois
     assert issues[flipped].mean() > 5 * issues[~flipped].mean()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise_estimator", ["paper", "noise-aware"])
 def test_the_rows_it_suspects_most_are_wrong(noise_estimator):
     """Half as many rows as are wrong; four tables together, as 30 rows leave too much to chance."""
