@@ -23,15 +23,16 @@ types: $(READY)
 	$(BIN)/mypy
 
 # One process a core, so one thread each: more would only wait for each other.
-# A process that is done takes tests from the other's list, which the slow ones are first on.
+# Slow tests come first and quick ones, a few at a time, keep all processes busy to the end.
 # Compiled modules are kept, or each process would compile them all once more.
 PYTEST := env -u PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
-  $(BIN)/pytest -n auto --dist worksteal
+  $(BIN)/pytest -n auto --maxschedchunk 16
 tests: $(READY)
 	$(PYTEST)
 
 quick: $(READY)
-	$(PYTEST) -m "not slow and not browser and not peers" --hypothesis-profile quick
+	$(PYTEST) -m "not slow and not browser and not peers" --hypothesis-profile quick \
+	  --ignore src/rboost/dask
 
 # Skipped with a reason where there is no GPU. Only these tests are read, as a machine with a GPU may
 # have neither Hypothesis nor a browser.

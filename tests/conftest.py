@@ -12,18 +12,19 @@ settings.register_profile("rboost", derandomize=True, deadline=None, max_example
 settings.register_profile("quick", settings.get_profile("rboost"), max_examples=15)
 settings.load_profile("rboost")
 
+MAY_TAKE_LONG = ("slow", "browser", "peers")
 NEED_PEERS = ("tests/benchmarks/", "tests/dask/", "tests/gpu/", "src/rboost/dask/")
 
 
 def pytest_ignore_collect(collection_path, config):
     """Import no peer where the tests that need one are left out."""
+    place = collection_path.relative_to(config.rootpath).as_posix() + "/"
     without = "not peers" in config.option.markexpr
-    place = collection_path.relative_to(config.rootpath).as_posix()
-    return True if without and f"{place}/".startswith(NEED_PEERS) else None
+    return True if without and place.startswith(NEED_PEERS) else None
 
 
 def pytest_collection_modifyitems(items):
-    """Mark tests by the packages and fixtures they need; slow ones start first.
+    """Mark tests by the packages and fixtures they need, and put the quick ones last.
 
     A long test that starts last would leave the other cores waiting for it.
     """
@@ -33,7 +34,7 @@ def pytest_collection_modifyitems(items):
         opens_pages = hasattr(getattr(item, "module", None), "open_browser")
         if opens_pages or "browser" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.browser)
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    items.sort(key=lambda item: not any(map(item.get_closest_marker, MAY_TAKE_LONG)))
 
 
 @pytest.fixture(scope="session")
