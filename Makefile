@@ -23,15 +23,16 @@ types: $(READY)
 	$(BIN)/mypy
 
 # One process a core, so one thread each: more would only wait for each other.
-# A process that is done takes tests from the other's list, which the slow ones are first on.
-ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
-PYTEST := -m pytest -n auto --dist worksteal
+# Slow tests come first and quick ones, a few at a time, keep all processes busy to the end.
+# Compiled modules are kept, or each process would compile them all once more.
+ONE_THREAD := env -u PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+PYTEST := -m pytest -n auto --maxschedchunk 16
 QUICK := -m "not slow and not browser and not peers" --hypothesis-profile quick
 tests: $(READY)
 	$(ONE_THREAD) $(BIN)/python $(PYTEST)
 
 quick: $(READY)
-	$(ONE_THREAD) $(BIN)/python $(PYTEST) $(QUICK)
+	$(ONE_THREAD) $(BIN)/python $(PYTEST) $(QUICK) --ignore src/rboost/dask
 
 # Which lines of src/rboost no test runs, in other processes too.
 .PHONY: coverage

@@ -9,7 +9,32 @@ from rboost.noise import asymmetric, flip_labels
 
 # The same examples on every machine and in every run.
 settings.register_profile("rboost", derandomize=True, deadline=None, max_examples=60)
+settings.register_profile("quick", settings.get_profile("rboost"), max_examples=15)
 settings.load_profile("rboost")
+
+MAY_TAKE_LONG = ("slow", "browser", "peers")
+NEED_PEERS = ("tests/benchmarks/", "tests/dask/", "tests/gpu/", "src/rboost/dask/")
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Import no peer where the tests that need one are left out."""
+    place = collection_path.relative_to(config.rootpath).as_posix() + "/"
+    without = "not peers" in config.option.markexpr
+    return True if without and place.startswith(NEED_PEERS) else None
+
+
+def pytest_collection_modifyitems(items):
+    """Mark tests by the packages and fixtures they need, and put the quick ones last.
+
+    A long test that starts last would leave the other cores waiting for it.
+    """
+    for item in items:
+        if item.nodeid.startswith(NEED_PEERS):
+            item.add_marker(pytest.mark.peers)
+        opens_pages = hasattr(getattr(item, "module", None), "open_browser")
+        if opens_pages or "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.browser)
+    items.sort(key=lambda item: not any(map(item.get_closest_marker, MAY_TAKE_LONG)))
 
 
 @pytest.fixture(scope="session")

@@ -106,6 +106,7 @@ def test_the_stages_end_at_the_whole(blobs):
             np.testing.assert_array_equal(stages[-1], getattr(model, name)(X_new))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["exponential", "likelihood"])
 @pytest.mark.parametrize("votes", ["class", "probability"])
 @pytest.mark.parametrize("negative_weights", ["flip", "keep"])
@@ -151,6 +152,7 @@ def test_two_classes_by_either_loss(loss, noisy_banana, clean_banana):
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
+@pytest.mark.slow
 def test_trusted_rows_and_answers_are_taken(blobs):
     X, y, observed, *_ = blobs
     rest, known = slice(90, None), slice(None, 90)
@@ -170,6 +172,7 @@ def test_trusted_rows_and_answers_are_taken(blobs):
         algorithm_1().fit(X, observed, X_trusted=X[y < 2], y_trusted=y[y < 2])
 
 
+@pytest.mark.slow
 def test_warm_start_continues_as_if_never_stopped(blobs):
     X, _, observed, X_new, _ = blobs
     whole = boost().fit(X, observed)
@@ -203,6 +206,7 @@ def test_labels_of_any_type(labels, blobs, fitted):
     np.testing.assert_array_equal(model.true_class_, np.array(labels)[fitted.true_class_])
 
 
+@pytest.mark.slow
 def test_every_engine_and_linear_learners_take_several_classes(blobs):
     X, _, observed, X_new, y_new = blobs
     linear = [LogisticRegression(), RobustLogisticRegression(n_init=1, tol=1e-3)]

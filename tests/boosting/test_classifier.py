@@ -1,19 +1,14 @@
 """What holds for every version of RBoostClassifier, and how it fails."""
 
-import copy
-import pickle
-
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import sklearn
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -23,8 +18,6 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from rboost import RBoostClassifier, RobustLogisticRegression
 from rboost.boosting import additive
-from rboost.boosting.votes import VOTES
-from rboost.datasets import make_banana
 from tests.models import STUMP, algorithm_1, both_versions, every_version, pool
 
 
@@ -127,102 +120,6 @@ def test_same_seed_same_model_whatever_the_number_of_threads(version, noisy_bana
 
 
 @pytest.mark.parametrize(
-    "model",
-    [
-        *(algorithm_1(sampling=name, max_samples=0.5) for name in ("none", "uniform", "weights")),
-        *(pool(sampling=name) for name in ("uniform", "weights")),
-    ],
-    ids=["paper, none", "paper, uniform", "paper, weights", "uniform", "weights"],
-)
-def test_warm_start_continues_as_if_never_stopped(model, noisy_banana):
-    X, _, noisy, _ = noisy_banana
-    trusted = dict(zip(["X_trusted", "y_trusted"], make_banana(20, random_state=5), strict=True))
-    model.set_params(random_state=0)
-    whole = clone(model).set_params(n_estimators=60).fit(X, noisy, **trusted)
-    parts = clone(model).set_params(n_estimators=12, warm_start=True).fit(X, noisy, **trusted)
-    for n_estimators in [40, 60]:  # the noise is inferred after 25 and after 50 rounds
-        parts.set_params(n_estimators=n_estimators).fit(X, noisy, **trusted)
-    np.testing.assert_array_equal(parts.predict_proba(X), whole.predict_proba(X))
-    assert_allclose(parts.noise_matrix_history_, whole.noise_matrix_history_)
-    assert_allclose(parts.noise_matrix_, whole.noise_matrix_)
-    assert parts.n_iter_ == 60
-    if model.out_of_bag:
-        np.testing.assert_array_equal(parts.noise_interval_, whole.noise_interval_)
-        np.testing.assert_array_equal(
-            parts.label_issue_probability_, whole.label_issue_probability_
-        )
-
-
-def clone_with_fit(model, **parameters):
-    return copy.deepcopy(model).set_params(**parameters)
-
-
-@both_versions
-def test_warm_start_without_more_rounds_changes_nothing(version, noisy_banana):
-    X, _, noisy, _ = noisy_banana
-    model = version(n_estimators=5, warm_start=True, random_state=0)
-    first = clone(model).fit(X, noisy).predict_proba(X)
-    for _ in range(3):
-        model.fit(X, noisy)
-        assert len(model.estimators_) == model.n_iter_ == 5
-        assert model.stop_reason_ == "all 5 rounds done"
-        np.testing.assert_array_equal(model.predict_proba(X), first)
-    assert len(model.set_params(n_estimators=8).fit(X, noisy).estimators_) == 8
-
-
-@both_versions
-def test_an_interrupted_warm_start_can_be_run_again(version, noisy_banana, monkeypatch):
-    X, _, noisy, _ = noisy_banana
-    model = version(
-        n_estimators=10, sampling="uniform", max_samples=0.5, warm_start=True, random_state=0
-    ).fit(X, noisy)
-    before = model.predict_proba(X)
-    whole = clone(model).set_params(n_estimators=20).fit(X, noisy)
-    vote, calls = VOTES[model.votes], []
-
-    def interrupted(learner, X, n_classes, **options):
-        calls.append(1)
-        if len(calls) > 5:
-            raise KeyboardInterrupt
-        return vote(learner, X, n_classes, **options)
-
-    with monkeypatch.context() as patch:
-        patch.setitem(VOTES, model.votes, interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            model.set_params(n_estimators=20).fit(X, noisy)
-    assert len(model.estimators_) == 10
-    np.testing.assert_array_equal(model.predict_proba(X), before)
-    np.testing.assert_array_equal(model.fit(X, noisy).predict_proba(X), whole.predict_proba(X))
-
-
-@both_versions
-def test_warm_start_refuses_what_cannot_be_continued(version, noisy_banana):
-    X, _, noisy, _ = noisy_banana
-    model = version(n_estimators=5, warm_start=True, random_state=0).fit(X, noisy)
-    with pytest.raises(ValueError, match=r"can only add rounds.*raise n_estimators"):
-        model.set_params(n_estimators=3).fit(X, noisy)
-    model.set_params(n_estimators=9)
-    for changed in [(X, noisy.astype(str)), (X[:300], noisy[:300])]:
-        with pytest.raises(ValueError, match=r"one of them changed; set warm_start=False"):
-            model.fit(*changed)
-    with pytest.raises(ValueError, match="one of them changed"):
-        clone_with_fit(model, noise_matrix=np.eye(2)).fit(X, noisy)
-    with pytest.raises(ValueError, match="expecting 2 features"):
-        model.fit(X[:, :1], noisy)
-    assert len(model.estimators_) == 5
-
-
-@pytest.mark.parametrize(("before", "after"), [(False, True), (True, False)])
-def test_warm_start_refuses_to_change_who_judges_a_learner(before, after, noisy_banana):
-    X, _, noisy, _ = noisy_banana
-    model = algorithm_1(
-        n_estimators=5, sampling="uniform", max_samples=0.5, out_of_bag=before, warm_start=True
-    ).fit(X, noisy)
-    with pytest.raises(ValueError, match="warm_start"):
-        model.set_params(n_estimators=9, out_of_bag=after).fit(X, noisy)
-
-
-@pytest.mark.parametrize(
     "change",
     [{"votes": "class"}, {"calibration": "isotonic"}, {"out_of_bag": False}, {"estimator": STUMP}],
     ids=str,
@@ -240,32 +137,6 @@ def test_a_new_fit_forgets_the_old_one(noisy_banana):
     fresh = algorithm_1(n_estimators=5, random_state=0).fit(X[:200], noisy[:200])
     model.set_params(**fresh.get_params()).fit(X[:200], noisy[:200])
     assert vars(model).keys() == vars(fresh).keys()
-
-
-@every_version
-@pytest.mark.parametrize(
-    "labels", [["ham", "spam"], [False, True], [-1, 1], [3, 7]], ids=lambda labels: str(labels[1])
-)
-def test_labels_of_any_type(version, labels, noisy_banana):
-    X, _, noisy, _ = noisy_banana
-    model = version(n_estimators=5, random_state=0).fit(X, np.array(labels)[noisy])
-    np.testing.assert_array_equal(model.classes_, labels)
-    plain = version(n_estimators=5, random_state=0).fit(X, noisy)
-    np.testing.assert_array_equal(model.predict(X), np.array(labels)[plain.predict(X)])
-
-
-@every_version
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
-def test_frames_with_checked_feature_names(version, frame, noisy_banana):
-    X, _, noisy, _ = noisy_banana
-    table = frame({"width": X[:, 0], "height": X[:, 1]})
-    model = version(n_estimators=5, random_state=0).fit(table, noisy)
-    np.testing.assert_array_equal(model.feature_names_in_, ["width", "height"])
-    assert model.score(table, noisy) > 0.6
-    with pytest.raises(ValueError, match="feature names"):
-        model.predict(frame({"width": X[:, 0], "depth": X[:, 1]}))
-    with pytest.raises(ValueError, match="X_trusted must have the columns of X"):
-        model.fit(table, noisy, X_trusted=frame({"a": X[:, 0], "b": X[:, 1]}), y_trusted=noisy)
 
 
 @pytest.mark.parametrize("container", [sparse.csr_array, sparse.csc_matrix])
@@ -295,54 +166,6 @@ def test_missing_features(version, noisy_banana, rng):
     assert np.all(np.isfinite(model.predict_proba(X)))
     with pytest.raises(ValueError, match="NaN"):
         version(LogisticRegression()).fit(X, noisy)
-
-
-@every_version
-def test_pickle_and_clone(version, noisy_banana):
-    X, _, noisy, noise = noisy_banana
-    for noise_matrix in ["estimate", noise]:
-        model = version(n_estimators=5, noise_matrix=noise_matrix, random_state=0).fit(X, noisy)
-        again = pickle.loads(pickle.dumps(model))
-        np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
-        assert not hasattr(clone(model), "estimators_")
-
-
-@both_versions
-def test_search_in_a_pipeline(version, noisy_banana):
-    X, _, noisy, _ = noisy_banana
-    search = GridSearchCV(
-        make_pipeline(StandardScaler(), version(STUMP, random_state=0)),
-        {"rboostclassifier__n_estimators": [2, 8], "rboostclassifier__estimator__max_depth": [1]},
-        cv=3,
-    ).fit(X, noisy)
-    assert search.best_score_ > 0.55
-
-
-@both_versions
-def test_metadata_routing(version, noisy_banana):
-    X, _, noisy, _ = noisy_banana
-    X_trusted, y_trusted = make_banana(30, random_state=5)
-    weight = np.ones(len(X))
-    with sklearn.config_context(enable_metadata_routing=True):
-        model = version(STUMP, n_estimators=5, random_state=0).set_fit_request(
-            sample_weight=True, X_trusted=True, y_trusted=True
-        )
-        model.set_score_request(sample_weight=False)
-        scaler = StandardScaler().set_fit_request(sample_weight=False)
-        routed = make_pipeline(scaler, model, transform_input=["X_trusted"]).fit(
-            100 * X + 1000,
-            noisy,
-            sample_weight=weight,
-            X_trusted=100 * X_trusted + 1000,
-            y_trusted=y_trusted,
-        )
-        metadata = {"sample_weight": weight, "X_trusted": X_trusted, "y_trusted": y_trusted}
-        scores = cross_val_score(model, X, noisy, cv=3, params=metadata)
-    direct = version(STUMP, n_estimators=5, random_state=0).fit(
-        X, noisy, X_trusted=X_trusted, y_trusted=y_trusted
-    )
-    assert_allclose(routed.predict_proba(100 * X + 1000), direct.predict_proba(X), atol=1e-9)
-    assert np.all(scores > 0.5)
 
 
 @both_versions

@@ -12,7 +12,6 @@ from sklearn.tree import DecisionTreeClassifier
 from rboost import RBoostClassifier
 from rboost.boosting.noise_updates import FIRST_UPDATE
 from rboost.datasets import make_banana
-from rboost.noise import asymmetric, flip_labels
 
 ONE_CLASS = "ignore:Every training row is predicted as:UserWarning"
 NO_LEARNER = "ignore:No base learner was kept:UserWarning"
@@ -139,6 +138,7 @@ def test_trusted_rows_may_be_stored_otherwise_than_the_rest(
     assert_finite(model, container(X))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampling", ["uniform", "weights"])
 @pytest.mark.parametrize("votes", ["class", "probability"])
 @pytest.mark.parametrize("mixing", ["posterior", "paper"])
@@ -195,88 +195,6 @@ def test_a_list_of_learners_votes_for_classes(noisy_banana):
     assert_finite(model, X)
 
 
-@pytest.mark.parametrize("estimator", [None, "pool"])
-def test_features_that_say_nothing_are_reported(estimator):
-    X, y = np.random.RandomState(1).standard_normal((400, 5)), np.arange(400) % 20 == 0
-    with pytest.warns(UserWarning, match="Every training row is predicted as False"):
-        model = RBoostClassifier(estimator, n_estimators=30, random_state=0).fit(X, y)
-    assert_finite(model, X)
-    assert model.predict(X).mean() < 0.1
-
-
-def test_no_learner_at_all_is_reported():
-    X, y = np.ones((40, 2)), np.arange(40) % 2
-    with pytest.warns(UserWarning, match="No base learner was kept .*every row is predicted as 0"):
-        model = RBoostClassifier(n_estimators=10, random_state=0).fit(X, y)
-    assert_finite(model, X)
-    assert list(model.staged_predict(X)) == []
-
-
-def flipped_banana(rate):
-    X, y = make_banana(400, random_state=0)
-    return X, flip_labels(y, asymmetric(rate, from_class=0), random_state=0)[0]
-
-
-def imbalanced_banana():
-    X, y = make_banana(1000, random_state=0)
-    rows = np.r_[np.flatnonzero(y == 0)[:190], np.flatnonzero(y == 1)[:10]]
-    return X[rows], y[rows]
-
-
-def duplicated_banana(n_copies=8):
-    X, noisy = flipped_banana(0.3)
-    return np.repeat(X[:50], n_copies, axis=0), np.repeat(noisy[:50], n_copies)
-
-
-EDGE_CASES = {
-    "60 rows": lambda: tuple(part[:60] for part in flipped_banana(0.3)),
-    "10 rows": lambda: tuple(part[:10] for part in flipped_banana(0.3)),
-    "4 rows": lambda: (np.array([[0.0], [1.0], [0.1], [0.9]]), np.array([0, 1, 0, 1])),
-    "2 rows": lambda: (np.array([[0.0], [1.0]]), np.array([0, 1])),
-    "95 to 5": imbalanced_banana,
-    "duplicated rows": duplicated_banana,
-    "duplicated rows of both classes": lambda: (np.repeat(np.eye(2), 20, 0), np.arange(40) % 2),
-    "most of a class flipped": lambda: flipped_banana(0.6),
-    "constant features": lambda: (np.ones((40, 2)), np.arange(40) % 4 == 0),
-    "one constant feature": lambda: (
-        np.column_stack([flipped_banana(0.3)[0], np.ones(400)]),
-        flipped_banana(0.3)[1],
-    ),
-    "more columns than rows": lambda: (
-        np.random.RandomState(0).standard_normal((30, 200)),
-        np.arange(30) % 2,
-    ),
-    "large numbers": lambda: (1e30 * flipped_banana(0.3)[0], flipped_banana(0.3)[1]),
-    "small numbers": lambda: (1e-30 * flipped_banana(0.3)[0], flipped_banana(0.3)[1]),
-}
-
-
-def test_copied_rows_are_warned_of():
-    with pytest.warns(UserWarning, match="rows of X repeat others"):
-        RBoostClassifier(n_estimators=5, random_state=0).fit(*duplicated_banana())
-
-
-@pytest.mark.filterwarnings(ONE_CLASS, NO_LEARNER, "ignore:.*rows of X repeat others")
-@pytest.mark.parametrize("estimator", [None, "trees"])
-@pytest.mark.parametrize("case", EDGE_CASES)
-def test_edge_cases_stay_finite(case, estimator):
-    X, y = EDGE_CASES[case]()
-    model = RBoostClassifier(estimator, n_estimators=30, random_state=0).fit(X, y)
-    assert_finite(model, X)
-    assert model.label_issue_probability_.shape == (len(y),)
-    for stage in model.staged_predict_proba(X):
-        assert np.all(np.isfinite(stage))
-
-
-def test_most_labels_of_a_class_may_be_wrong():
-    X, noisy = flipped_banana(0.6)
-    model = RBoostClassifier(n_estimators=60, random_state=0).fit(X, noisy)
-    assert_allclose(model.noise_matrix_, asymmetric(0.6, from_class=0), atol=0.15)
-    assert model.score(*make_banana(400, random_state=0)) > np.mean(
-        noisy == make_banana(400, random_state=0)[1]
-    )
-
-
 def test_trusted_rows_of_one_class_are_enough(noisy_banana):
     X, _, noisy, _ = noisy_banana
     X_trusted, y_trusted = make_banana(40, random_state=5)
@@ -286,16 +204,6 @@ def test_trusted_rows_of_one_class_are_enough(noisy_banana):
         model.fit(X, noisy, X_trusted=X_trusted[rows], y_trusted=y_trusted[rows])
         assert_finite(model, X)
         np.testing.assert_array_equal(model.classes_, [0, 1])
-
-
-@pytest.mark.filterwarnings(ONE_CLASS)
-@pytest.mark.parametrize("sampling", ["uniform", "weights"])
-@pytest.mark.parametrize("exponents", [(-300, 0), (-150, 150), (0, 300)], ids=str)
-def test_sample_weights_over_300_orders_of_magnitude(sampling, exponents, noisy_banana, rng):
-    X, _, noisy, _ = noisy_banana
-    weight = rng.permutation(10.0 ** np.linspace(*exponents, len(X)))
-    model = RBoostClassifier(n_estimators=30, sampling=sampling, max_samples=0.9, random_state=0)
-    assert_finite(model.fit(X, noisy, sample_weight=weight), X)
 
 
 def test_a_row_of_weight_two_counts_twice_in_the_inferred_noise(noisy_banana):

@@ -23,6 +23,7 @@ def careless_table(seed, n_classes=2, n_rows=1000):
     return X, given, annotator, wrong
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_careless_annotator(n_classes):
     X, given, annotator, wrong = careless_table(1, n_classes)

@@ -5,6 +5,8 @@ import pytest
 
 from rboost.datasets import BENCHMARKS, characteristics, load_benchmark
 
+pytestmark = pytest.mark.peers
+
 
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_sets_are_what_the_table_says(name):

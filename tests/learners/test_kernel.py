@@ -3,9 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.special import softmax
-from sklearn.base import clone
 from sklearn.datasets import load_digits, make_circles
-from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 from rboost.learners import RandomKernelClassifier
@@ -78,17 +76,6 @@ def test_several_classes_of_copies_that_weigh_what_each_label_is_worth(digits):
     assert_allclose(model.predict_proba(X).mean(axis=0), worth.mean(axis=0), atol=0.01)
 
 
-def test_probabilities_decisions_and_predictions_agree(circles, more_circles):
-    X, y = circles
-    model = RandomKernelClassifier(random_state=0).fit(X, np.array(["in", "out"])[y])
-    probability = model.predict_proba(more_circles[0])
-    decisions = model.decision_function(more_circles[0])
-    assert_allclose(probability[:, 1], 1 / (1 + np.exp(-decisions)))
-    assert_allclose(probability.sum(axis=1), 1)
-    best = np.array(["in", "out"])[probability.argmax(axis=1)]
-    np.testing.assert_array_equal(model.predict(more_circles[0]), best)
-
-
 def test_units_of_the_columns_do_not_matter(circles):
     X, y = circles
     model = RandomKernelClassifier(random_state=0).fit(X, y)
@@ -96,14 +83,6 @@ def test_units_of_the_columns_do_not_matter(circles):
     assert_allclose(
         scaled.predict_proba(X * [1e-6, 1e6] + [0, 1e4]), model.predict_proba(X), atol=1e-6
     )
-
-
-def test_the_same_seed_gives_the_same_model_and_another_one_another(circles):
-    X, y = circles
-    models = [RandomKernelClassifier(random_state=seed).fit(X, y) for seed in (0, 0, 1)]
-    one, again, other = (model.predict_proba(X) for model in models)
-    np.testing.assert_array_equal(one, again)
-    assert np.any(one != other)
 
 
 def test_the_kernel_can_be_fixed(circles, more_circles):
@@ -229,23 +208,6 @@ def test_a_class_too_rare_to_be_drawn_is_not_lost(circles):
             model = RandomKernelClassifier(max_rows=2, random_state=seed).fit(X, labels)
             np.testing.assert_array_equal(model.classes_, np.unique(labels))
             assert np.all(np.isfinite(model.predict_proba(X)))
-
-
-def test_a_model_that_was_not_fitted_says_so(circles):
-    X, _ = circles
-    for name in ["predict", "predict_proba", "decision_function"]:
-        with pytest.raises(NotFittedError):
-            getattr(RandomKernelClassifier(), name)(X)
-
-
-def test_a_failed_fit_keeps_the_earlier_one(circles):
-    X, y = circles
-    model = RandomKernelClassifier(random_state=0).fit(X, y)
-    before = model.predict_proba(X)
-    with pytest.raises(ValueError, match="one class"):
-        model.fit(X[:, :1], np.zeros(len(X)))
-    np.testing.assert_array_equal(model.predict_proba(X), before)
-    assert not hasattr(clone(model), "classes_")
 
 
 @pytest.mark.parametrize(

@@ -205,17 +205,6 @@ def test_values_too_large_to_square_are_named():
     assert model.score(X * 1e140, noisy) > 0.8
 
 
-def test_string_labels_and_agreement_of_predictions():
-    X, y, noisy = noisy_table(5_000, [[0.8, 0.2], [0.1, 0.9]])
-    names = np.array(["ham", "spam"])
-    model = RobustLogisticRegression(random_state=0).fit(X, names[noisy])
-    np.testing.assert_array_equal(model.classes_, names)
-    best = names[model.predict_proba(X).argmax(axis=1)]
-    np.testing.assert_array_equal(model.predict(X), best)
-    assert_allclose(np.exp(model.predict_log_proba(X)), model.predict_proba(X))
-    assert (model.predict(X) == names[y]).mean() > 0.8
-
-
 def test_it_says_when_it_did_not_converge():
     X, _, noisy = noisy_table(300, [[0.8, 0.2], [0.1, 0.9]])
     with pytest.warns(ConvergenceWarning, match="stopped at max_iter=2"):

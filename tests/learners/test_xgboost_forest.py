@@ -14,6 +14,7 @@ from rboost.learners.bins import LAST_LEVEL, learn_bins
 from rboost.learners.xgboost_forest import forest_of
 
 xgboost = pytest.importorskip("xgboost")
+pytestmark = pytest.mark.peers
 # A number, a rounded one, categories of many, few and two levels, a constant, a column of nothing.
 LEVELS = [0, 0, 100, 5, 2, 0, 0]
 

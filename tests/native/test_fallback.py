@@ -15,6 +15,7 @@ from numpy.testing import assert_allclose
 from rboost import native
 
 ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.slow  # three interpreters are started
 
 # Fits and predicts several times; what comes out, and the warnings, go to standard output.
 FITS = """
@@ -115,7 +116,6 @@ def test_with_and_without_it_the_default_agrees(with_native, switched_off):
     assert abs(with_native["right"] - switched_off["right"]) < 0.05
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="there is no cmake")
 def test_without_a_compiler_it_installs_without_the_native_core(tmp_path):
     cmake = shutil.which("cmake")

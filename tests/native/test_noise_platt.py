@@ -1,7 +1,7 @@
 """The compiled twin of noise-aware Platt scaling finds what its NumPy specification finds."""
 
-import copy
 from dataclasses import replace
+from functools import cache
 from unittest.mock import patch
 
 import numpy as np
@@ -12,40 +12,15 @@ from numpy.testing import assert_allclose
 from scipy.special import expit
 
 from rboost import native as switch
-from rboost.noise.interval import shortest_interval
 from rboost.noise.matrix import with_rates
 from rboost.noise.platt import binning, kinds, sigmoid
 from rboost.noise.platt.binning import LabelCounts
 from rboost.noise.platt.kinds import KINDS, LARGEST_SUM, explore
-from rboost.noise.platt.posterior import NoiseAwarePlatt
 from rboost.noise.platt.scaling import fit_noise_aware_platt
 from rboost.noise.platt.sigmoid import fit_lines, fit_lines_slowly
 
-native = switch.compiled()
-if native is None:
-    pytest.skip("the native module was not built", allow_module_level=True)
-
-BEST = native.instruction_set()
+pytestmark = pytest.mark.usefixtures("instruction_set")
 TINY = np.nextafter(0.0, 1.0)
-
-
-def available():
-    found = []
-    for name in ("portable", "avx2", "avx512"):
-        try:
-            native.choose_instruction_set(name)
-        except ValueError:
-            continue
-        found.append(name)
-    native.choose_instruction_set(BEST)
-    return found
-
-
-@pytest.fixture(autouse=True, scope="module", params=available())
-def instruction_set(request):
-    native.choose_instruction_set(request.param)
-    yield request.param
-    native.choose_instruction_set(BEST)
 
 
 def slowly():
@@ -64,9 +39,6 @@ def draw(n_rows, rates, seed=0, slope=3.0, offset=0.3):
 def counts_of(scores, labels, weight=None, trusted=None):
     counts, _, _ = binning.bin_rows(scores, labels, weight, trusted)
     return counts
-
-
-# Lines ----------------------------------------------------------------------------------------
 
 
 @st.composite
@@ -157,9 +129,6 @@ def test_lines_and_evidence_are_those_specified(n_rows, trusted):
     assert_allclose(evidence[likely], expected_evidence[likely], atol=3e-3)
 
 
-# Grids ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_kinds_of_noise_have_the_specified_rates_and_cells(kind):
     nothing = LabelCounts(
@@ -189,14 +158,19 @@ TABLES = [
 ]
 
 
-@pytest.mark.parametrize(("n_rows", "rates", "slope", "offset"), TABLES)
-@pytest.mark.parametrize("trusted", [False, True], ids=["", "trusted rows"])
-def test_the_grid_is_the_specified_one(n_rows, rates, slope, offset, trusted):
+@cache  # the specification is the same for every instruction set
+def specified_grid(n_rows, rates, slope, offset, trusted):
     scores, labels = draw(n_rows, rates, 1, slope, offset)
     counts = counts_of(scores, labels, None, np.arange(n_rows) % 9 == 0 if trusted else None)
-    found = explore(KINDS, counts)
     with slowly(), patch.object(sigmoid, "ENOUGH", 1e-8):
-        expected = explore(KINDS, counts)
+        return counts, explore(KINDS, counts)
+
+
+@pytest.mark.parametrize("table", TABLES, ids=str)
+@pytest.mark.parametrize("trusted", [False, True], ids=["", "trusted rows"])
+def test_the_grid_is_the_specified_one(table, trusted):
+    counts, expected = specified_grid(*table, trusted)
+    found = explore(KINDS, counts)
 
     def mean_rates(grid):
         weights = np.exp(grid.log_weights - grid.log_weights.max())
@@ -226,149 +200,6 @@ def test_any_counts_give_a_finite_grid(counts):
         assert np.all(np.isfinite(part))
     assert len(grid.rates) > 0
     assert np.all((grid.lowest <= grid.rates + 1e-15) & (grid.rates <= grid.highest + 1e-15))
-
-
-# Rows -----------------------------------------------------------------------------------------
-
-TYPES = [np.float64, np.float32, np.float16, np.int64, np.int32, np.int8, np.uint8, np.uint16, bool]
-
-
-@pytest.mark.parametrize("dtype", TYPES, ids=lambda dtype: np.dtype(dtype).name)
-def test_rows_of_any_type_are_counted(dtype):
-    random = np.random.RandomState(0)
-    scores = np.round(3 * random.standard_normal(700)).clip(0, 7)
-    labels, trusted = random.randint(2, size=(2, 700))
-    weight = random.randint(3, size=700)
-    expected = counts_of(scores, labels, weight, trusted)
-    asked = [column.astype(dtype) for column in (labels, trusted)]
-    weights = weight if dtype is bool else weight.astype(dtype)
-    score = scores if dtype is bool else scores.astype(dtype)
-    found = counts_of(score, asked[0], weights, asked[1])
-    assert_allclose(found.scores, expected.scores, atol=1e-6)
-    assert_allclose(found.observed, expected.observed)
-    assert_allclose(found.trusted, expected.trusted)
-
-
-@pytest.mark.parametrize("n_rows", [1, 2, 63, 64, 65, 500, 513, 5000, 40_000])
-def test_rows_are_counted_as_specified(n_rows):
-    random = np.random.RandomState(n_rows)
-    rows = [
-        random.standard_t(2, n_rows),
-        random.randint(2, size=n_rows),
-        random.gamma(1.0, size=n_rows) + 1e-3,
-        random.uniform(size=n_rows) < 0.2,
-    ]
-    found, center, spread = binning.bin_rows(*rows)
-    with slowly():
-        expected, expected_center, expected_spread = binning.bin_rows(*rows)
-    assert_allclose([center, spread], [expected_center, expected_spread], rtol=1e-12, atol=1e-12)
-    for name in ("scores", "observed", "trusted"):
-        assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9, atol=1e-9)
-    total = found.observed.sum() + found.trusted.sum()
-    assert_allclose(total, rows[2].sum())
-
-
-def test_columns_need_not_be_contiguous_nor_writable_nor_aligned():
-    scores, labels = draw(600, (0.2, 0.1))
-    expected = counts_of(scores, labels)
-    table = np.zeros((600, 3))
-    table[:, 1], table[:, 2] = scores, labels
-    backwards = np.ascontiguousarray(scores[::-1])[::-1]
-    records = np.zeros(600, dtype=[("flag", np.int8), ("score", np.float64)])
-    records["score"] = scores
-    swapped = scores.astype(scores.dtype.newbyteorder())
-    fixed = scores.copy()
-    fixed.setflags(write=False)
-    for column in (table[:, 1], backwards, records["score"], swapped, fixed):
-        found = counts_of(column, table[:, 2])
-        assert_allclose(found.scores, expected.scores, atol=1e-12)
-        assert_allclose(found.observed, expected.observed)
-
-
-def test_rows_in_periods_are_seen_by_the_edges():
-    """The sample of rows that edges are taken from must not always hit the same class."""
-    n_rows = 8 * binning.EDGE_ROWS
-    labels = np.arange(n_rows) % 4 == 3
-    scores = np.random.RandomState(0).standard_normal(n_rows) + 8.0 * labels
-    counts = counts_of(scores, labels)
-    assert np.count_nonzero(counts.observed[1]) > 15
-    assert np.count_nonzero(counts.observed[0]) > 15
-
-
-# Probabilities --------------------------------------------------------------------------------
-
-
-def any_mixture(seed, n_points=40, scale=1.0):
-    random = np.random.RandomState(seed)
-    rates = 0.4 * random.uniform(size=(n_points, 2))
-    rates[random.uniform(size=n_points) < 0.1] = 0
-    weights = random.gamma(0.5, size=n_points) + 1e-5
-    slopes = scale * np.exp(random.normal(scale=0.5, size=n_points))
-    slopes[random.uniform(size=n_points) < 0.05] = 0
-    offsets = random.normal(scale=1.0, size=n_points)
-    return NoiseAwarePlatt(rates, rates, rates, slopes, offsets, weights / weights.sum())
-
-
-@pytest.mark.parametrize("scale", [1e-6, 0.3, 2.0, 30.0, 1e6])
-@pytest.mark.parametrize("n_rows", [1, 7, 129, 400, 4999, 50_000])
-def test_probabilities_are_those_specified(n_rows, scale):
-    mixture = any_mixture(n_rows, scale=scale)
-    random = np.random.RandomState(1)
-    scores = random.standard_t(3, n_rows)
-    labels = random.randint(2, size=n_rows)
-    found = mixture(scores), mixture.log_odds(scores), mixture.issue_probability(scores, labels)
-    with slowly():
-        expected = (
-            mixture(scores),
-            mixture.log_odds(scores),
-            mixture.issue_probability(scores, labels),
-        )
-    assert_allclose(found[0], expected[0], atol=1e-7)
-    assert_allclose(found[2], expected[2], atol=1e-7)
-    assert_allclose(found[1], expected[1], rtol=1e-5, atol=1e-6)
-    if n_rows > 5000:
-        assert_allclose(found[0], expected[0], atol=1e-8)
-    order = np.argsort(scores)
-    assert np.all(np.diff(found[0][order]) >= -1e-12)
-    assert np.all((found[2] >= 0) & (found[2] <= 1))
-
-
-@pytest.mark.parametrize("n_rows", [3, 300, 20_000])
-@pytest.mark.parametrize("reach", [TINY, 1e-30, 1.0, 1e5, 1e150, 8e307])
-def test_probabilities_of_any_scores_are_finite(n_rows, reach):
-    mixture = any_mixture(0)
-    scores = np.linspace(-reach, reach, n_rows)
-    labels = np.arange(n_rows) % 2
-    for found in (mixture(scores), mixture.issue_probability(scores, labels)):
-        assert np.all((found >= 0) & (found <= 1))
-    assert np.all(np.diff(mixture(scores)) >= -1e-12)
-    steep = copy.deepcopy(mixture)
-    steep.slopes[:] = np.maximum(mixture.slopes, 0.1)
-    if reach < 1e300:
-        assert np.all(np.isfinite(steep.log_odds(scores)))
-
-
-@given(st.integers(0, 999), st.sampled_from([0.1, 1.0, 20.0]), st.floats(-3, 3))
-def test_thresholds_are_those_specified(seed, scale, shift):
-    mixture = any_mixture(seed, scale=scale)
-    mixture.offsets[:] += shift * scale
-    found = mixture.threshold(-4.0, 5.0)
-    with slowly():
-        assert_allclose(found, mixture.threshold(-4.0, 5.0), atol=1e-8)
-
-
-@given(st.integers(0, 999), st.integers(1, 60), st.sampled_from([0.5, 0.9, 0.99]))
-def test_intervals_are_those_specified(seed, n_cells, level):
-    random = np.random.RandomState(seed)
-    low, high = np.sort(random.randint(20, size=(2, n_cells)) / 20.0, axis=0)
-    weights = random.dirichlet(np.ones(n_cells))
-    found = shortest_interval(low, high, weights, level)
-    with slowly():
-        expected = shortest_interval(low, high, weights, level)
-    assert_allclose(found[1] - found[0], expected[1] - expected[0], atol=1e-12)
-
-
-# All of it ------------------------------------------------------------------------------------
 
 
 def nasty(kind):
@@ -422,16 +253,23 @@ def test_finite_rows_give_finite_results(kind, known):
         assert np.all((found >= 0) & (found <= 1))
 
 
+def fit_and_read(scores, labels, weight):
+    fitted = fit_noise_aware_platt(scores, labels, weight)
+    issues = fitted.issue_probability(scores[:500], labels[:500])
+    return fitted.noise_matrix, fitted.interval(), fitted(scores[:500]), issues
+
+
+@cache
+def specified_fit(n_rows):
+    rows = *draw(n_rows, (0.3, 0.1), slope=2.5), np.random.RandomState(0).gamma(2.0, size=n_rows)
+    with slowly(), patch.object(sigmoid, "ENOUGH", 1e-7):
+        return rows, fit_and_read(*rows)
+
+
 @pytest.mark.parametrize("n_rows", [50, 400, 30_000])
 def test_the_whole_fit_is_the_specified_one(n_rows):
-    scores, labels = draw(n_rows, (0.3, 0.1), slope=2.5)
-    weight = np.random.RandomState(0).gamma(2.0, size=n_rows)
-    found = fit_noise_aware_platt(scores, labels, weight)
-    with slowly(), patch.object(sigmoid, "ENOUGH", 1e-7):
-        expected = fit_noise_aware_platt(scores, labels, weight)
-        interval, probability = expected.interval(), expected(scores[:500])
-        issues = expected.issue_probability(scores[:500], labels[:500])
-    assert_allclose(found.noise_matrix, expected.noise_matrix, atol=1e-4)
-    assert_allclose(found.interval(), interval, atol=2e-3)
-    assert_allclose(found(scores[:500]), probability, atol=1e-3)
-    assert_allclose(found.issue_probability(scores[:500], labels[:500]), issues, atol=1e-3)
+    rows, expected = specified_fit(n_rows)
+    for one, other, atol in zip(
+        fit_and_read(*rows), expected, (1e-4, 2e-3, 1e-3, 1e-3), strict=True
+    ):
+        assert_allclose(one, other, atol=atol)

@@ -15,6 +15,7 @@ from rboost import RBoostClassifier
 from rboost.native import xgboost as native
 
 pytest.importorskip("xgboost")
+pytestmark = pytest.mark.peers
 
 
 @pytest.fixture(autouse=True)

@@ -74,6 +74,7 @@ def test_it_does_not_matter_how_rows_were_chosen():
     assert abs(mean - np.mean(true != label)) < 0.06
 
 
+@pytest.mark.slow
 def test_intervals_hold_as_often_as_they_say():
     held = []
     for seed in range(40):

@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from cleanlab.count import compute_confident_joint, estimate_latent
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -42,14 +41,6 @@ FOUR = {
 }
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("noise", FOUR)
-def test_confident_learning_of_four_classes_agrees_with_cleanlab(noise, seed):
-    observed, labels, _ = draw_classes(4000, FOUR[noise], seed)
-    _, theirs, _ = estimate_latent(compute_confident_joint(labels, observed), labels)
-    assert_allclose(confident_learning(observed, labels), np.asarray(theirs).T, atol=3e-3)
-
-
 @pytest.mark.parametrize("noise", FOUR)
 def test_the_noise_of_four_classes_whose_rows_are_certain(noise):
     true = np.arange(400) % 4
@@ -64,17 +55,6 @@ def test_renaming_the_classes_renames_the_rates(method):
     turn = np.array([2, 0, 3, 1])  # class turn[k] becomes class k
     one, other = method(observed, labels), method(observed[:, turn], turn.argsort()[labels])
     assert_allclose(other, one[np.ix_(turn, turn)], atol=1e-9)
-
-
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize(
-    "rates", [(0, 0), (0.1, 0.1), (0.3, 0), (0, 0.3), (0.2, 0.35), (0.6, 0.1)], ids=str
-)
-def test_confident_learning_agrees_with_cleanlab(rates, seed):
-    observed, labels, _ = draw(3000, rates, seed)
-    _, theirs, _ = estimate_latent(compute_confident_joint(labels, observed), labels)
-    # Theirs is indexed [observed, true], and its confident joint is rounded to whole rows.
-    assert_allclose(confident_learning(observed, labels), np.asarray(theirs).T, atol=2e-3)
 
 
 def test_confident_learning_of_certain_probabilities_counts_disagreements():

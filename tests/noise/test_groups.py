@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import softmax
-from scipy.stats import dirichlet, norm
 
 from rboost.noise import group_fit as one_group
 from rboost.noise import infer_noise, symmetric
@@ -93,6 +92,7 @@ def test_information_is_the_second_derivative(seed, n_classes):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strength", [2.0, 20.0, np.inf])
 def test_evidence_is_near_the_integral(strength):
     rows = rows_of(3, 2, n_rows=80)
@@ -100,11 +100,10 @@ def test_evidence_is_near_the_integral(strength):
     random = np.random.RandomState(0)
     values = []
     for _ in range(4000):
-        offsets = norm.rvs(scale=prior.shift, size=2, random_state=random)
+        offsets = random.normal(scale=prior.shift, size=2)
         matrix = prior.matrix
         if np.isfinite(strength):
-            matrix = np.stack([dirichlet.rvs(strength * row, random_state=random)[0]
-                               for row in prior.matrix])  # fmt: skip
+            matrix = np.stack([random.dirichlet(strength * row) for row in prior.matrix])
         found = one_group._expect(GroupRows.of(*rows), np.maximum(matrix, 1e-12), offsets)
         values.append(found.log_likelihood)
     integral = np.logaddexp.reduce(values) - np.log(len(values))
@@ -157,6 +156,7 @@ def test_few_rows_and_unknown_groups_have_the_common_matrix():
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_class_frequencies_that_differ_are_no_evidence(n_classes):
     shifts = (-1.5, 0, 1, 2)
@@ -171,6 +171,7 @@ def test_class_frequencies_that_differ_are_no_evidence(n_classes):
     assert np.all(np.diff(spread) > 0.2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_intervals_hold_as_often_as_they_say(n_classes):
     rates, entries, shares = (0.02, 0.1, 0.3), [], []

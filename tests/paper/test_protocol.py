@@ -5,6 +5,8 @@ from numpy.testing import assert_allclose
 from rboost.datasets import BENCHMARKS, load_benchmark
 from rboost.paper.protocol import SETTINGS, make_trial, seed_of
 
+pytestmark = pytest.mark.peers
+
 
 @pytest.mark.parametrize("dataset", BENCHMARKS)
 def test_ida_sizes_and_disjoint_parts(dataset):

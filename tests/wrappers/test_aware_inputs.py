@@ -1,12 +1,7 @@
 """What NoiseAwareClassifier takes: containers, pipelines, other classifiers, hard tables."""
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
-from numpy.testing import assert_allclose
-from scipy import sparse
-from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -17,26 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from rboost import RBoostClassifier
 from rboost.noise import flip_labels
 from rboost.wrappers import NoiseAwareClassifier
-from tests.wrappers.test_aware import exact_logistic
 from tests.wrappers.test_calibrated import frame_of_people, one_hot_pipeline
-
-CONTAINERS = {
-    "list": np.ndarray.tolist,
-    "pandas": lambda X: pd.DataFrame(X, columns=["a", "b"]),
-    "polars": lambda X: pl.DataFrame(X, schema=["a", "b"]),
-    "sparse": sparse.csr_array,
-}
-
-
-@pytest.mark.parametrize("container", CONTAINERS)
-def test_rows_in_any_container(container, noisy_banana):
-    X, _, noisy, _ = noisy_banana
-    wrap = CONTAINERS[container]
-    model = NoiseAwareClassifier(exact_logistic(1.0), cv=3, max_iter=10, tol=1.0, random_state=0)
-    expected = clone(model).fit(X, noisy)
-    found = model.fit(wrap(X), noisy)
-    assert_allclose(found.predict_proba(wrap(X)), expected.predict_proba(X), atol=1e-6)
-    assert_allclose(found.label_issue_probability_, expected.label_issue_probability_, atol=1e-6)
 
 
 def test_a_dictionary_is_no_table():
@@ -85,14 +61,6 @@ def test_around_other_classifiers(inner, noisy_banana, clean_banana):
     assert np.all(np.isfinite(probability))
     np.testing.assert_array_equal(model.predict(clean_banana[0]), names[probability.argmax(axis=1)])
     assert model.score(clean_banana[0], names[clean_banana[1]]) > 0.55
-
-
-def test_as_a_base_learner(noisy_banana, clean_banana):
-    X, _, noisy, _ = noisy_banana
-    learner = NoiseAwareClassifier(LogisticRegression(), cv=None, tol=1e-3)
-    model = RBoostClassifier(learner, n_estimators=5, random_state=0).fit(X, noisy)
-    assert np.all(np.isfinite(model.predict_proba(X)))
-    assert model.score(*clean_banana) > 0.6
 
 
 HARD = {

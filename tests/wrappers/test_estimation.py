@@ -52,8 +52,12 @@ def test_every_method_finds_the_noise(method):
     assert np.all((found.standard_error >= 0) & (found.standard_error < 0.3))
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("noise", [np.eye(2), symmetric(0.2)], ids=["clean", "symmetric"])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("method", "noise"),
+    [("noise-aware", np.eye(2)), *((method, symmetric(0.2)) for method in METHODS)],
+    ids=["clean", *METHODS],
+)
 def test_the_default_estimator(method, noise):
     X, noisy, true = noisy_twonorm(300, noise)
     trusted = {"X_trusted": X[:60], "y_trusted": true[:60]} if method == "trusted counting" else {}
@@ -63,6 +67,7 @@ def test_the_default_estimator(method, noise):
     assert_allclose(found.noise_matrix, noise, atol=0.2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_rows", [20, 100])
 def test_the_default_estimator_takes_a_small_table(n_rows):
     """It must not warn of its own settings either."""
@@ -231,7 +236,7 @@ BAD = {
     "estimator": ({"estimator": LinearRegression()}, "must be a scikit-learn classifier"),
     "one class": ({"y": np.ones(600)}, "y holds only one class"),
     "single row": ({"y": (np.arange(600) == 5).astype(int)}, "One class has a single row"),
-    "lengths": ({"y": NOISY[:100]}, "inconsistent numbers of samples"),
+    "lengths": ({"y": NOISY[:100]}, "rows but y has 100; pass one label a row"),
     "cv": ({"cv": 1}, "cv must be at least 2 folds"),
     "half of the trusted": ({"X_trusted": X}, "belong together; pass both or neither"),
     "trusted class": (
@@ -268,7 +273,7 @@ def test_trusted_counting_needs_rows_of_both_classes():
 
 @pytest.mark.parametrize("method", ["noise-aware", "trusted counting"])
 def test_trusted_rows_must_have_one_label_each(method):
-    with pytest.raises(ValueError, match=r"y_trusted|inconsistent") as caught:
+    with pytest.raises(ValueError, match="but y_trusted has 60") as caught:
         estimate_noise_matrix(
             *REST, LOGISTIC, method, X_trusted=X[:100], y_trusted=TRUE[:60], random_state=0
         )

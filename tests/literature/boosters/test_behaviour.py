@@ -10,7 +10,6 @@ from sklearn.datasets import load_breast_cancer, make_hastie_10_2
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from rboost import RBoostClassifier
 from rboost.datasets import make_long_servedio, make_twonorm
 from rboost.literature.boosters.potential import Potential, find_move
 from rboost.literature.boosters.reweighting import AdaBoost
@@ -27,6 +26,13 @@ from rboost.rivals import (
 from tests.literature.boosters import BOOSTERS
 
 every_booster = pytest.mark.parametrize("booster", BOOSTERS)
+
+
+def cheap(booster, n_estimators):
+    """With goals that are given, as estimates take a forest and depend on its folds."""
+    model = booster(n_estimators=n_estimators, random_state=0)
+    given = {"error_goal": 0.3, "max_removed": 0.1, "n_bags": 3}
+    return model.set_params(**{k: v for k, v in given.items() if k in model.get_params()})
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +54,7 @@ def error(model, X, y):
     return 1 - model.score(X, y)
 
 
+@pytest.mark.slow
 def test_adaboost_and_logitboost_fail_where_robustboost_does_not(long_servedio):
     """Freund (2009), section 5; LogitBoost without a cut-off, as there."""
     X, observed, X_test, y_test = long_servedio
@@ -62,12 +69,14 @@ def test_adaboost_and_logitboost_fail_where_robustboost_does_not(long_servedio):
     assert 0.1 < robust.error_goal_ < 0.3
 
 
+@pytest.mark.slow
 def test_a_cut_off_saves_logitboost(long_servedio):
     X, observed, X_test, y_test = long_servedio
     model = LogitBoostClassifier(n_estimators=300, max_splits=1).fit(X, observed)
     assert error(model, X_test, y_test) < 0.02
 
 
+@pytest.mark.slow
 def test_robustboost_ends_with_no_more_errors_than_it_was_told(noisy_hastie):
     X, observed, *_ = noisy_hastie
     errors = []
@@ -106,6 +115,7 @@ def test_a_goal_that_is_out_of_reach_is_reported(long_servedio):
     assert model.time_ < 1
 
 
+@pytest.mark.slow
 def test_robustboost_gives_up_on_rows_far_on_the_wrong_side(noisy_hastie):
     """Weights fall with the distance below the centre of the potential, where AdaBoost's grow."""
     X, observed, flipped, *_ = noisy_hastie
@@ -117,6 +127,7 @@ def test_robustboost_gives_up_on_rows_far_on_the_wrong_side(noisy_hastie):
     assert weights[far].max() < 0.1 * weights.max()
 
 
+@pytest.mark.slow
 def test_dropped_rows_have_wrong_labels():
     X, y = load_breast_cancer(return_X_y=True)
     observed, flipped = flip_labels(y, symmetric(0.2), random_state=0)
@@ -126,6 +137,7 @@ def test_dropped_rows_have_wrong_labels():
     assert model.score(X, y) > AdaBoost(random_state=0).fit(X, observed).score(X, y) + 0.02
 
 
+@pytest.mark.slow
 def test_clean_tables_keep_their_rows():
     X, y = make_twonorm(2400, random_state=0)
     limited, unlimited = (
@@ -156,6 +168,7 @@ def test_no_class_loses_all_its_rows():
     assert len(np.unique(np.delete(y, model.removed_))) == 2
 
 
+@pytest.mark.slow
 def test_bagging_averages_out_what_boosting_chases(noisy_hastie):
     X, observed, _, X_test, y_test = noisy_hastie
     boosted = AdaBoost(n_estimators=50, max_splits=5).fit(X, observed)
@@ -163,6 +176,7 @@ def test_bagging_averages_out_what_boosting_chases(noisy_hastie):
     assert error(bagged, X_test, y_test) < error(boosted, X_test, y_test) - 0.01
 
 
+@pytest.mark.slow
 def test_eta_boost_stands_flips_near_the_boundary_better_than_adaboost():
     """Its own kind of noise: p(flip) = η / ((1 − η)(e^F + e^−F) + 2η)."""
     errors = []
@@ -186,6 +200,7 @@ def test_eta_boost_stands_flips_near_the_boundary_better_than_adaboost():
     assert eta_boost < adaboost
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "build",
     [
@@ -211,12 +226,11 @@ def test_costs_that_are_none_end_in_one_sentence(booster, costs):
         booster(class_costs=costs).fit([[0.0], [1.0]], [0, 1])
 
 
+@pytest.mark.slow
 @every_booster
 def test_separable_rows_stay_finite(booster):
     X = np.linspace(-1, 1, 40)[:, np.newaxis]
-    model = booster(n_estimators=200, random_state=0)
-    if booster is BaggedBoostClassifier:
-        model.set_params(n_bags=3)
+    model = cheap(booster, 200)
     model.fit(X, X[:, 0] > 0)
     assert np.all(np.isfinite(model.predict_proba(X)))
     assert np.all(np.isfinite(model.decision_function(X)))
@@ -226,7 +240,7 @@ def test_separable_rows_stay_finite(booster):
 @every_booster
 def test_rows_that_are_all_alike(booster):
     X = np.ones((30, 2))
-    model = booster(n_estimators=20, random_state=0)
+    model = cheap(booster, 20)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(X, np.arange(30) % 3 == 0)
@@ -245,41 +259,12 @@ def test_a_goal_that_no_search_can_meet_is_reported():
         model.fit(np.ones((60, 1)), y)
 
 
-@every_booster
-def test_probabilities_agree_with_predictions(booster, noisy_hastie):
-    X, observed, _, X_test, _ = noisy_hastie
-    model = booster(n_estimators=20, random_state=0).fit(X, observed)
-    probability = model.predict_proba(X_test)
-    assert_allclose(probability.sum(axis=1), 1)
-    assert np.all((probability >= 0) & (probability <= 1))
-    assert not np.isnan(model.predict_log_proba(X_test)).any()
-    assert np.array_equal(model.predict(X_test), model.classes_[probability.argmax(axis=1)])
-
-
 @pytest.mark.filterwarnings("ignore:RobustBoost ended at time")  # twenty rounds are few
 @every_booster
 def test_the_other_class_is_the_mirror_image(booster, noisy_hastie):
     X, observed, _, X_test, _ = noisy_hastie
-    given = {"error_goal": 0.3, "max_removed": 0.1}  # estimates depend on folds
-    model = booster(n_estimators=20, random_state=0)
-    model.set_params(**{k: v for k, v in given.items() if k in model.get_params()})
+    model = cheap(booster, 20)
     model, mirrored = (clone(model).fit(X, y) for y in (observed, -observed))
     differs = np.abs(mirrored.decision_function(X_test) + model.decision_function(X_test)) > 1e-8
     # A leaf with as many rows of either class votes for the first, which bags of whole counts have.
     assert differs.mean() <= (0.1 if booster is BaggedBoostClassifier else 0)
-
-
-@pytest.mark.filterwarnings("ignore:RobustBoost ended at time")  # five rounds are few
-@every_booster
-def test_every_booster_can_be_boosted(booster, noisy_hastie):
-    X, observed, _, X_test, y_test = noisy_hastie
-    learner = booster(n_estimators=5)
-    # Without folds in every round.
-    if booster is RobustBoostClassifier:
-        learner.set_params(error_goal=0.3)
-    if booster is OutlierRemovalBoostClassifier:
-        learner.set_params(max_removed=0.1)
-    model = RBoostClassifier(learner, n_estimators=10, random_state=0)
-    model.fit(X, observed)
-    assert np.all(np.isfinite(model.predict_proba(X_test)))
-    assert model.score(X_test, y_test) > 0.55

@@ -9,9 +9,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rboost import RBoostClassifier, RobustLogisticRegression
+from rboost import RobustLogisticRegression
 from rboost.literature.classifiers import MultiAnnotatorLogisticRegression
 from rboost.noise import flip_labels
 
@@ -41,17 +40,6 @@ def quality_of(model):
 def five():
     X, y, said = crowd(4000)
     return X, y, said, MultiAnnotatorLogisticRegression().fit(X, said)
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks(
-    [
-        MultiAnnotatorLogisticRegression(),
-        MultiAnnotatorLogisticRegression(C=0.1, prior_strength=0, fit_intercept=False),
-    ]
-)
-def test_estimator_check(estimator, check):
-    check(estimator)
 
 
 def test_the_quality_of_annotators_is_found(five):
@@ -200,21 +188,6 @@ def test_a_weight_of_two_is_a_row_twice():
     assert_allclose(weighted.annotator_noise_, repeated.annotator_noise_, atol=1e-5)
     assert_allclose(np.repeat(weighted.true_probability_, weight), repeated.true_probability_,
                     atol=1e-4)  # fmt: skip
-
-
-def test_all_outputs_agree(five):
-    X, _, _, model = five
-    probability, decisions = model.predict_proba(X), model.decision_function(X)
-    assert_allclose(probability[:, 1], expit(decisions))
-    np.testing.assert_array_equal(model.predict(X), probability.argmax(axis=1))
-
-
-def test_as_a_base_learner(noisy_banana, clean_banana):
-    X, _, noisy, _ = noisy_banana
-    learner = MultiAnnotatorLogisticRegression()
-    model = RBoostClassifier(learner, n_estimators=5, random_state=0).fit(X, noisy)
-    assert np.all(np.isfinite(model.predict_proba(X)))
-    assert model.score(*clean_banana) > 0.65
 
 
 def test_it_says_when_it_did_not_converge():

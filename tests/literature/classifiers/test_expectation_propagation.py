@@ -38,6 +38,7 @@ def moments(tilted):
     return Marginals(mean + variance * tilted.slope, variance + variance**2 * tilted.curvature)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(
     mean=st.floats(-4, 4),

@@ -67,6 +67,7 @@ def test_a_seed_draws_the_same_from_weights_and_from_repeated_rows():
     assert_allclose(weighted.state.means, repeated.state.means, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_more_starts_are_never_worse():
     X = blobs(80, seed=5)
     best = [

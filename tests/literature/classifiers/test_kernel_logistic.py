@@ -6,28 +6,13 @@ from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rboost import RBoostClassifier, RobustLogisticRegression
+from rboost import RobustLogisticRegression
 from rboost.datasets import make_banana
 from rboost.literature.classifiers import RobustKernelLogisticRegression
 from rboost.literature.classifiers.kernel_logistic import KERNELS, leave_one_out, scale_of_kernel
 from rboost.noise import asymmetric, flip_labels, symmetric
 from rboost.tables import checked_rows
-
-CHECKED = [
-    RobustKernelLogisticRegression(),
-    RobustKernelLogisticRegression(noise_estimator="likelihood", n_components=20),
-    RobustKernelLogisticRegression(
-        kernel="polynomial", noise_matrix=[[0.8, 0.2], [0.1, 0.9]], standardize=False
-    ),
-]
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks(CHECKED)
-def test_estimator_check(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture(scope="module")
@@ -203,23 +188,6 @@ def test_weights_of_any_size_stay_finite(banana):
         weight = np.random.RandomState(0).permutation(10.0 ** np.linspace(*exponents, len(X)))
         model = RobustKernelLogisticRegression(random_state=0).fit(X, noisy, weight)
         assert np.all(np.isfinite(model.predict_proba(X)))
-
-
-def test_string_labels_and_agreement_of_predictions(banana, more_banana):
-    X, _, noisy = banana
-    names = np.array(["ham", "spam"])
-    model = RobustKernelLogisticRegression(random_state=0).fit(X, names[noisy])
-    probability = model.predict_proba(more_banana[0])
-    np.testing.assert_array_equal(model.predict(more_banana[0]), names[probability.argmax(axis=1)])
-    assert_allclose(np.exp(model.predict_log_proba(more_banana[0])), probability)
-
-
-def test_it_can_be_boosted(banana, more_banana):
-    X, _, noisy = banana
-    learner = RobustKernelLogisticRegression(max_rows=100)
-    model = RBoostClassifier(learner, n_estimators=5, random_state=0).fit(X, noisy)
-    assert np.all(np.isfinite(model.predict_proba(more_banana[0])))
-    assert model.score(*more_banana) > 0.9
 
 
 def test_it_says_when_it_did_not_converge(banana):

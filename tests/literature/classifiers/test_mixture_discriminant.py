@@ -3,9 +3,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rboost import RBoostClassifier
 from rboost.literature.classifiers import RobustMixtureDiscriminantClassifier
 from rboost.noise import flip_labels, symmetric
 from tests.literature.classifiers.test_discriminant import HARD
@@ -96,29 +94,6 @@ def test_hard_tables_stay_finite(covariance, name):
         assert model.score(X, y) > 0.9
 
 
-def test_string_labels_and_agreement_of_predictions():
-    X, y, noisy = three_blobs(500, symmetric(0.2))
-    names = np.array(["ham", "spam"])
-    model = RobustMixtureDiscriminantClassifier(random_state=0).fit(X, names[noisy])
-    assert_array_equal(model.predict(X), names[model.predict_proba(X).argmax(axis=1)])
-    assert (model.predict(X) == names[y]).mean() > 0.85
-
-
-@pytest.mark.parametrize("sampling", ["none", "uniform"])
-def test_as_a_base_learner(sampling):
-    X, y, noisy = three_blobs(400, symmetric(0.2))
-    unsampled = {"out_of_bag": False, "noise_estimator": "paper"} if sampling == "none" else {}
-    model = RBoostClassifier(
-        RobustMixtureDiscriminantClassifier(),
-        n_estimators=5,
-        sampling=sampling,
-        random_state=0,
-        **unsampled,
-    ).fit(X, noisy)
-    assert np.all(np.isfinite(model.predict_proba(X)))
-    assert (model.predict(X) == y).mean() > 0.8
-
-
 def test_it_says_when_it_did_not_converge():
     X, _, noisy = three_blobs(300, symmetric(0.2))
     with pytest.warns(ConvergenceWarning) as caught:
@@ -149,19 +124,6 @@ def test_bad_parameters_are_named(parameters, message):
         model.fit(X, y)
     with pytest.raises(NotFittedError):
         model.predict(X)
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks(
-    [
-        RobustMixtureDiscriminantClassifier(),
-        RobustMixtureDiscriminantClassifier(n_components="bic", n_init=2),
-        RobustMixtureDiscriminantClassifier(n_components=4, covariance="separate"),
-        RobustMixtureDiscriminantClassifier(covariance="shared", noise_matrix=symmetric(0.1)),
-    ]
-)
-def test_estimator_check(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("covariance", ["diagonal", "separate", "shared"])

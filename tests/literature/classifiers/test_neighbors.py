@@ -5,9 +5,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rboost import RBoostClassifier
 from rboost.literature.classifiers import DepurationNeighborsClassifier
 from rboost.noise import flip_labels, symmetric
 from tests.literature.classifiers.test_discriminant import HARD
@@ -113,21 +111,6 @@ def test_hard_tables_stay_finite(name):
             assert model.score(X, y) > 0.9
 
 
-@pytest.mark.parametrize("sampling", ["none", "uniform"])
-def test_as_a_base_learner(sampling):
-    X, y, noisy = two_clouds(300, symmetric(0.2), gap=3.0)
-    unsampled = {"out_of_bag": False, "noise_estimator": "paper"} if sampling == "none" else {}
-    model = RBoostClassifier(
-        DepurationNeighborsClassifier(),
-        n_estimators=5,
-        sampling=sampling,
-        random_state=0,
-        **unsampled,
-    ).fit(X, noisy)
-    assert np.all(np.isfinite(model.predict_proba(X)))
-    assert (model.predict(X) == y).mean() > 0.8
-
-
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
@@ -146,14 +129,3 @@ def test_bad_parameters_are_named(parameters, message):
         model.fit(X, y)
     with pytest.raises(NotFittedError):
         model.predict(X)
-
-
-@pytest.mark.filterwarnings("ignore:Every training row is predicted as:UserWarning")
-@parametrize_with_checks(
-    [
-        DepurationNeighborsClassifier(),
-        DepurationNeighborsClassifier(n_neighbors=3, n_agreeing=2, n_passes=2, n_voters=3),
-    ]
-)
-def test_estimator_check(estimator, check):
-    check(estimator)

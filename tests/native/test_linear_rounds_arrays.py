@@ -1,0 +1,162 @@
+"""Arrays of any kind, numbers of any size and ends of all kinds, by the native rounds."""
+
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import expit
+from sklearn.exceptions import ConvergenceWarning
+
+from rboost import RBoostClassifier, RobustLogisticRegression
+from rboost.boosting import ALGORITHM_1
+from rboost.boosting.votes import RowVotes
+from rboost.noise.matrix import with_rates
+from tests.native.test_linear_rounds import (
+    EXACT,
+    PAPER,
+    VERSIONS,
+    assert_same_fit,
+    both,
+    native,
+    table,
+)
+
+
+def test_arrays_of_any_layout_are_taken_and_left_alone():
+    X, y = table(300, 4, seed=8)
+    base = RBoostClassifier(EXACT, n_estimators=5, random_state=0).fit(X, y)
+    frozen = X.copy()
+    frozen.setflags(write=False)
+    wide = np.zeros((600, 8))
+    wide[::2, ::2] = X
+    for rows in (frozen, np.asfortranarray(X), wide[::2, ::2], X[::-1][::-1]):
+        before = rows.copy()
+        model = RBoostClassifier(EXACT, n_estimators=5, random_state=0).fit(rows, y)
+        assert_array_equal(model.decision_function(rows), base.decision_function(X))
+        assert_array_equal(rows, before)
+
+
+def test_whole_numbers_are_taken():
+    X, y = table(300, 4, seed=9)
+    X = np.round(3 * X).astype(np.int64)
+    assert_same_fit(*both(X, y))
+
+
+def test_constant_columns_denormals_and_large_numbers_are_harmless():
+    X, y = table(200, 6, seed=10)
+    X[:, 1] = 7.0
+    X[:, 2] = 1e-310
+    X[:, 3] *= 1e-200
+    X[:, 4] *= 1e12
+    for version in ("default", "paper"):
+        for dtype in (np.float64, np.float32):
+            model = RBoostClassifier(
+                RobustLogisticRegression(),
+                random_state=0,
+                **{**VERSIONS[version], "n_estimators": 5},
+            ).fit(X.astype(dtype), y)
+            assert np.isfinite(model.decision_function(X)).all()
+            assert all(np.isfinite(learner.coef_).all() for learner in model.estimators_)
+
+
+def test_huge_scores_do_not_overflow():
+    # Separable rows: every step is as large as steps may be.
+    X = np.linspace(-1, 1, 64)[:, np.newaxis]
+    y = (X[:, 0] > 0).astype(int)
+    y[[5, 50]] = 1 - y[[5, 50]]
+    fast, slow = both(X, y, **{**PAPER, "n_estimators": 40, "learning_rate": 20.0})
+    assert np.isfinite(fast._training.votes.scores).all()
+    assert_allclose(fast.estimator_weights_[:3], slow.estimator_weights_[:3], rtol=1e-3)
+
+
+def test_bad_arguments_are_refused():
+    X, y = table(20, 2, seed=14)
+    with pytest.raises(ValueError, match="must sum to less than 1"):
+        native.fit_logistic(
+            X, y.astype(float), np.ones(20), np.zeros(2), np.ones(2), np.zeros((1, 3)), C=1.0,
+            fit_intercept=True, estimate_noise=False, into_1=0.7, into_0=0.6, max_iter=5, tol=1e-3,
+        )  # fmt: skip
+    with pytest.raises(ValueError, match="no_such_set"):
+        native.choose_instruction_set("no_such_set")
+
+
+def separable(n_rows=200):
+    X = np.random.RandomState(0).standard_normal((n_rows, 2)) + 5
+    X[::2] -= 10
+    return X, (X[:, 0] > 0).astype(int)
+
+
+def test_boosting_ends_when_every_row_is_at_its_minimum():
+    X, y = separable()
+    settings_ = {**ALGORITHM_1, "noise_matrix": with_rates(0.3, 0.3), "n_estimators": 40}
+    fast, slow = both(X, y, **settings_)
+    assert "minimum" in slow.stop_reason_
+    assert_same_fit(fast, slow)
+
+
+@pytest.mark.filterwarnings("ignore:Every training row is predicted as:UserWarning")
+@pytest.mark.parametrize("n_before", [24, 25, 50])
+def test_boosting_that_goes_on_may_end_at_once(n_before):
+    """Also after a round in which the noise was inferred."""
+    X, y = separable()
+    model = RBoostClassifier(EXACT, random_state=0, warm_start=True, n_estimators=n_before)
+    model.fit(X, y)
+    model._training = replace(
+        model._training,
+        progress=replace(model._training.progress, noise_matrix=with_rates(0.5 - 1e-9, 0.5 - 1e-9)),
+        votes=RowVotes(np.zeros(len(y)), np.ones(len(y)), 1.0),
+    )
+    model.set_params(n_estimators=n_before + 3).fit(X, y)
+    assert "minimum" in model.stop_reason_
+
+
+def test_large_scores_are_taken_up_again():
+    X, y = table(300, 4, seed=16)
+    settings_ = {**PAPER, "learning_rate": 20.0, "random_state": 0}
+    model = RBoostClassifier(EXACT, warm_start=True, **{**settings_, "n_estimators": 3}).fit(X, y)
+    assert np.abs(model._training.votes.scores).max() > 60
+    model.set_params(n_estimators=5).fit(X, y)
+    whole = RBoostClassifier(EXACT, **{**settings_, "n_estimators": 5}).fit(X, y)
+    assert_allclose(model.estimator_weights_, whole.estimator_weights_, rtol=1e-3)
+
+
+def test_a_sure_learner_gets_the_step_it_deserves():
+    X, y = separable(400)
+    sure = RobustLogisticRegression(noise_matrix=np.eye(2), C=1e6, tol=1e-9)
+    settings_ = {**ALGORITHM_1, "votes": "probability", "noise_matrix": np.eye(2)}
+    model = RBoostClassifier(sure, **{**settings_, "n_estimators": 1}).fit(X, y)
+    margin = np.where(y > 0, 1, -1) * model.estimators_[0].decision_function(X)
+    falling, rising = expit(margin).sum(), expit(-margin).sum()
+    assert_allclose(model.estimator_weights_[0], np.log(falling / rising) / 2, rtol=1e-4)
+
+
+def test_learners_that_do_not_converge_are_named_once():
+    X, y = table(300, 4, seed=18)
+    hasty = RobustLogisticRegression(max_iter=1, tol=1e-9)
+    with pytest.warns(ConvergenceWarning, match="3 base learners stopped") as caught:
+        RBoostClassifier(hasty, n_estimators=3, random_state=0).fit(X, y)
+    assert len(caught) == 1
+
+
+@pytest.mark.slow
+def test_a_long_fit_can_be_interrupted():
+    code = """
+import numpy as np
+from rboost import RBoostClassifier, RobustLogisticRegression
+X = np.random.RandomState(0).standard_normal((20000, 60))
+print("fitting", flush=True)
+RBoostClassifier(RobustLogisticRegression(), n_estimators=5000).fit(X, X[:, 0] > 0)
+"""
+    fitting = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    fitting.stdout.readline()
+    time.sleep(1)
+    fitting.send_signal(signal.SIGINT)
+    _, error = fitting.communicate(timeout=60)
+    assert error.rstrip().endswith("KeyboardInterrupt")
