@@ -1,7 +1,6 @@
 """checked.csv: there at once, for people and for the next audit."""
 
 import time
-import uuid
 
 import pandas as pd
 import pytest
@@ -10,15 +9,7 @@ from rboost.io.spreadsheets import unguarded, write_csv
 from rboost.review import open_review
 from rboost.review.session import export_answers
 from tests.review.audits import rerun, two_classes
-
-
-def key():
-    return str(uuid.uuid4())
-
-
-@pytest.fixture
-def review(tmp_path):
-    return open_review(two_classes(), tmp_path, rerun)
+from tests.review.clients import key
 
 
 def read(review):

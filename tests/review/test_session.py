@@ -2,8 +2,6 @@
 
 import sqlite3
 import threading
-import time
-import uuid
 from contextlib import closing
 from functools import partial
 
@@ -14,21 +12,11 @@ import pytest
 from rboost.audit.labels import NO_LABEL
 from rboost.review import fingerprint, open_review
 from rboost.review.answers import ConflictError
-from rboost.review.background import Job, Refresher, in_one_line
 from rboost.review.queue import random_draws, random_order
 from rboost.review.session import export_answers, with_saved_answers
 from rboost.review.snapshot import Wanted
-from rboost.review.web.rows import cell
 from tests.review.audits import make_audit, rerun, three_classes, two_classes
-
-
-def key():
-    return str(uuid.uuid4())
-
-
-@pytest.fixture
-def review(tmp_path):
-    return open_review(two_classes(), tmp_path, rerun)
+from tests.review.clients import key
 
 
 def first(review, order, skipped=()):
@@ -280,9 +268,8 @@ def test_several_answers_at_once_do_not_end_the_draws(review):
 
 def test_other_orders_draw_nothing(review):
     for _ in range(30):
-        row = first(review, "suspicious")
-        review.answer(key(), row, "keep", None)
-        settle(review)
+        review.answer(key(), first(review, "suspicious"), "keep", None)
+    settle(review)
     assert review.snapshot.estimate.random_checks is None
 
 
@@ -310,86 +297,3 @@ def test_the_export_holds_the_answers_and_no_formulas(review):
     assert found["checked_label"].tolist() == [["<i>dog</i>", "cat"][1 - given], "cat", ""]
     assert path.stat().st_mode & 0o777 == 0o644
     assert [each.name for each in path.parent.iterdir() if each.name.startswith(".")] == []
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(1, "1"), (np.float32(0.1), "0.1000000015"), (True, "True"), ("", ""), (float("inf"), "inf")],
-)
-def test_cells_are_text(value, text):
-    assert cell(value) == {"text": text}
-
-
-@pytest.mark.parametrize("value", [None, float("nan"), np.float32("nan"), pd.NA, pd.NaT])
-def test_missing_cells_are_none(value):
-    assert cell(value) is None
-
-
-def test_work_asked_for_meanwhile_is_done_once():
-    gate, runs = threading.Semaphore(0), []
-    latest = Refresher(lambda: (gate.acquire(), runs.append(1)))
-    for _ in range(10):
-        latest.ask()
-    gate.release()
-    gate.release()
-    latest.wait()
-    assert 1 <= len(runs) <= 2
-    assert latest.is_settled
-
-
-def test_work_waits_for_a_pause_but_not_for_ever():
-    runs = []
-    latest = Refresher(lambda: runs.append(time.monotonic()), quiet=0.3, longest=1.0)
-    begin = time.monotonic()
-    while time.monotonic() < begin + 0.6:  # nobody pauses
-        latest.ask()
-        time.sleep(0.01)
-    assert runs == []
-    while not runs and time.monotonic() < begin + 20:
-        latest.ask()
-        time.sleep(0.01)
-    assert runs[0] >= begin + 1.0
-    latest.ask()
-    latest.wait(0.25)  # who waits for the work has it without a pause
-    assert len(runs) == 2
-
-
-def test_long_work_takes_a_fifth_of_the_time_at_most():
-    runs = []
-    latest = Refresher(lambda: (runs.append(time.monotonic()), time.sleep(0.1)), 0.02, 0.05)
-    begin = time.monotonic()
-    while time.monotonic() < begin + 1.2:
-        latest.ask()
-        time.sleep(0.002)
-    latest.wait()
-    assert 1 <= len(runs) <= 4
-
-
-def test_work_that_fails_is_said_and_tried_again():
-    errors = [ValueError("no")]
-    latest = Refresher(lambda: errors and (_ for _ in ()).throw(errors.pop()))
-    latest.ask()
-    latest.wait()
-    assert latest.error == "no"
-    latest.ask()
-    latest.wait()
-    assert latest.error is None
-
-
-def test_waiting_has_an_end():
-    gate = threading.Event()
-    latest, job = Refresher(lambda: gate.wait(30) and None), Job()
-    latest.ask()
-    job.start(lambda: gate.wait(30))
-    for work in (latest, job):
-        with pytest.raises(TimeoutError):
-            work.wait(0.01)
-    gate.set()
-    latest.wait()
-    job.wait()
-
-
-def test_errors_are_one_line():
-    assert in_one_line(ValueError("a\nb")) == "a b"
-    assert in_one_line(KeyError()) == "KeyError"
-    assert len(in_one_line(ValueError("x" * 1000))) == 301
