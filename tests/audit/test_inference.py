@@ -62,7 +62,8 @@ def random_table(seed, n_classes, n_rows):
     return scores, replace(labels_of(given, n_classes), checked=checked)
 
 
-@settings(max_examples=40)
+@pytest.mark.slow
+@settings(max_examples=20)
 @given(st.integers(0, 9999), st.integers(2, 4), st.integers(20, 80))
 def test_posteriors_are_distributions_and_checked_rows_are_certain(seed, n_classes, n_rows):
     scores, labels = random_table(seed, n_classes, n_rows)

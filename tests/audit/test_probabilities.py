@@ -25,6 +25,7 @@ def case(request):
     return X, names[noisy], P, is_wrong, names[y]
 
 
+@pytest.mark.slow
 def test_wrong_labels_are_found_without_a_table(case):
     _, y, P, is_wrong, _ = case
     audit = audit_labels(None, y, probabilities=P)
@@ -36,6 +37,7 @@ def test_wrong_labels_are_found_without_a_table(case):
     assert len(audit.to_frame()) == len(audit.suspects())
 
 
+@pytest.mark.slow
 def test_columns_are_found_by_their_names_in_any_order(case):
     _, y, P, _, true = case
     names = np.unique(true)
@@ -46,6 +48,7 @@ def test_columns_are_found_by_their_names_in_any_order(case):
     np.testing.assert_allclose(named.issue_probability, plain.issue_probability, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_table_is_shown_and_rows_are_alike_by_it(case):
     X, y, P, _, _ = case
     audit = audit_labels(X, y, probabilities=P)
@@ -96,6 +99,7 @@ def test_probabilities_of_rows_that_were_fitted_to_are_named():
         audit_labels(None, TWO, probabilities=P, model="linear")
 
 
+@pytest.mark.slow
 def test_rows_that_look_alike_count_each(case):
     """The table is only shown: what it looks like changes nothing."""
     _, y, P, _, _ = case

@@ -41,6 +41,7 @@ def found_in(X, y, **options):
         return audit_labels(X, y, model="linear", **options).column_warnings
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_careless_annotator_is_named(n_classes):
     X, y = careless(n_classes)
@@ -71,6 +72,7 @@ def test_dates_as_words_are_taken_for_dates():
     assert found.value.startswith("2021-03-01 to 2021-")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["words", "number", "with errors"])
 def test_a_copy_of_the_label_is_named(kind):
     X, y, random = make_table()
@@ -103,6 +105,7 @@ def test_two_columns_that_say_the_same_are_named_together():
     assert {found.column, *found.alike} == {"annotator", "mail"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [0, 0.15])
 @pytest.mark.parametrize(
     "load",
@@ -140,6 +143,7 @@ def test_few_fits_to_few_rows(monkeypatch):
     assert not fits
 
 
+@pytest.mark.slow
 def test_the_same_seed_finds_the_same():
     X, y = careless()
     assert found_in(X, y, random_state=3) == found_in(X, y, random_state=3)

@@ -14,14 +14,14 @@ def no_pictures(monkeypatch):
     without_pictures(monkeypatch)
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def data(tmp_path_factory):
     path = tmp_path_factory.mktemp("data") / "table.csv"
     make_table().to_csv(path, index=False)
     return path
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def audited(data, tmp_path_factory):
     folder = tmp_path_factory.mktemp("audit")
     arguments = ["--label", "churn", "--id", "key", "--out", str(folder), "--quiet"]

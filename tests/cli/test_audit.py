@@ -22,6 +22,7 @@ def test_an_audit_writes_all_its_files(audited):
     assert record["classes"] == ["no", "yes"]
 
 
+@pytest.mark.slow
 def test_a_suspicious_column_is_named_on_screen_in_the_report_and_in_the_record(tmp_path, capsys):
     table = make_table(300)
     table.assign(left=table["churn"].map({"yes": 1, "no": 0})).to_csv(
@@ -42,6 +43,7 @@ def test_a_suspicious_column_is_named_on_screen_in_the_report_and_in_the_record(
     assert "--drop" not in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_rows_drawn_at_random_say_how_many_labels_are_wrong(data, tmp_path, capsys):
     table = pd.read_csv(data).iloc[:40]
     table.loc[:1, "churn"] = table.loc[:1, "churn"].map({"yes": "no", "no": "yes"})
@@ -86,6 +88,7 @@ def test_an_audit_that_is_read_back_is_the_same(audited, data):
     np.testing.assert_allclose(found["probability_wrong"], suspects["probability_wrong"])
 
 
+@pytest.mark.slow
 def test_a_row_that_a_person_confirmed_is_never_flagged(audited, data, tmp_path):
     suspect = pd.read_csv(audited / "suspects.csv").iloc[0]
     checked = tmp_path / "checked.csv"
@@ -101,6 +104,7 @@ def test_a_row_that_a_person_confirmed_is_never_flagged(audited, data, tmp_path)
     assert "drawn at random and checked" not in (folder / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_further_trusted_rows_count_too(data, tmp_path):
     trusted = tmp_path / "trusted.csv"
     make_table(30, seed=9).drop(columns="key").to_csv(trusted, index=False)
@@ -121,6 +125,7 @@ def test_hostile_cells_stay_text_everywhere(audited):
     assert not any(cell.startswith(("=", "+", "@")) for cell in cells)
 
 
+@pytest.mark.slow
 def test_a_huge_cell_and_odd_columns_are_no_obstacle(tmp_path, capsys):
     table = make_table()
     table.loc[0, "note"] = "x" * 10_000_000
@@ -134,6 +139,7 @@ def test_a_huge_cell_and_odd_columns_are_no_obstacle(tmp_path, capsys):
     assert Path(out / "report.html").stat().st_size < 3_000_000
 
 
+@pytest.mark.slow
 def test_a_few_words_among_numbers_are_missing_numbers(tmp_path, capsys):
     table = make_table()
     table["amount"] = table["amount"].astype(object)
@@ -153,6 +159,7 @@ def test_columns_that_say_nothing_are_named(audited):
     ]
 
 
+@pytest.mark.slow
 def test_context_columns_are_kept(data, tmp_path, capsys):
     folder = tmp_path / "audit"
     arguments = ["--label", "churn", "--out", str(folder), "--quiet", "--model", "linear"]

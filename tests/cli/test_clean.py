@@ -58,6 +58,7 @@ def test_every_column_stays_and_labels_are_better(data, audited, tmp_path, endin
     assert "measure no model on this table" in said.err
 
 
+@pytest.mark.slow
 def test_answers_come_first_although_no_audit_was_made_with_them(data, folder, tmp_path):
     opened = read_record(folder)
     review = open_review(

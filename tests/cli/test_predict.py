@@ -52,6 +52,7 @@ def test_a_reader_of_a_pipe_may_have_seen_enough(audited, data):
         assert process.wait() == 0
 
 
+@pytest.mark.slow
 def test_columns_keep_their_type_from_audit_to_prediction(tmp_path, capsys):
     """A new file may lack the one value that made a column text."""
     random = np.random.RandomState(0)

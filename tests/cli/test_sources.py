@@ -5,6 +5,7 @@ import json
 import sys
 
 import pandas as pd
+import pytest
 
 from rboost.audit.disk.folder import read_audit, rerun
 from rboost.audit.disk.record import read_record
@@ -12,6 +13,7 @@ from rboost.cli import main
 from tests.cli.tables import N_ROWS, refused, run
 
 
+@pytest.mark.slow
 def test_several_files_are_audited_as_one_table(audited, data, tmp_path, capsys):
     table, out = pd.read_csv(data), tmp_path / "out"
     for number, rows in enumerate((slice(0, 50), slice(50, None))):
@@ -34,6 +36,7 @@ def test_several_files_are_audited_as_one_table(audited, data, tmp_path, capsys)
     assert "changed since it was audited" in refused(capsys, "review", out)
 
 
+@pytest.mark.slow
 def test_standard_input_is_kept_for_the_review(audited, data, tmp_path, capsys, monkeypatch):
     def pipe():
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data.read_bytes())))

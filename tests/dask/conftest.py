@@ -13,6 +13,12 @@ from rboost.dask.cluster import connected
 from tests.dask.audits import TABLE, arguments, write_parts
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    """These tests come first and in one piece, so that one process starts the cluster, and once."""
+    items.sort(key=lambda item: not item.nodeid.startswith("tests/dask/"))
+
+
 @pytest.fixture(scope="package")
 def client():
     """The client of a cluster of two workers on this machine, which is in use from then on."""

@@ -46,6 +46,7 @@ def expected(n_blocks):
     return np.full(3, sum(range(STEPS)) * sum(range(n_blocks)), dtype=float)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("victim", [0, 1])
 def test_a_killed_worker_costs_an_attempt(client, victim):
     """Rank 0 is the one that also runs XGBoost's tracker and tells the checkpoints."""
@@ -77,6 +78,7 @@ class Fatal:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_before_its_result_is_fetched_costs_an_attempt(client):
     attempts = []
 
@@ -100,6 +102,7 @@ def test_all_workers_may_go_before_blocks_are_placed():
         cluster._place(gone, [], 2)
 
 
+@pytest.mark.slow
 def test_the_only_worker_is_killed():
     checkpoint = Checkpoint(when=lambda message: os.kill(message["pid"], signal.SIGKILL))
     with connected("local", n_workers=1) as client:
@@ -111,6 +114,7 @@ def test_the_only_worker_is_killed():
     assert start > 5
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_before_the_others_meet_it_keeps_nobody(client, monkeypatch):
     def dies(*arguments):
         if arguments[5] == 1:  # the rank

@@ -128,6 +128,7 @@ def test_a_new_fit_learns_all_answers_and_says_what_changed(review):
     assert np.flatnonzero(live != NO_LABEL).tolist() == [1, 2, 3, 20]
 
 
+@pytest.mark.slow
 def test_an_answer_that_was_learnt_can_be_taken_back(review, tmp_path):
     saved = review.answer(key(), 1, "keep", None)
     review.refit()
@@ -193,6 +194,7 @@ def test_one_fit_at_a_time(review):
     assert review.refit_job.status == "done"
 
 
+@pytest.mark.slow
 def test_labels_that_were_checked_beforehand_are_kept(tmp_path):
     checked = [None] * 150
     checked[5] = "cat"
@@ -217,6 +219,7 @@ def test_the_fingerprint_knows_rows_labels_and_classes_but_not_checks(review):
     assert fingerprint(make_audit(without=(7,))) != fingerprint(audit)
 
 
+@pytest.mark.slow
 def test_its_own_draws_are_counted_kept_by_a_fit_and_exported(review):
     """One in five answers is drawn at random; rows that a person is unsure of count for nothing."""
     order = random_order(review.snapshot.fitted.labels)

@@ -214,6 +214,7 @@ for kill in range(40):
 """
 
 
+@pytest.mark.slow
 def test_kills_at_any_moment_lose_nothing_that_was_confirmed(path):
     ended = subprocess.run(
         [sys.executable, "-c", KILLED, str(path)], capture_output=True, text=True, check=True

@@ -60,6 +60,7 @@ def test_a_long_review_loses_no_answer(page):
     check_files(page.review, confirmed)
 
 
+@pytest.mark.slow
 def test_two_browsers_end_in_one_file(page):
     clients = [page.open(), None]
     clients[1] = page.client()
