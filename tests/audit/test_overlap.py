@@ -29,7 +29,7 @@ def groups(n_rows, n_classes, distance, seed=0):
 TOO_MUCH = "The classes overlap too much to tell wrong labels from overlap"
 
 
-@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("n_classes", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_classes_that_overlap_are_not_called_noisy_and_the_audit_says_why(n_classes):
     audit = quick(*groups(300, n_classes, distance=1.0))
     summary = audit.summary()
@@ -42,7 +42,7 @@ def test_classes_that_overlap_are_not_called_noisy_and_the_audit_says_why(n_clas
         assert "90 % interval 0 % to" in " ".join(text.replace("\xa0", " ").split())
 
 
-@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("n_classes", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_classes_that_are_apart_need_no_such_sentence(n_classes):
     audit = quick(*groups(300, n_classes, distance=8.0))
     assert audit.summary().share_low == 0

@@ -60,6 +60,7 @@ def test_a_table_is_shown_and_rows_are_alike_by_it(case):
     assert found.agreeing
 
 
+@pytest.mark.slow
 def test_answers_are_learnt_from(case):
     _, y, P, is_wrong, true = case
     checked = np.full(len(y), None)
@@ -109,6 +110,7 @@ def test_rows_that_look_alike_count_each(case):
     np.testing.assert_array_equal(shown.issue_probability, plain.issue_probability)
 
 
+@pytest.mark.slow
 def test_a_label_too_rare_to_be_a_class_may_have_its_column(case):
     _, y, P, _, true = case
     written = y.astype(object)

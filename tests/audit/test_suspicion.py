@@ -63,6 +63,7 @@ def test_a_flipped_category_is_named():
     assert found.other_rate < 0.03
 
 
+@pytest.mark.slow
 def test_dates_as_words_are_taken_for_dates():
     X, y, random = make_table()
     day = random.randint(0, 1000, len(y))
@@ -98,6 +99,7 @@ def test_two_copies_do_not_stand_in_for_each_other():
     assert [found.column for found in found_in(X, given)] == ["risk", "state"]
 
 
+@pytest.mark.slow
 def test_two_columns_that_say_the_same_are_named_together():
     X, y = careless()
     X["mail"] = X["annotator"] + "@example.org"
@@ -123,6 +125,7 @@ def test_good_features_are_not_named(load, rate):
     assert found_in(X, given) == ()
 
 
+@pytest.mark.slow
 def test_few_fits_to_few_rows(monkeypatch):
     fits = []
     scores = suspicion._Sample.scores

@@ -60,6 +60,7 @@ def test_standard_input_is_kept_for_the_review(audited, data, tmp_path, capsys, 
     assert (out / "stdin_table").read_bytes() == data.read_bytes()
 
 
+@pytest.mark.slow
 def test_an_audit_of_one_file_by_an_earlier_version_is_read(folder):
     record = read_record(folder)
     record["request"]["data"] = record["request"]["data"][0]

@@ -19,6 +19,17 @@ def page(review):
     return Page(review)
 
 
+@pytest.fixture(scope="session")
+def unanswered(tmp_path_factory):
+    """The page of a review for those who ask, and whose answers are refused."""
+    return Page(open_review(two_classes(), tmp_path_factory.mktemp("review"), rerun))
+
+
+@pytest.fixture(scope="session")
+def reader(unanswered):
+    return unanswered.open()
+
+
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "review.sqlite"

@@ -53,6 +53,7 @@ def test_the_estimate_follows_the_answers_and_undo_restores_it(make, tmp_path):
     assert review.snapshot.estimate == start
 
 
+@pytest.mark.slow
 def test_an_answered_row_is_not_offered_again(review):
     seen = []
     for answer in ("keep", "unsure", "change") * 3:
@@ -182,6 +183,7 @@ def test_answers_to_rows_that_do_not_exist_are_damage(review, tmp_path, change):
             use(audit, tmp_path)
 
 
+@pytest.mark.slow
 def test_one_fit_at_a_time(review):
     gate = threading.Event()
     review._rerun = lambda *checked: (gate.wait(30), rerun(*checked))[1]
@@ -211,6 +213,7 @@ def test_labels_that_were_checked_beforehand_are_kept(tmp_path):
     assert asked == [{5, 6}]
 
 
+@pytest.mark.slow
 def test_the_fingerprint_knows_rows_labels_and_classes_but_not_checks(review):
     audit = review.snapshot.fitted
     checked = np.full(len(audit), NO_LABEL)
@@ -247,6 +250,7 @@ def test_its_own_draws_are_counted_kept_by_a_fit_and_exported(review):
     np.testing.assert_array_equal(review.snapshot.fitted.labels.at_random, drawn)
 
 
+@pytest.mark.slow
 def test_several_answers_at_once_do_not_end_the_draws(review):
     def answer_mixed(n_rows):
         for _ in range(n_rows):

@@ -37,7 +37,10 @@ FOR_SEVERAL_CLASSES = ("default", "algorithm 1", "forest", "histogram")
 
 @pytest.mark.parametrize(
     ("name", "n_classes"),
-    [*((name, 2) for name in MODELS), *((name, 3) for name in FOR_SEVERAL_CLASSES)],
+    [
+        *((name, 2) for name in MODELS),
+        *(pytest.param(name, 3, marks=pytest.mark.slow) for name in FOR_SEVERAL_CLASSES),
+    ],
 )
 def test_a_loaded_model_predicts_the_same(tmp_path, name, n_classes):
     model, frame = fitted(MODELS[name](), n_classes, all_columns=name == "default")

@@ -143,6 +143,7 @@ def explained(draw):
     ), wrong < 0.5
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(explained())
 def test_no_reason_of_any_table_refutes_itself(made_up):

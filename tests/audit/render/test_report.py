@@ -55,6 +55,7 @@ def test_sections_stand_in_their_order(html):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_same_audit_gives_the_same_bytes(small_audit, html):
     with mpl.rc_context({"font.size": 20, "axes.facecolor": "black"}):
         assert small_audit.to_html(title="Trees <1>") == html
