@@ -52,6 +52,15 @@ def clean_banana():
     return make_banana(4000, random_state=1)
 
 
+@pytest.fixture(scope="session")
+def browser():
+    """One Chromium for all pages that this process opens."""
+    from tests.browser import open_browser
+
+    with open_browser() as browser:
+        yield browser
+
+
 @pytest.fixture
 def rng():
     return np.random.RandomState(0)

@@ -39,12 +39,17 @@ def make_table(n_rows, n_classes, seed=0):
     return X, true, given
 
 
-@pytest.fixture(scope="package")
+def quick(X, y, **options):
+    """An audit that takes a moment."""
+    return audit_labels(X, y, **{"model": "linear", "check_columns": False, **options})
+
+
+@pytest.fixture(scope="session")
 def small_model():
     return RBoostClassifier(n_estimators=20, random_state=0)
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def small_audit(small_model):
     """150 rows of three classes; 5 labels are missing and 10 were checked."""
     X, true, given = make_table(150, 3)
@@ -55,7 +60,7 @@ def small_audit(small_model):
     return audit_labels(table, labels, y_checked=checked, label_name="tree", model=small_model)
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def hostile_audit(small_model):
     """Two classes; names of rows, columns and classes, and cells, all try something."""
     X, _, given = make_table(150, 2, seed=1)

@@ -94,6 +94,7 @@ def test_another_format_later_is_refused_unless_it_is_plain():
     assert with_times(pd.DataFrame({"when": [np.nan] * 3}), dates)["when"].isna().all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["Z", "another zone", "objects"])
 def test_a_model_of_zoned_times_is_kept_and_predicts_the_same(how, tmp_path):
     random = np.random.RandomState(0)

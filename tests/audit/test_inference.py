@@ -62,7 +62,8 @@ def random_table(seed, n_classes, n_rows):
     return scores, replace(labels_of(given, n_classes), checked=checked)
 
 
-@settings(max_examples=40)
+@pytest.mark.slow
+@settings(max_examples=20)
 @given(st.integers(0, 9999), st.integers(2, 4), st.integers(20, 80))
 def test_posteriors_are_distributions_and_checked_rows_are_certain(seed, n_classes, n_rows):
     scores, labels = random_table(seed, n_classes, n_rows)
@@ -115,6 +116,7 @@ def test_checked_rows_that_had_another_label_count_as_flips(n_classes):
     assert np.abs(after.noise_matrix - noise).max() < 0.08
 
 
+@pytest.mark.slow
 def test_checked_flips_say_which_class_a_class_is_flipped_to():
     """Observed labels say 0 becomes 1 four times as often as 2; many checks say the contrary."""
     scores, labels, true = several_classes(2000, NOISE_3)
@@ -127,6 +129,7 @@ def test_checked_flips_say_which_class_a_class_is_flipped_to():
     assert after[0, 2] > after[0, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_it_is_the_one_inference_of_the_package(n_classes):
     scores, labels, true = table_of(n_classes)

@@ -25,6 +25,7 @@ def case(request):
     return X, names[noisy], P, is_wrong, names[y]
 
 
+@pytest.mark.slow
 def test_wrong_labels_are_found_without_a_table(case):
     _, y, P, is_wrong, _ = case
     audit = audit_labels(None, y, probabilities=P)
@@ -36,6 +37,7 @@ def test_wrong_labels_are_found_without_a_table(case):
     assert len(audit.to_frame()) == len(audit.suspects())
 
 
+@pytest.mark.slow
 def test_columns_are_found_by_their_names_in_any_order(case):
     _, y, P, _, true = case
     names = np.unique(true)
@@ -46,6 +48,7 @@ def test_columns_are_found_by_their_names_in_any_order(case):
     np.testing.assert_allclose(named.issue_probability, plain.issue_probability, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_table_is_shown_and_rows_are_alike_by_it(case):
     X, y, P, _, _ = case
     audit = audit_labels(X, y, probabilities=P)
@@ -57,6 +60,7 @@ def test_a_table_is_shown_and_rows_are_alike_by_it(case):
     assert found.agreeing
 
 
+@pytest.mark.slow
 def test_answers_are_learnt_from(case):
     _, y, P, is_wrong, true = case
     checked = np.full(len(y), None)
@@ -96,6 +100,7 @@ def test_probabilities_of_rows_that_were_fitted_to_are_named():
         audit_labels(None, TWO, probabilities=P, model="linear")
 
 
+@pytest.mark.slow
 def test_rows_that_look_alike_count_each(case):
     """The table is only shown: what it looks like changes nothing."""
     _, y, P, _, _ = case
@@ -105,6 +110,7 @@ def test_rows_that_look_alike_count_each(case):
     np.testing.assert_array_equal(shown.issue_probability, plain.issue_probability)
 
 
+@pytest.mark.slow
 def test_a_label_too_rare_to_be_a_class_may_have_its_column(case):
     _, y, P, _, true = case
     written = y.astype(object)

@@ -41,6 +41,7 @@ def found_in(X, y, **options):
         return audit_labels(X, y, model="linear", **options).column_warnings
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_careless_annotator_is_named(n_classes):
     X, y = careless(n_classes)
@@ -62,6 +63,7 @@ def test_a_flipped_category_is_named():
     assert found.other_rate < 0.03
 
 
+@pytest.mark.slow
 def test_dates_as_words_are_taken_for_dates():
     X, y, random = make_table()
     day = random.randint(0, 1000, len(y))
@@ -71,6 +73,7 @@ def test_dates_as_words_are_taken_for_dates():
     assert found.value.startswith("2021-03-01 to 2021-")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["words", "number", "with errors"])
 def test_a_copy_of_the_label_is_named(kind):
     X, y, random = make_table()
@@ -96,6 +99,7 @@ def test_two_copies_do_not_stand_in_for_each_other():
     assert [found.column for found in found_in(X, given)] == ["risk", "state"]
 
 
+@pytest.mark.slow
 def test_two_columns_that_say_the_same_are_named_together():
     X, y = careless()
     X["mail"] = X["annotator"] + "@example.org"
@@ -103,6 +107,7 @@ def test_two_columns_that_say_the_same_are_named_together():
     assert {found.column, *found.alike} == {"annotator", "mail"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [0, 0.15])
 @pytest.mark.parametrize(
     "load",
@@ -120,6 +125,7 @@ def test_good_features_are_not_named(load, rate):
     assert found_in(X, given) == ()
 
 
+@pytest.mark.slow
 def test_few_fits_to_few_rows(monkeypatch):
     fits = []
     scores = suspicion._Sample.scores
@@ -140,6 +146,7 @@ def test_few_fits_to_few_rows(monkeypatch):
     assert not fits
 
 
+@pytest.mark.slow
 def test_the_same_seed_finds_the_same():
     X, y = careless()
     assert found_in(X, y, random_state=3) == found_in(X, y, random_state=3)

@@ -8,7 +8,7 @@ from rboost.audit.disk.folder import read_audit, rerun
 from rboost.audit.disk.record import read_record
 from rboost.cli import main
 from rboost.review.session import open_review
-from tests.cli.test_audit import make_table
+from tests.cli.tables import make_table
 
 
 @pytest.fixture(scope="module")
@@ -58,16 +58,17 @@ def test_every_column_stays_and_labels_are_better(data, audited, tmp_path, endin
     assert "measure no model on this table" in said.err
 
 
-def test_answers_come_first_although_no_audit_was_made_with_them(data, audited, tmp_path):
-    opened = read_record(audited)
+@pytest.mark.slow
+def test_answers_come_first_although_no_audit_was_made_with_them(data, folder, tmp_path):
+    opened = read_record(folder)
     review = open_review(
-        read_audit(audited), audited, lambda checked, drawn: rerun(audited, checked, opened, drawn)
+        read_audit(folder), folder, lambda checked, drawn: rerun(folder, checked, opened, drawn)
     )
     row = int(np.flatnonzero(review.snapshot.fitted.labels.given == 0)[0])
     review.answer("0b5c41ab-4f2c-4a2b-9d7d-1f3c66a3f0aa", row, "change", 1)
     review.finish()
     for how in ("relabel", "drop", "weigh"):
-        frame = cleaned(audited, tmp_path / f"{how}.csv", "--how", how)
+        frame = cleaned(folder, tmp_path / f"{how}.csv", "--how", how)
         (answered,) = frame[frame["label_source"] == "answer"].to_dict("records")
         assert answered["key"] == f"k{row:04}"
         assert (answered["given_label"], answered["churn"]) == ("no", "yes")

@@ -14,24 +14,13 @@ import pytest
 from rboost.audit.disk.folder import read_audit
 from rboost.cli import main
 from rboost.cli.review import _images_root
-from tests.cli.test_audit import make_table
-
-CODE = "import sys; from rboost.cli import main; sys.exit(main(sys.argv[1:]))"
-
-
-@pytest.fixture
-def folder(tmp_path):
-    data, out = tmp_path / "table.csv", tmp_path / "audit"
-    make_table().to_csv(data, index=False)
-    options = ["--label", "churn", "--id", "key", "--out", str(out), "--model", "linear", "--quiet"]
-    assert main(["audit", str(data), *options]) == 0
-    return out
+from tests.cli.tables import COMMAND
 
 
 @contextmanager
 def served(folder):
     """A client with the cookie of a running server, and its process."""
-    command = [sys.executable, "-c", CODE, "review", str(folder)]
+    command = [sys.executable, "-c", COMMAND, "review", str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             url = re.search(r"http://\S+", process.stdout.readline()).group()
@@ -54,16 +43,27 @@ def answer(client, row, kind, label=None):
     assert reply.status_code == 200, reply.text
 
 
-def until(client, condition):
-    for _ in range(600):
-        progress = client.get("/api/progress").json()
-        if condition(progress):
-            return progress
-        time.sleep(0.1)
-    raise AssertionError(progress)
+def until(look, condition):
+    """What is seen once it is as wanted."""
+    end = time.monotonic() + 60
+    while not condition(seen := look()):
+        assert time.monotonic() < end, seen
+        time.sleep(0.05)
+    return seen
 
 
-def test_answers_survive_a_kill_and_a_refit_learns_from_them(folder):
+def check_strangers(client):
+    """Nothing is told to those who lack the cookie, nor to other sites."""
+    stranger = {"timeout": 10, "headers": {"X-Rboost": "1"}}
+    for path in ("/", "/api/next", "/?token=guess", "/checked.csv", "/review.sqlite"):
+        assert httpx.get(f"{client.base_url}{path}", **stranger).status_code in (403, 404)
+    assert client.get("/api/next", headers={"Host": "evil.example"}).status_code in (400, 421)
+    other = {"Origin": "http://evil.example"}
+    assert client.post("/api/refit", json={}, headers=other).status_code == 403
+
+
+@pytest.mark.slow
+def test_answers_survive_a_kill_and_a_refit_learns_from_them(data, folder):
     with served(folder) as (client, process):
         kept = next_row(client)["row"]
         answer(client, kept, "keep")
@@ -74,10 +74,14 @@ def test_answers_survive_a_kill_and_a_refit_learns_from_them(folder):
         process.kill()
 
     with served(folder) as (client, _):
-        progress = until(client, lambda progress: progress["is_current"])
+
+        def look():
+            return client.get("/api/progress").json()
+
+        progress = until(look, lambda progress: progress["is_current"])
         assert (progress["confirmed"], progress["corrected"]) == (1, 1)
         assert client.post("/api/refit", json={}).status_code == 200
-        done = until(client, lambda progress: progress["refit"]["state"] != "running")
+        done = until(look, lambda progress: progress["refit"]["state"] != "running")
         assert done["refit"]["state"] == "done", done["refit"]
         exported = client.get("/checked.csv").content
 
@@ -85,31 +89,29 @@ def test_answers_survive_a_kill_and_a_refit_learns_from_them(folder):
     assert set(again.labels.is_checked.nonzero()[0]) == {kept, changed}
     assert again.labels.checked[kept] == labels.given[kept]
     assert again.labels.checked[changed] == 1 - labels.given[changed]
-    keys = pd.read_csv(folder.parent / "table.csv")["key"]
+    keys = pd.read_csv(data)["key"]
     assert {keys[kept], keys[changed]}.isdisjoint(pd.read_csv(folder / "suspects.csv")["key"])
 
     (folder.parent / "checked.csv").write_bytes(exported)
     other = folder.parent / "other"
     options = ["--label", "churn", "--id", "key", "--model", "linear", "--quiet"]
     options += ["--trusted", str(folder.parent / "checked.csv"), "--out", str(other)]
-    assert main(["audit", str(folder.parent / "table.csv"), *options]) == 0
+    assert main(["audit", str(data), *options]) == 0
     assert (read_audit(other).labels.checked == again.labels.checked).all()
 
 
-def test_answers_are_in_the_file_at_once_and_without_a_browser(folder, capsys, tmp_path):
+@pytest.mark.slow
+def test_answers_are_in_the_file_at_once_and_strangers_are_turned_away(folder, capsys, tmp_path):
     assert main(["review", str(folder), "--export"]) == 2
     assert "has no answers yet; give some with: rboost review" in capsys.readouterr().err
     with served(folder) as (client, process):
         row = next_row(client)["row"]
         content = {"key": str(uuid.uuid4()), "row": row, "answer": "keep", "comment": "=1+1"}
         assert client.post("/api/answer", json={**content, "reviewer": "@x"}).status_code == 200
-        for _ in range(100):
-            time.sleep(0.1)
-            if (folder / "checked.csv").exists():
-                found = pd.read_csv(folder / "checked.csv", keep_default_na=False)
-                if len(found):
-                    break
-        assert found["answer"].tolist() == ["keep"]
+        check_strangers(client)
+        checked = folder / "checked.csv"
+        said = until(lambda: checked.exists() and checked.read_text(), lambda said: "=1+1" in said)
+        assert ",keep," in said
         process.kill()
     (folder / "checked.csv").unlink()
     for options in ([], [str(tmp_path / "x.csv")]):
@@ -134,13 +136,3 @@ def test_images_are_those_of_the_folder_of_the_table(tmp_path):
     assert _images_root("-") is None
     assert _images_root(["-", one]) == tmp_path / "a"
     assert _images_root(["relative/table.csv", one]) is None
-
-
-def test_strangers_are_turned_away(folder):
-    with served(folder) as (client, _):
-        stranger = {"timeout": 10, "headers": {"X-Rboost": "1"}}
-        for path in ("/", "/api/next", "/?token=guess", "/checked.csv", "/review.sqlite"):
-            assert httpx.get(f"{client.base_url}{path}", **stranger).status_code in (403, 404)
-        assert client.get("/api/next", headers={"Host": "evil.example"}).status_code in (400, 421)
-        other = {"Origin": "http://evil.example"}
-        assert client.post("/api/refit", json={}, headers=other).status_code == 403

@@ -1,15 +1,52 @@
-"""One small cluster for all tests of a module."""
+"""One small cluster for all tests, as its processes take long to start, and an audit on it."""
+
+import contextlib
+import io
 
 import pytest
 
 pytest.importorskip("distributed")
 pytest.importorskip("xgboost")
 
+from rboost.cli import main
 from rboost.dask.cluster import connected
+from tests.dask.audits import TABLE, arguments, write_parts
 
 
-@pytest.fixture(scope="module")
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    """These tests come first and in one piece, so that one process starts the cluster, and once."""
+    items.sort(key=lambda item: not item.nodeid.startswith("tests/dask/"))
+
+
+@pytest.fixture(scope="package")
 def client():
-    """The client of a cluster of two workers on this machine."""
+    """The client of a cluster of two workers on this machine, which is in use from then on."""
     with connected("local", n_workers=2) as client:
         yield client
+
+
+@pytest.fixture(autouse=True)
+def all_workers_are_back(request):
+    """An earlier test may have killed one."""
+    if "client" in request.fixturenames:
+        request.getfixturevalue("client").wait_for_workers(2, timeout=120)
+
+
+@pytest.fixture(scope="package")
+def data(tmp_path_factory):
+    """A file without rows and one of a single class are as good as any."""
+    first, rest = TABLE[TABLE["churn"] == "yes"][:300], TABLE
+    rest = rest.drop(first.index)
+    return write_parts(tmp_path_factory.mktemp("data"), first, rest[:0], rest[:900], rest[900:])
+
+
+@pytest.fixture(scope="package")
+def audited(client, data, tmp_path_factory):
+    """The folder of an audit by two workers, with the cleaned table inside."""
+    out = tmp_path_factory.mktemp("audits") / "out"
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said):
+        assert main(arguments(client, data, out, "--cleaned", str(out / "cleaned"))) == 0
+    assert not said.getvalue()  # as it was told to be quiet
+    return out

@@ -11,6 +11,11 @@ from dask.delayed import delayed
 from distributed import Client, LocalCluster
 
 
+def blocks_of(client, n_blocks):
+    """Blocks that hold their number."""
+    return [client.submit(np.full, 3, float(number), pure=False) for number in range(n_blocks)]
+
+
 class Here:
     """As much of a client of Dask as the tables need; tasks run one after the other."""
 
@@ -21,13 +26,17 @@ class Here:
         return values
 
 
-@contextmanager
-def on_a_cluster(n_threads=2):
-    """Yield a client of one worker in this process."""
+def cluster_of_threads(n_workers=1, n_threads=1):
+    """A cluster whose workers are threads of this process, which start at once."""
     # Any free port, as there is a warning where another cluster has the usual one.
     where = {"processes": False, "dashboard_address": ":0"}
-    cluster = LocalCluster(n_workers=1, threads_per_worker=n_threads, **where)
-    with cluster, Client(cluster) as client:
+    return LocalCluster(n_workers=n_workers, threads_per_worker=n_threads, **where)
+
+
+@contextmanager
+def on_a_cluster(n_workers=1):
+    """Yield the client of a cluster of threads."""
+    with cluster_of_threads(n_workers) as cluster, Client(cluster) as client:
         yield client
 
 

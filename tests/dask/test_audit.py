@@ -119,7 +119,7 @@ def test_the_model_scores_rows_in_memory(audit):
 
 def test_however_rows_are_spread_the_audit_is_the_same(audit, issues, tmp_path):
     folder = write_files(FRAME, tmp_path, [100, 700])
-    with on_a_cluster(n_threads=1) as one, audited(folder, one) as other:
+    with on_a_cluster() as one, audited(folder, one) as other:
         assert_allclose(other.noise_matrix, audit.noise_matrix, atol=1e-9)
         assert_allclose(other.issue_probability.compute(), issues, atol=1e-6)
         assert_array_equal(other.suspects(30)["row"], audit.suspects(30)["row"])

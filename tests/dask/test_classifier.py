@@ -7,7 +7,6 @@ import sys
 import dask.array as da
 import numpy as np
 import pytest
-from distributed import Client, LocalCluster
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
@@ -108,7 +107,7 @@ def test_files_and_columns_by_name(client, tmp_path, source):
 
 def test_one_worker_gives_what_two_do(client):
     given = cut(FRAME, CUTS), "y", "weight"
-    with on_a_cluster(n_threads=1) as one:
+    with on_a_cluster() as one:
         alone = model(cluster=one).fit(*given)
         alone.label_issue_probability_ = alone.label_issue_probability_.compute()
     assert_same(model(cluster=client).fit(*given), alone, FEATURES)
@@ -116,13 +115,13 @@ def test_one_worker_gives_what_two_do(client):
 
 @pytest.mark.slow
 def test_four_workers_give_what_one_process_does():
-    where = {"processes": True, "dashboard_address": ":0"}
-    with LocalCluster(n_workers=4, threads_per_worker=1, **where) as cluster, Client(cluster) as it:
+    given = {"n_estimators": 4}
+    with on_a_cluster(n_workers=4) as four:
         for n_classes in (2, 3):
             frame = table(n_classes)
             rows = frame.drop(columns=["y", "weight"])
-            found = model(cluster=it).fit(cut(frame, [50, 60, 300, 420]), "y", "weight")
-            expected = in_memory().fit(rows, frame["y"], frame["weight"])
+            found = model(cluster=four, **given).fit(cut(frame, [50, 60, 300, 420]), "y", "weight")
+            expected = in_memory(**given).fit(rows, frame["y"], frame["weight"])
             assert_same(found, expected, rows)
 
 
@@ -133,7 +132,7 @@ def test_rows_without_a_label(client):
     found = model().fit(*given)
     issues = found.label_issue_probability_.compute()
     assert_array_equal(np.isnan(issues), np.arange(N_ROWS) >= 250)
-    with on_a_cluster(n_threads=1) as one:
+    with on_a_cluster() as one:
         alone = model(cluster=one).fit(*given)
         alone.label_issue_probability_ = alone.label_issue_probability_.compute()
     assert_same(found, alone, FEATURES)
@@ -299,6 +298,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_a_cluster_of_its_own_ends_with_the_last_model_on_it(tmp_path):
     (tmp_path / "script.py").write_text(SCRIPT)
     done = subprocess.run(

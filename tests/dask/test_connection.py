@@ -1,13 +1,26 @@
 """A cluster ends with the last who needs it."""
 
+import weakref
+from contextvars import ContextVar
+
+import distributed
 import pandas as pd
 import pytest
 
 from rboost.dask import RBoostClassifier
 from rboost.dask.connection import Connection
+from tests.dask.tables import cluster_of_threads
 
 
-def test_a_cluster_ends_with_the_last_who_uses_it():
+@pytest.fixture
+def threads(monkeypatch):
+    """Clusters that are started are of threads, and no other is in use."""
+    monkeypatch.setattr("rboost.dask.cluster._local_cluster", lambda *_: cluster_of_threads())
+    monkeypatch.setattr(distributed.client, "_current_client", ContextVar("none", default=None))
+    monkeypatch.setattr(distributed.client, "_global_clients", weakref.WeakValueDictionary())
+
+
+def test_a_cluster_ends_with_the_last_who_uses_it(threads):
     first = Connection(None, 1)
     second = Connection(None)
     assert second.client is first.client
@@ -28,7 +41,7 @@ def test_workers_without_the_device_are_found_out_first(client):
         Connection(client, device="cuda")
 
 
-def test_a_fit_that_fails_leaves_no_cluster(tmp_path, monkeypatch):
+def test_a_fit_that_fails_leaves_no_cluster(threads, tmp_path, monkeypatch):
     path = tmp_path / "table.parquet"
     pd.DataFrame({"x": [1.0, 2.0], "y": ["a", "a"]}).to_parquet(path)
     clients = []

@@ -27,7 +27,7 @@ def fit(client, n_classes=2):
     y = Y if n_classes == 2 else (Y + (X[:, 2] > 0)) % 3
     given = da.from_array(X, chunks=(100, 4)), da.from_array(y, chunks=100)
     model = RBoostClassifier(
-        n_estimators=50, learning_rate=0.05, random_state=0, cluster=client
+        n_estimators=35, learning_rate=0.05, random_state=0, cluster=client
     ).fit(*given)
     return model, model.label_issue_probability_.compute()
 
@@ -39,9 +39,15 @@ def assert_equal(one, other):
     assert one[0].stop_reason_ == other[0].stop_reason_
 
 
-@pytest.mark.parametrize("n_classes", [2, pytest.param(3, marks=pytest.mark.slow)])
-def test_a_worker_killed_in_mid_fit_changes_nothing(client, n_classes, monkeypatch):
-    undisturbed = fit(client, n_classes)
+@pytest.fixture(scope="module")
+def fitted(client):
+    return fit(client)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_worker_killed_in_mid_fit_changes_nothing(client, fitted, n_classes, monkeypatch):
+    undisturbed = fitted if n_classes == 2 else fit(client, n_classes)
     pids, killed = client.run(os.getpid), []
 
     class Killer(FitProgress):
@@ -58,8 +64,8 @@ def test_a_worker_killed_in_mid_fit_changes_nothing(client, n_classes, monkeypat
     assert_equal(disturbed, undisturbed)
 
 
-def test_what_is_lost_with_a_worker_is_computed_again(client):
-    fitted = fit(client)
+@pytest.mark.slow
+def test_what_is_lost_with_a_worker_is_computed_again(client, fitted):
     os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
     assert_array_equal(fitted[0].label_issue_probability_.compute(), fitted[1])
 

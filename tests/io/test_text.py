@@ -1,6 +1,6 @@
 import pytest
 
-from rboost.io.layout import find_layout
+from rboost.io.layout import SAMPLE_CHARACTERS, find_layout
 from rboost.io.reading import read_table
 
 
@@ -28,8 +28,9 @@ def test_the_delimiter_is_found(text, delimiter):
 
 
 def test_a_header_longer_than_the_sample(tmp_path):
-    names = [f"a rather long name of column {number}" for number in range(5000)]
-    table = table_of(tmp_path, ",".join(names) + "\n" + ",".join("1" * 5000) + "\n")
+    names = [f"{'a rather long name of a column ' * 10}{number}" for number in range(500)]
+    assert len(",".join(names)) > SAMPLE_CHARACTERS
+    table = table_of(tmp_path, ",".join(names) + "\n" + ",".join("1" * 500) + "\n")
     assert list(table.columns) == names
 
 

@@ -1,15 +1,44 @@
 """A review of a small audit, and who asks it."""
 
+from contextlib import closing
+
 import pytest
 
-from rboost.review import open_review
+from rboost.review import AnswerStore, open_review
 from tests.review.audits import rerun, two_classes
 from tests.review.clients import Page
 
 
 @pytest.fixture
-def page(tmp_path):
-    return Page(open_review(two_classes(), tmp_path, rerun))
+def review(tmp_path):
+    return open_review(two_classes(), tmp_path, rerun)
+
+
+@pytest.fixture
+def page(review):
+    return Page(review)
+
+
+@pytest.fixture(scope="session")
+def unanswered(tmp_path_factory):
+    """The page of a review for those who ask, and whose answers are refused."""
+    return Page(open_review(two_classes(), tmp_path_factory.mktemp("review"), rerun))
+
+
+@pytest.fixture(scope="session")
+def reader(unanswered):
+    return unanswered.open()
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "review.sqlite"
+
+
+@pytest.fixture
+def store(path):
+    with closing(AnswerStore(path, "audit")) as store:
+        yield store
 
 
 @pytest.fixture

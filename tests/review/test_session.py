@@ -2,8 +2,6 @@
 
 import sqlite3
 import threading
-import time
-import uuid
 from contextlib import closing
 from functools import partial
 
@@ -14,21 +12,11 @@ import pytest
 from rboost.audit.labels import NO_LABEL
 from rboost.review import fingerprint, open_review
 from rboost.review.answers import ConflictError
-from rboost.review.background import Job, Refresher, in_one_line
 from rboost.review.queue import random_draws, random_order
 from rboost.review.session import export_answers, with_saved_answers
 from rboost.review.snapshot import Wanted
-from rboost.review.web.rows import cell
 from tests.review.audits import make_audit, rerun, three_classes, two_classes
-
-
-def key():
-    return str(uuid.uuid4())
-
-
-@pytest.fixture
-def review(tmp_path):
-    return open_review(two_classes(), tmp_path, rerun)
+from tests.review.clients import key
 
 
 def first(review, order, skipped=()):
@@ -65,6 +53,7 @@ def test_the_estimate_follows_the_answers_and_undo_restores_it(make, tmp_path):
     assert review.snapshot.estimate == start
 
 
+@pytest.mark.slow
 def test_an_answered_row_is_not_offered_again(review):
     seen = []
     for answer in ("keep", "unsure", "change") * 3:
@@ -140,6 +129,7 @@ def test_a_new_fit_learns_all_answers_and_says_what_changed(review):
     assert np.flatnonzero(live != NO_LABEL).tolist() == [1, 2, 3, 20]
 
 
+@pytest.mark.slow
 def test_an_answer_that_was_learnt_can_be_taken_back(review, tmp_path):
     saved = review.answer(key(), 1, "keep", None)
     review.refit()
@@ -193,6 +183,7 @@ def test_answers_to_rows_that_do_not_exist_are_damage(review, tmp_path, change):
             use(audit, tmp_path)
 
 
+@pytest.mark.slow
 def test_one_fit_at_a_time(review):
     gate = threading.Event()
     review._rerun = lambda *checked: (gate.wait(30), rerun(*checked))[1]
@@ -205,6 +196,7 @@ def test_one_fit_at_a_time(review):
     assert review.refit_job.status == "done"
 
 
+@pytest.mark.slow
 def test_labels_that_were_checked_beforehand_are_kept(tmp_path):
     checked = [None] * 150
     checked[5] = "cat"
@@ -221,6 +213,7 @@ def test_labels_that_were_checked_beforehand_are_kept(tmp_path):
     assert asked == [{5, 6}]
 
 
+@pytest.mark.slow
 def test_the_fingerprint_knows_rows_labels_and_classes_but_not_checks(review):
     audit = review.snapshot.fitted
     checked = np.full(len(audit), NO_LABEL)
@@ -229,6 +222,7 @@ def test_the_fingerprint_knows_rows_labels_and_classes_but_not_checks(review):
     assert fingerprint(make_audit(without=(7,))) != fingerprint(audit)
 
 
+@pytest.mark.slow
 def test_its_own_draws_are_counted_kept_by_a_fit_and_exported(review):
     """One in five answers is drawn at random; rows that a person is unsure of count for nothing."""
     order = random_order(review.snapshot.fitted.labels)
@@ -256,6 +250,7 @@ def test_its_own_draws_are_counted_kept_by_a_fit_and_exported(review):
     np.testing.assert_array_equal(review.snapshot.fitted.labels.at_random, drawn)
 
 
+@pytest.mark.slow
 def test_several_answers_at_once_do_not_end_the_draws(review):
     def answer_mixed(n_rows):
         for _ in range(n_rows):
@@ -280,9 +275,8 @@ def test_several_answers_at_once_do_not_end_the_draws(review):
 
 def test_other_orders_draw_nothing(review):
     for _ in range(30):
-        row = first(review, "suspicious")
-        review.answer(key(), row, "keep", None)
-        settle(review)
+        review.answer(key(), first(review, "suspicious"), "keep", None)
+    settle(review)
     assert review.snapshot.estimate.random_checks is None
 
 
@@ -310,86 +304,3 @@ def test_the_export_holds_the_answers_and_no_formulas(review):
     assert found["checked_label"].tolist() == [["<i>dog</i>", "cat"][1 - given], "cat", ""]
     assert path.stat().st_mode & 0o777 == 0o644
     assert [each.name for each in path.parent.iterdir() if each.name.startswith(".")] == []
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(1, "1"), (np.float32(0.1), "0.1000000015"), (True, "True"), ("", ""), (float("inf"), "inf")],
-)
-def test_cells_are_text(value, text):
-    assert cell(value) == {"text": text}
-
-
-@pytest.mark.parametrize("value", [None, float("nan"), np.float32("nan"), pd.NA, pd.NaT])
-def test_missing_cells_are_none(value):
-    assert cell(value) is None
-
-
-def test_work_asked_for_meanwhile_is_done_once():
-    gate, runs = threading.Semaphore(0), []
-    latest = Refresher(lambda: (gate.acquire(), runs.append(1)))
-    for _ in range(10):
-        latest.ask()
-    gate.release()
-    gate.release()
-    latest.wait()
-    assert 1 <= len(runs) <= 2
-    assert latest.is_settled
-
-
-def test_work_waits_for_a_pause_but_not_for_ever():
-    runs = []
-    latest = Refresher(lambda: runs.append(time.monotonic()), quiet=0.3, longest=1.0)
-    begin = time.monotonic()
-    while time.monotonic() < begin + 0.6:  # nobody pauses
-        latest.ask()
-        time.sleep(0.01)
-    assert runs == []
-    while not runs and time.monotonic() < begin + 20:
-        latest.ask()
-        time.sleep(0.01)
-    assert runs[0] >= begin + 1.0
-    latest.ask()
-    latest.wait(0.25)  # who waits for the work has it without a pause
-    assert len(runs) == 2
-
-
-def test_long_work_takes_a_fifth_of_the_time_at_most():
-    runs = []
-    latest = Refresher(lambda: (runs.append(time.monotonic()), time.sleep(0.1)), 0.02, 0.05)
-    begin = time.monotonic()
-    while time.monotonic() < begin + 1.2:
-        latest.ask()
-        time.sleep(0.002)
-    latest.wait()
-    assert 1 <= len(runs) <= 4
-
-
-def test_work_that_fails_is_said_and_tried_again():
-    errors = [ValueError("no")]
-    latest = Refresher(lambda: errors and (_ for _ in ()).throw(errors.pop()))
-    latest.ask()
-    latest.wait()
-    assert latest.error == "no"
-    latest.ask()
-    latest.wait()
-    assert latest.error is None
-
-
-def test_waiting_has_an_end():
-    gate = threading.Event()
-    latest, job = Refresher(lambda: gate.wait(30) and None), Job()
-    latest.ask()
-    job.start(lambda: gate.wait(30))
-    for work in (latest, job):
-        with pytest.raises(TimeoutError):
-            work.wait(0.01)
-    gate.set()
-    latest.wait()
-    job.wait()
-
-
-def test_errors_are_one_line():
-    assert in_one_line(ValueError("a\nb")) == "a b"
-    assert in_one_line(KeyError()) == "KeyError"
-    assert len(in_one_line(ValueError("x" * 1000))) == 301

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from rboost.audit.disk.record import FORMAT, MODEL, REPORT, SUSPECTS, read_recor
 from rboost.audit.disk.request import Request, read_inputs
 from rboost.io.files import staged
 from rboost.review.session import open_review
+from tests.audit.reports import without_pictures
 
 CLASSES = ("a", "b", "c")
 
@@ -30,13 +32,36 @@ def make_table(path, n_rows=90, seed=0, n_classes=3):
     return table
 
 
+@pytest.fixture(autouse=True)
+def no_pictures(monkeypatch):
+    without_pictures(monkeypatch)
+
+
 @pytest.fixture
 def request_(tmp_path):
     make_table(tmp_path / "table.csv")
     return Request(tmp_path / "table.csv", "label", id="key", model="linear")
 
 
-@pytest.mark.parametrize(("model", "n_classes"), [("linear", 2), ("linear", 3), ("rboost", 3)])
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """What was asked for, found and written."""
+    place = tmp_path_factory.mktemp("made")
+    make_table(place / "table.csv")
+    request = Request(place / "table.csv", "label", id="key", model="linear")
+    audit, _ = audit_into(place / "out", request)
+    return request, audit, place / "out"
+
+
+@pytest.fixture
+def folder(made, tmp_path):
+    """A copy of what was written."""
+    return shutil.copytree(made[2], tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("model", "n_classes"), [("linear", 2), pytest.param("rboost", 3, marks=pytest.mark.slow)]
+)
 def test_what_is_read_back_is_what_was_found(request_, tmp_path, model, n_classes):
     make_table(request_.data, n_classes=n_classes)
     audit, _ = audit_into(tmp_path / "out", replace(request_, model=model))
@@ -51,9 +76,7 @@ def test_what_is_read_back_is_what_was_found(request_, tmp_path, model, n_classe
     assert again.summary() == audit.summary()
 
 
-def test_folders_go_by_their_format_not_by_the_version_of_the_package(request_, tmp_path):
-    folder = tmp_path / "out"
-    audit_into(folder, request_)
+def test_folders_go_by_their_format_not_by_the_version_of_the_package(folder):
     record = json.loads((folder / "audit.json").read_text())
     for change, problem in (
         ({"rboost": "99.0.1"}, None),
@@ -69,34 +92,34 @@ def test_folders_go_by_their_format_not_by_the_version_of_the_package(request_, 
                 read_audit(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Every row is predicted")  # as all answers say the same
-def test_a_class_of_which_all_rows_were_checked_can_be_learnt(request_, tmp_path):
-    audit, _ = audit_into(tmp_path / "out", request_)
-    rows = np.flatnonzero(audit.labels.given == 2)
-    opened = read_record(tmp_path / "out")
-    again = rerun(tmp_path / "out", dict.fromkeys(rows.tolist(), 2), opened)
+def test_a_class_of_which_all_rows_were_checked_can_be_learnt(made, folder):
+    rows = np.flatnonzero(made[1].labels.given == 2)
+    opened = read_record(folder)
+    again = rerun(folder, dict.fromkeys(rows.tolist(), 2), opened)
     assert again.labels.is_checked.sum() == len(rows)
     assert np.isfinite(again.inference.posterior).all()
-    nobody = rerun(tmp_path / "out", dict.fromkeys(rows.tolist(), 0), opened)
+    nobody = rerun(folder, dict.fromkeys(rows.tolist(), 0), opened)
     assert nobody.classes.tolist() == list(CLASSES)  # answers must not rename classes
     assert np.isfinite(nobody.model.predict_proba(nobody.table)).all()
 
 
-def test_another_audit_in_the_folder_is_not_overwritten(request_, tmp_path):
-    audit_into(tmp_path / "out", request_)
-    opened = read_record(tmp_path / "out")
+@pytest.mark.slow
+def test_another_audit_in_the_folder_is_not_overwritten(made, folder, tmp_path):
+    opened = read_record(folder)
     make_table(tmp_path / "other.csv", seed=1)
-    audit_into(tmp_path / "out", replace(request_, data=tmp_path / "other.csv"))
-    before = (tmp_path / "out" / "audit.json").read_bytes()
+    audit_into(folder, replace(made[0], data=tmp_path / "other.csv"))
+    before = (folder / "audit.json").read_bytes()
     with pytest.raises(ValueError, match="holds another audit by now"):
-        rerun(tmp_path / "out", {0: 1}, opened)
-    assert (tmp_path / "out" / "audit.json").read_bytes() == before
+        rerun(folder, {0: 1}, opened)
+    assert (folder / "audit.json").read_bytes() == before
 
 
-def test_a_second_round_keeps_the_answers_of_the_first(request_, tmp_path):
+@pytest.mark.slow
+def test_a_second_round_keeps_the_answers_of_the_first(made, folder):
     """checked.csv in the folder may be trusted and written again."""
-    folder = tmp_path / "out"
-    audit_into(folder, request_)
+    request_ = made[0]
     (folder / "checked.csv").write_text(
         "key,checked_label,drawn_at_random\n1.000,b,yes\n1.010,b,\n"
     )
@@ -171,6 +194,7 @@ def test_a_stage_that_fails_leaves_everything_as_it_was(tmp_path):
     assert (tmp_path / "a").read_text() == "before"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [MODEL, REPORT])
 def test_what_was_found_is_kept_if_a_file_cannot_be_made(name, request_, tmp_path, monkeypatch):
     """Whatever fails last must not lose what was found before it."""
@@ -193,6 +217,7 @@ def test_what_was_found_is_kept_if_a_file_cannot_be_made(name, request_, tmp_pat
     assert (again.model is None) == (name == MODEL)
 
 
+@pytest.mark.slow
 def test_probabilities_of_another_model_are_read_kept_and_audited_again(request_, tmp_path):
     table = make_table(request_.data)
     near = -((table["x"].to_numpy()[:, None] - np.arange(3)) ** 2) / 0.5

@@ -67,6 +67,7 @@ def table(seed, n_rows=1500, rate=0.15):
     return scores, true, observed
 
 
+@pytest.mark.slow
 def test_what_was_assumed_is_rarely_contradicted():
     """Whether rows are checked at random or because they are suspicious."""
     p_values = []

@@ -1,3 +1,5 @@
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -25,10 +27,15 @@ def planted(n_noise_columns=4, n_missing=0, seed=0):
     return table, y, flipped & (np.arange(N_ROWS) < N_ROWS - n_missing)
 
 
-@pytest.fixture(scope="module")
-def audit():
+@cache
+def audited(model):
     table, y, _ = planted(n_missing=10)
-    return audit_labels(table, y, model="forest")
+    return audit_labels(table, y, model=model, check_columns=False)
+
+
+@pytest.fixture
+def audit():
+    return audited("forest")
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +50,7 @@ def planted_errors():
 )
 def test_the_column_that_decides_is_the_first_reason_for_planted_errors(model, planted_errors):
     table, y, _ = planted(n_missing=10)
-    found = audit_labels(table, y, model=model).explain_all(planted_errors)
+    found = audited(model).explain_all(planted_errors)
     assert len(found) >= 15
     first = [one.reasons[0].column if one.reasons else "" for one in found]
     assert np.mean([column == "weight" for column in first]) >= 0.95
@@ -64,13 +71,15 @@ def test_what_is_typical_of_the_given_label_is_its_middle_half(audit, planted_er
         assert (low > 0) == (one.given == "heavy")
 
 
+@pytest.mark.slow
 def test_a_category_that_decides_is_a_reason_and_its_frequent_value_is_typical():
     random = np.random.RandomState(0)
     color = random.choice(["red", "blue"], N_ROWS)
     table = pd.DataFrame({"noise": random.uniform(size=N_ROWS), "color": color})
     y = np.where(color == "red", 1, 0)
     y[:10] = 1 - y[:10]
-    for one in audit_labels(table, y, model="forest").explain_all(np.arange(10)):
+    audit = audit_labels(table, y, model="forest", check_columns=False)
+    for one in audit.explain_all(np.arange(10)):
         assert one.reasons[0].column == "color"
         assert one.reasons[0].value == color[one.row]
         other = "blue" if color[one.row] == "red" else "red"
@@ -108,7 +117,7 @@ def test_a_row_is_no_neighbour_of_its_own_even_among_copies():
     table, y, _ = planted()
     table.iloc[5:12] = table.iloc[5].to_numpy()
     y[5:12] = "heavy" if table["weight"][5] > 0 else "light"
-    audit = audit_labels(table, y, model="linear")
+    audit = audit_labels(table, y, model="linear", check_columns=False)
     for one in audit.explain_all(np.arange(5, 12)):
         assert one.row not in one.opposing + one.agreeing
         assert_allclose(one.opposing_distance, 0, atol=1e-6)
@@ -192,9 +201,10 @@ def test_no_rows_need_no_explanation(audit):
     assert audit.explain_all(np.array([], dtype=int)) == []
 
 
+@pytest.mark.slow
 def test_of_very_many_columns_the_telling_ones_are_tried():
     table, y, flipped = planted(n_noise_columns=MOST_COLUMNS + 30)
-    audit = audit_labels(table, y, model="forest")
+    audit = audit_labels(table, y, model="forest", check_columns=False)
     tried = [table.columns[k] for k in audit._explainer._tried]
     assert len(tried) == MOST_COLUMNS
     assert "weight" in tried

@@ -11,6 +11,7 @@ FIRST = ["Ada", "Bo", "Cy", "Di", "Eve", "Flo", "Gus", "Hal", "Ivy", "Jo", "Kim"
 LAST = ["Ames", "Bell", "Cole", "Dunn", "Ezra", "Frost", "Gold", "Hart", "Ives", "Jung", "Kerr"]
 
 
+@pytest.mark.slow
 def test_a_column_of_random_names_hardly_changes_the_neighbours():
     random = np.random.RandomState(0)
     true = random.randint(0, 2, 300)

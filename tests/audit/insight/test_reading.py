@@ -1,5 +1,6 @@
 import numpy as np
 import pandas as pd
+import pytest
 
 from rboost.audit import audit_labels
 from rboost.audit.features import vectorize
@@ -25,6 +26,7 @@ def a_table(n_rows=200):
     return table, y
 
 
+@pytest.mark.slow
 def test_each_column_says_what_it_was_taken_for_and_the_one_that_decides_comes_first():
     table, y = a_table()
     audit = audit_labels(table, y, model="forest", check_columns=False)

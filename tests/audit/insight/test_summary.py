@@ -13,6 +13,7 @@ def summary(small_audit):
     return small_audit.summary()
 
 
+@pytest.mark.slow
 def test_rows_are_counted_once(small_audit, summary):
     assert summary.n_rows == 150
     assert (summary.n_missing, summary.n_checked) == (5, 10)

@@ -61,6 +61,7 @@ def test_an_audit_without_suspects_is_shown(small_audit):
     assert "0 suspects" in repr(nothing_wrong)
 
 
+@pytest.mark.slow
 def test_the_report_is_shown_in_a_frame_that_reaches_nothing(small_audit, tmp_path):
     report = small_audit.report(title="Trees")
     frame = report._repr_html_()
@@ -91,6 +92,7 @@ def test_plots_make_axes_of_their_own(small_audit, name):
     plt.close(display.figure_)
 
 
+@pytest.mark.slow
 def test_groups_are_drawn_where_there_are_any(small_audit, small_model):
     with pytest.raises(ValueError, match=r"context\.$"):
         small_audit.plot_groups()

@@ -1,16 +1,9 @@
-"""One browser for all tests of the page, and servers that end with their test."""
+"""Servers of a review that end with their test, and their page in the browser."""
 
 import pytest
 
-from tests.browser import open_browser
 from tests.review.audits import two_classes
 from tests.review.web.pages import Page, PageServer
-
-
-@pytest.fixture(scope="session")
-def browser():
-    with open_browser() as browser:
-        yield browser
 
 
 @pytest.fixture

@@ -7,7 +7,13 @@ import pytest
 
 from rboost.review.web.access import MOST_INVITED
 from rboost.review.web.guard import NO_ENTRY
-from tests.review.clients import ORIGIN, PORT, key, post
+from tests.review.clients import ORIGIN, PORT, Page, key, post
+
+
+@pytest.fixture
+def page(unanswered):
+    """A page with rights of its own."""
+    return Page(unanswered.review)
 
 
 def test_the_token_opens_the_page_once(page):
@@ -124,7 +130,8 @@ def test_what_another_site_could_send_changes_nothing(page, client, headers, sta
     assert page.review.store.log().version == 0
 
 
-def test_without_the_header_or_with_no_origin(client):
+def test_without_the_header_or_with_no_origin(review):
+    client = Page(review).open()
     content = {"row": 1, "answer": "keep", "key": key()}
     assert client.post("/api/answer", json=content).status_code == 403
     assert client.post("/api/answer", json=content, headers={"X-Rboost": "1"}).status_code == 200

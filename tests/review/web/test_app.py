@@ -59,27 +59,27 @@ def test_a_large_body_is_refused(page, client):
         ({"comment": "x" * 2001}, 422),
     ],
 )
-def test_answers_that_make_no_sense_get_one_sentence(page, client, change, status):
+def test_answers_that_make_no_sense_get_one_sentence(unanswered, reader, change, status):
     content = {"row": 1, "answer": "keep", "key": key(), **change}
-    reply = post(client, "/api/answer", content)
+    reply = post(reader, "/api/answer", content)
     assert reply.status_code == status
     sentence = reply.json()["error"]
     assert sentence.endswith(".")
     assert "\n" not in sentence
-    assert page.review.store.log().version == 0
+    assert unanswered.review.store.log().version == 0
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"1", b"null", b"\xff\xfe", b"[" * 10_000])
-def test_malformed_json_gets_one_sentence(client, body):
+def test_malformed_json_gets_one_sentence(reader, body):
     headers = {"X-Rboost": "1", "Content-Type": "application/json"}
-    reply = client.post("/api/answer", content=body, headers=headers)
+    reply = reader.post("/api/answer", content=body, headers=headers)
     assert reply.status_code == 400
     assert "JSON" in reply.json()["error"]
 
 
 @pytest.mark.parametrize("row", ["x", "-1", "1.5", "150", "9" * 5000, "1;2", "１"])
-def test_rows_that_do_not_exist(client, row):
-    assert client.get(f"/api/rows/{row}").status_code == 404
+def test_rows_that_do_not_exist(reader, row):
+    assert reader.get(f"/api/rows/{row}").status_code == 404
 
 
 def test_answers_and_undo(page, client):

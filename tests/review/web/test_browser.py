@@ -11,6 +11,8 @@ from tests.browser import complaints
 from tests.review.audits import N_ROWS, three_classes, two_classes
 from tests.review.web.pages import NARROW, WIDE
 
+pytestmark = pytest.mark.browser
+
 # Whether a text that turns its direction around turns what stands after it, too.
 SPILLS_OVER = """
   const line = document.createElement("p"), text = document.createElement("bdi");
@@ -148,8 +150,7 @@ def test_several_classes_are_chosen_by_number(visit, browser):
 
 def test_the_end_is_said(visit, browser, tmp_path):
     with closing(AnswerStore(tmp_path / "review.sqlite", fingerprint(two_classes()))) as store:
-        for row in range(N_ROWS - 1):
-            store.add(str(uuid.uuid4()), row, "unsure", None)
+        store.add_all(str(uuid.uuid4()), [(row, "unsure", None) for row in range(N_ROWS - 1)])
     page = visit()
     page.answer("u")
     page.until(lambda: page.at("finished").is_displayed())

@@ -10,6 +10,8 @@ from tests.browser import complaints, open_browser
 from tests.review.web.pages import Page
 from tests.review.web.tables import WORDS, labelled
 
+pytestmark = pytest.mark.browser
+
 DIGITS = tuple("0123456789")
 
 # Notes every key and the row that is on the page when it is pressed, before the page sees it.
@@ -100,12 +102,11 @@ def test_the_suggestion_is_accepted_by_a_key_once_it_is_shown(visit, browser):
 def type_fast(page, keys, pause=0.1):
     """Press real keys, one every tenth of a second; return what was shown when each came."""
     page.run(NOTE_KEYS)
-    for first in range(0, len(keys), 100):  # the driver gives up on longer ones
-        actions = ActionChains(page.browser, duration=0)
-        for key in keys[first : first + 100]:
-            actions.send_keys(key).pause(pause)
-        actions.perform()
-    page.saved(120)
+    actions = ActionChains(page.browser, duration=0)
+    for key in keys:
+        actions.send_keys(key).pause(pause)
+    actions.perform()
+    page.saved(60)
     pressed = page.run("return window.pressed")
     assert [key for key, _ in pressed] == list(keys)
     return pressed
@@ -122,12 +123,12 @@ def expect_as_pressed(answers, pressed):
     assert len({answer.row for answer in answers}) == len(pressed)
 
 
-@pytest.mark.parametrize("n_rows", [100, pytest.param(1000, marks=pytest.mark.slow)])
-def test_ten_rows_a_second_lose_no_answer_and_no_key(visit, n_rows):
-    page = visit(labelled(("no", "yes"), n_rows + 20))
-    pressed = type_fast(page, "kcukkcukuk" * (n_rows // 10))
+@pytest.mark.slow
+def test_ten_rows_a_second_lose_no_answer_and_no_key(visit):
+    page = visit(labelled(("no", "yes"), 80))
+    pressed = type_fast(page, "kcukkcukuk" * 6)
     expect_as_pressed(page.server.answers(), pressed)
-    assert sum(row is not None for _, row in pressed) > 0.5 * n_rows
+    assert sum(row is not None for _, row in pressed) > 30
     assert complaints(page.browser) == []
 
 

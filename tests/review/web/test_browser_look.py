@@ -6,6 +6,8 @@ from tests.browser import complaints, resize
 from tests.review.web.pages import NARROW, WIDE
 from tests.review.web.tables import WORDS, labelled, with_pictures
 
+pytestmark = pytest.mark.browser
+
 CONTRASTS = """
 const parse = (colour) => colour.match(/[\\d.]+/g).map(Number);
 const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)

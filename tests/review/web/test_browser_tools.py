@@ -1,11 +1,14 @@
 """What else the page can do: find, filter, decide several rows, note, compare reviewers, invite."""
 
+import pytest
 from selenium.webdriver.common.keys import Keys
 
 from tests.browser import complaints
 from tests.review.audits import two_classes
 from tests.review.web.pages import Page
 from tests.review.web.tables import WORDS, labelled
+
+pytestmark = pytest.mark.browser
 
 
 def test_a_row_is_found_by_its_name_and_by_what_stands_in_it(visit, browser):

@@ -10,6 +10,8 @@ from tests.review.servers import Server
 from tests.review.web.pages import Page
 from tests.review.web.tables import WORDS, labelled
 
+pytestmark = pytest.mark.browser
+
 
 @pytest.fixture
 def start(tmp_path):

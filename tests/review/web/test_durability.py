@@ -15,14 +15,14 @@ from tests.review.audits import model
 from tests.review.clients import Page, key, post
 from tests.review.servers import Server
 
-N_ANSWERS = 1000
+N_ANSWERS = 300
 
 
 @pytest.fixture
 def page(tmp_path):
     """The review of a table with a little more rows than are answered."""
     rng = np.random.RandomState(0)
-    X = rng.normal(size=(N_ANSWERS + 200, 2))
+    X = rng.normal(size=(N_ANSWERS + 100, 2))
     y = (X.sum(axis=1) + rng.normal(size=len(X)) > 0).astype(int)
     return Page(open_review(audit_labels(X, y, model=model()), tmp_path, None))
 
@@ -53,13 +53,14 @@ def check_files(review, confirmed):
 
 
 @pytest.mark.slow
-def test_a_thousand_answers_lose_none(page):
+def test_a_long_review_loses_no_answer(page):
     confirmed = {}
     answer_rows(page.open(), N_ANSWERS, "Ann", confirmed)
     assert len(confirmed) == N_ANSWERS
     check_files(page.review, confirmed)
 
 
+@pytest.mark.slow
 def test_two_browsers_end_in_one_file(page):
     clients = [page.open(), None]
     clients[1] = page.client()
@@ -81,7 +82,7 @@ def test_two_browsers_end_in_one_file(page):
 def test_a_killed_server_loses_nothing_that_was_confirmed(tmp_path):
     rng, confirmed = random.Random(0), set()
     rows = iter(range(10, 150))
-    for _ in range(4):
+    for _ in range(2):
         server = Server(tmp_path)
         timer = threading.Timer(rng.uniform(0.05, 1.0), server.kill)
         with httpx.Client(base_url=server.origin, headers={"X-Rboost": "1"}) as client:
@@ -97,7 +98,7 @@ def test_a_killed_server_loses_nothing_that_was_confirmed(tmp_path):
         timer.join()
         found = set(server.answers())
         assert confirmed <= found
-        assert len(found - confirmed) <= 4  # one a kill, whose confirmation did not get out
+        assert len(found - confirmed) <= 2  # one a kill, whose confirmation did not get out
     server = Server(tmp_path)  # checked.csv is written at the start
     server.end()
     assert len(pd.read_csv(tmp_path / "checked.csv")) == len(server.answers())

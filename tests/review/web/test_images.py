@@ -22,9 +22,10 @@ IMAGES = {
 SVG = b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>"
 
 
-@pytest.fixture
-def root(tmp_path):
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
     """A folder with images, and things beside and in it that are none of its images."""
+    tmp_path = tmp_path_factory.mktemp("images")
     folder = tmp_path / "table"
     (folder / "sub").mkdir(parents=True)
     for name, (content, _) in IMAGES.items():
@@ -63,8 +64,8 @@ def attacks(root):
     ]  # fmt: skip
 
 
-@pytest.fixture
-def client(root, tmp_path):
+@pytest.fixture(scope="module")
+def client(root):
     """A page of a table whose first cells are images and whose next are attacks."""
     rng = np.random.RandomState(0)
     good = [*IMAGES, "inside.png", str(root / "a.png")]
@@ -73,7 +74,7 @@ def client(root, tmp_path):
     table["image"] = cells + ["a.png"] * (N_ROWS - len(cells))
     labels = np.where(table["x"] > 0, "cat", "dog")
     audit = audit_labels(table, labels, model=model(), check_columns=False)
-    return Page(open_review(audit, tmp_path / "audit", None, images_root=root)).open()
+    return Page(open_review(audit, root.parent / "audit", None, images_root=root)).open()
 
 
 def test_images_beside_the_table_are_sent(client, root):

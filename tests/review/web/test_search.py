@@ -16,16 +16,16 @@ def found(client, text):
     return reply.json()
 
 
-def test_a_row_is_found_by_its_name_first(client):
-    reply = found(client, "R12")
+def test_a_row_is_found_by_its_name_first(reader):
+    reply = found(reader, "R12")
     assert [each["row"] for each in reply["found"]][:3] == [12, 121, 122]
     assert reply["found"][0]["column"] == "name"
     assert reply["found"][0]["id"] == reply["found"][0]["snippet"] == "r12"
     assert reply["total"] == len(reply["found"])
 
 
-def test_cells_are_searched_whatever_their_case(client):
-    reply = found(client, "RIGHT TO")
+def test_cells_are_searched_whatever_their_case(reader):
+    reply = found(reader, "RIGHT TO")
     assert reply["total"] == sum("right to left" in note for note in table()[0]["note"])
     assert len(reply["found"]) == 20
     first = reply["found"][0]
@@ -34,22 +34,22 @@ def test_cells_are_searched_whatever_their_case(client):
     assert first["given"] in (0, 1)
 
 
-def test_numbers_are_found_as_they_are_shown(client):
-    shown = client.get("/api/rows/1").json()["row"]["values"][0]["text"]
-    assert 1 in [each["row"] for each in found(client, shown)["found"]]
+def test_numbers_are_found_as_they_are_shown(reader):
+    shown = reader.get("/api/rows/1").json()["row"]["values"][0]["text"]
+    assert 1 in [each["row"] for each in found(reader, shown)["found"]]
 
 
-def test_hostile_text_is_only_text(client):
-    assert found(client, "<script>")["total"] > 0
+def test_hostile_text_is_only_text(reader):
+    assert found(reader, "<script>")["total"] > 0
     for text in ("%", "_", ".*", "' OR 1=1 --", "\\", "[", "\0"):
-        assert found(client, f"{text}nothing has this")["total"] == 0
-    long = found(client, "long long")["found"][0]
+        assert found(reader, f"{text}nothing has this")["total"] == 0
+    long = found(reader, "long long")["found"][0]
     assert len(long["snippet"]) < 120
 
 
 @pytest.mark.parametrize("text", ["", "   ", "x" * 201])
-def test_a_search_needs_some_words(client, text):
-    reply = client.get("/api/find", params={"text": text})
+def test_a_search_needs_some_words(reader, text):
+    reply = reader.get("/api/find", params={"text": text})
     assert reply.status_code == 422
     assert reply.json()["error"].endswith(".")
 
@@ -98,5 +98,5 @@ def test_columns_that_do_not_matter_do_not_make_rows_similar(tmp_path):
 
 
 @pytest.mark.parametrize("query", ["row=3&count=0", "row=3&count=51", "row=3&count=x"])
-def test_similar_rows_are_few(client, query):
-    assert client.get(f"/api/similar?{query}").status_code == 422
+def test_similar_rows_are_few(reader, query):
+    assert reader.get(f"/api/similar?{query}").status_code == 422

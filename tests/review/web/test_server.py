@@ -6,14 +6,8 @@ import uuid
 import httpx
 import pytest
 
-from rboost.review import open_review, serve
-from tests.review.audits import rerun, two_classes
+from rboost.review import serve
 from tests.review.servers import Server
-
-
-@pytest.fixture
-def review(tmp_path):
-    return open_review(two_classes(), tmp_path, rerun)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "localhost", "example.org"])
@@ -41,17 +35,13 @@ def test_replies_are_sent_at_once(monkeypatch, review):
     assert seen == [socket.IPPROTO_TCP]
 
 
-def test_two_servers_of_one_audit_take_two_ports(tmp_path):
-    one, two = Server(tmp_path), Server(tmp_path)
-    assert one.port != two.port
-    for server in (one, two):
-        with httpx.Client(base_url=server.origin, follow_redirects=True) as client:
-            assert client.get(server.url).status_code == 200
-        assert server.end()[0] == 0
-
-
-def test_ctrl_c_waits_for_a_fit_and_tells_no_token(tmp_path):
-    server = Server(tmp_path)
+@pytest.mark.slow
+def test_two_servers_of_an_audit_and_ctrl_c_that_waits_for_a_fit_and_tells_no_token(tmp_path):
+    server, other = Server(tmp_path), Server(tmp_path)
+    assert server.port != other.port
+    with httpx.Client(base_url=other.origin, follow_redirects=True) as client:
+        assert client.get(other.url).status_code == 200
+    assert other.end()[0] == 0
     with httpx.Client(base_url=server.origin, headers={"X-Rboost": "1"}) as client:
         assert client.get(server.url).status_code == 303
         assert client.get(server.url.replace("token=", "token=x")).status_code == 403
