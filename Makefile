@@ -67,13 +67,13 @@ test-versions: test-oldest test-newest
 
 test-oldest:
 	rm -rf build/oldest && $(PYTHON_OLDEST) -m venv build/oldest
-	$(PYTHON_OLDEST) tools/oldest.py review > build/oldest/constraints.txt
-	build/oldest/bin/python -m pip install --quiet -c build/oldest/constraints.txt ".[peers,review,test]"
+	$(PYTHON_OLDEST) tools/oldest.py review test > build/oldest/constraints.txt
+	build/oldest/bin/python -m pip install --quiet -c build/oldest/constraints.txt ".[review,test]"
 	$(ONE_THREAD) build/oldest/bin/python $(PYTEST) $(QUICK) $(PROMISED) -W default
 
 test-newest:
 	rm -rf build/newest && $(PYTHON_NEWEST) -m venv build/newest
-	build/newest/bin/python -m pip install --quiet ".[peers,review,test]"
+	build/newest/bin/python -m pip install --quiet ".[review,test]"
 	$(ONE_THREAD) build/newest/bin/python $(PYTEST) $(QUICK) $(PROMISED)
 
 # Which pages of figures under docs are older than the code that they measure.

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+import sklearn
 from numpy.testing import assert_allclose
+from sklearn.utils.fixes import parse_version
 
 from tests.two_classes import MODELS, STORED, results
 
@@ -18,6 +20,8 @@ def found():
 
 @pytest.mark.parametrize("name", [*MODELS, "noise-aware", "confident", "anchor", "trusted"])
 def test_two_classes_give_what_they_gave(found, name):
+    if "forest" in name and parse_version(sklearn.__version__) < parse_version("1.9"):
+        pytest.skip("forests of scikit-learn before 1.9 draw other rows")
     stored = {key: value for key, value in np.load(STORED).items() if key.startswith(name)}
     assert stored
     tolerance = 2e-3 if name in IN_FLOAT32 else 1e-6
