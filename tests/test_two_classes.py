@@ -16,6 +16,7 @@ def found():
     return results()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*MODELS, "noise-aware", "confident", "anchor", "trusted"])
 def test_two_classes_give_what_they_gave(found, name):
     stored = {key: value for key, value in np.load(STORED).items() if key.startswith(name)}
