@@ -71,7 +71,7 @@ PUBLIC = {
     "logistic": Public(RobustLogisticRegression(n_init=1), quick=True),
     "logistic, alternating": Public(RobustLogisticRegression(solver="alternating", n_init=1)),
     "random kernel": Public(RandomKernelClassifier(n_components=20), quick=True),
-    "rboost": Public(RBoostClassifier(n_estimators=3), DRAWN, quick=True),
+    "rboost": Public(RBoostClassifier(n_estimators=3), DRAWN),
     "rboost, trees": Public(RBoostClassifier("trees", n_estimators=3), DEALT),
     "rboost, xgboost": Public(
         RBoostClassifier("xgboost", n_estimators=3, n_jobs=1), DEALT, peers=True
