@@ -79,7 +79,7 @@ test-newest:
 # Which pages of figures under docs are older than the code that they measure.
 .PHONY: figures
 figures: $(READY)
-	$(BIN)/python -m benchmarks.pages
+	$(BIN)/python -m benchmarks.figures
 
 # The site, in build/site: every warning is an error. It reads and asks nothing from a network.
 .PHONY: docs

@@ -1,8 +1,9 @@
 """Pages of figures: each ends with the command, the code, the machine and the day it comes from.
 
-    python -m benchmarks.pages        # also: make figures
+    python -m benchmarks.pages
 
-says which pages under docs are older than the code that they measure.
+says which of these pages under docs are older than the code that they measure; ``make figures``
+names pages that say nothing of their origin, too.
 """
 
 from __future__ import annotations

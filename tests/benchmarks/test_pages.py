@@ -5,9 +5,8 @@ import subprocess
 
 from benchmarks import pages
 from benchmarks.code import code_fingerprint
-from benchmarks.pages import ROOT, read_origin, write_page
-
-BENCHMARKS = ROOT / "docs" / "benchmarks.md"
+from benchmarks.figures import without_origin
+from benchmarks.pages import read_origin, write_page
 
 
 def written(path):
@@ -63,3 +62,12 @@ def test_pages_are_listed_with_what_writes_them_anew(tmp_path, monkeypatch, caps
     assert new_line.startswith("docs/some/new.md: current (")
     assert old_line.startswith("docs/some/old.md: older than its code (")
     assert command == "    python -m benchmarks.speed --only fit 'a b'"
+
+
+def test_pages_without_an_origin_are_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(pages, "ROOT", tmp_path)
+    folder = tmp_path / "docs"
+    written(folder / "some" / "new.md")
+    (folder / "some" / "unknown.md").write_text("# Figures")
+    (folder / "benchmarks.md").write_text("[a](some/new.md), [b](some/unknown.md), [c](text.md)")
+    assert list(without_origin()) == ["docs/some/unknown.md"]
