@@ -93,9 +93,7 @@ PUBLIC = {
     ),
     "aware, in sample": Public(NoiseAwareClassifier(LogisticRegression(), cv=None, max_iter=3)),
     "aware": Public(NoiseAwareClassifier(LogisticRegression(), cv=2, max_iter=2, random_state=0)),
-    "calibrated": Public(
-        NoiseCalibratedClassifier(LogisticRegression(), cv=2, random_state=0), quick=True
-    ),
+    "calibrated": Public(NoiseCalibratedClassifier(LogisticRegression(), cv=2, random_state=0)),
     "AdaCost": Public(AdaCostClassifier(n_estimators=3)),
     "bagged": Public(BaggedBoostClassifier(n_bags=2, n_estimators=3)),
     "cost-sensitive": Public(CostSensitiveBoostClassifier(n_estimators=3)),

@@ -38,6 +38,7 @@ PACKERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", PACKERS)
 def test_a_file_that_is_made_to_fill_the_memory(tmp_path, monkeypatch, kind):
     monkeypatch.setattr(unpacking, "HARMLESS_BYTES", 2**20)

@@ -25,6 +25,7 @@ rows = st.lists(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ENDINGS)
 @settings(max_examples=30)
 @given(rows)

@@ -35,6 +35,7 @@ MODELS = {
 FOR_SEVERAL_CLASSES = ("default", "algorithm 1", "forest", "histogram")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "n_classes"),
     [

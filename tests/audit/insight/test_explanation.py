@@ -45,6 +45,7 @@ def planted_errors():
     return np.flatnonzero(flipped & clear)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model", ["forest", "linear", pytest.param("rboost", marks=pytest.mark.slow)]
 )
