@@ -1,10 +1,13 @@
 """A browser for tests of pages: Debian's Chromium without a window, driven by Selenium."""
 
 import json
+import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
 from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
@@ -26,14 +29,17 @@ ARGUMENTS = (
 @contextmanager
 def open_browser(width: int = 1280, height: int = 900) -> Iterator[webdriver.Chrome]:
     """A browser whose page is so many pixels wide; it is closed in the end."""
+    chromium, driver_path = shutil.which("chromium"), shutil.which("chromedriver")
+    if not (chromium and driver_path) and "CI" not in os.environ:
+        pytest.skip("chromium or chromedriver is not installed")
     options = Options()
-    options.binary_location = "/usr/bin/chromium"
+    options.binary_location = chromium or "chromium"
     for argument in ARGUMENTS:
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     with tempfile.TemporaryDirectory(prefix="rboost-browser-") as profile:
         options.add_argument(f"--user-data-dir={profile}")
-        driver = webdriver.Chrome(options, Service("/usr/bin/chromedriver"))
+        driver = webdriver.Chrome(options, Service(driver_path))
         try:
             driver.get("about:blank")
             driver.get_log("performance")  # of the page that the browser opens with

@@ -66,13 +66,13 @@ def _repeated_rows(reason: str) -> dict[str, str]:
 
 DRAWN = _repeated_rows("random rows are drawn, and repeated rows are drawn as separate ones")
 DEALT = _repeated_rows("rows are dealt into folds, and repeated rows are dealt as separate ones")
-ROUNDED = _repeated_rows("rounds of a linear learner are summed in float32: 7 digits agree, not 8")
 
 PUBLIC = {
     "logistic": Public(RobustLogisticRegression(n_init=1), quick=True),
     "logistic, alternating": Public(RobustLogisticRegression(solver="alternating", n_init=1)),
     "random kernel": Public(RandomKernelClassifier(n_components=20), quick=True),
-    "rboost": Public(RBoostClassifier(n_estimators=3), DRAWN, quick=True),
+    "rboost": Public(RBoostClassifier(n_estimators=3), DRAWN),
+    "rboost, trees": Public(RBoostClassifier("trees", n_estimators=3), DEALT),
     "rboost, xgboost": Public(
         RBoostClassifier("xgboost", n_estimators=3, n_jobs=1), DEALT, peers=True
     ),
@@ -89,7 +89,7 @@ PUBLIC = {
     ),
     "rboost, algorithm 1": Public(algorithm_1(n_estimators=4, mixing="paper")),
     "rboost, algorithm 1, linear": Public(
-        algorithm_1(RobustLogisticRegression(n_init=1), n_estimators=2), ROUNDED
+        algorithm_1(RobustLogisticRegression(n_init=1), n_estimators=2)
     ),
     "aware, in sample": Public(NoiseAwareClassifier(LogisticRegression(), cv=None, max_iter=3)),
     "aware": Public(NoiseAwareClassifier(LogisticRegression(), cv=2, max_iter=2, random_state=0)),
@@ -97,7 +97,7 @@ PUBLIC = {
         NoiseCalibratedClassifier(LogisticRegression(), cv=2, random_state=0), quick=True
     ),
     "AdaCost": Public(AdaCostClassifier(n_estimators=3)),
-    "bagged": Public(BaggedBoostClassifier(n_bags=2, n_estimators=3), DRAWN),
+    "bagged": Public(BaggedBoostClassifier(n_bags=2, n_estimators=3)),
     "cost-sensitive": Public(CostSensitiveBoostClassifier(n_estimators=3)),
     "eta": Public(EtaBoostClassifier(n_estimators=3)),
     "gentle": Public(GentleBoostClassifier(n_estimators=3), quick=True),

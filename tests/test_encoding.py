@@ -302,6 +302,7 @@ print(learn_encoding(frame).for_trees(frame)[:3].tolist())
 """
 
 
+@pytest.mark.slow
 def test_polars_is_enough():
     printed = subprocess.check_output([sys.executable, "-c", WITHOUT_PANDAS], text=True)
     assert printed.strip() == "[[1.0, 1.0], [nan, 2.0], [0.0, 3.0]]"

@@ -28,6 +28,7 @@ def test_importing_the_package_is_cheap():
     assert run(f"import sys, rboost; print(sorted(sys.modules.keys() & {set(HEAVY)}))") == "[]"
 
 
+@pytest.mark.slow
 def test_the_estimators_import_nothing_heavy_that_scikit_learn_does_not():
     code = (
         "import sys, sklearn, sklearn.preprocessing; before = set(sys.modules)\n"
@@ -37,6 +38,7 @@ def test_the_estimators_import_nothing_heavy_that_scikit_learn_does_not():
     assert run(code) == "[]"
 
 
+@pytest.mark.slow
 def test_public_names_are_shown_before_they_are_imported():
     code = (
         "import rboost; shown = dir(rboost); print(*(name for name in shown if name[0] != '_'))\n"
@@ -51,12 +53,14 @@ def test_public_names_are_shown_before_they_are_imported():
     assert set(found[1:]) == {*rboost.__all__, *modules}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("modules", ["rboost", "rboost.audit", "rboost.cli, rboost.review"])
 def test_nothing_optional_is_imported_unasked(modules):
     code = f"import sys, {modules}; print(sorted(sys.modules.keys() & {set(OPTIONAL)}))"
     assert run(code) == "[]"
 
 
+@pytest.mark.slow
 def test_a_fit_on_a_cpu_imports_nothing_of_it_either():
     code = (
         "import sys, numpy as np; from rboost import RBoostClassifier\n"
@@ -80,6 +84,7 @@ def test_the_core_needs_no_extra():
         assert not any(one.startswith(OPTIONAL) for one in extras[extra])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", ["dask", "distributed", "xgboost"])
 def test_without_its_packages_rboost_dask_names_the_extra(missing):
     pytest.importorskip("distributed")

@@ -33,6 +33,7 @@ def share_named_otherwise(n_classes):
     return np.mean(np.array(named) != [true.argmax() for true, _ in problems])
 
 
+@pytest.mark.slow
 def test_the_exponential_mixture_is_consistent_for_two_classes_only():
     assert share_named_otherwise(2) == 0
     assert 0.05 < share_named_otherwise(3) < share_named_otherwise(5) < 0.3

@@ -18,6 +18,7 @@ def found():
     return results()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*MODELS, "noise-aware", "confident", "anchor", "trusted"])
 def test_two_classes_give_what_they_gave(found, name):
     if "forest" in name and parse_version(sklearn.__version__) < parse_version("1.9"):

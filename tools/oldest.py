@@ -23,5 +23,9 @@ def requirements(extras: list[str]) -> list[str]:
 
 
 if __name__ == "__main__":
+    unknown = set(sys.argv[1:]) - set(PROJECT["optional-dependencies"])
+    if unknown:
+        extras = ", ".join(PROJECT["optional-dependencies"])
+        sys.exit(f"there is no extra {min(unknown)!r}; choose from: {extras}")
     for one in sorted(set(requirements(sys.argv[1:]))):
         print(re.sub(r">=([\d.]+).*", r"==\1", one))

@@ -7,6 +7,7 @@ removed; the first thing that is not as it should be ends the script.
 import re
 import subprocess
 import sys
+import sysconfig
 import warnings
 from importlib.metadata import version
 from pathlib import Path
@@ -21,7 +22,7 @@ import rboost
 from rboost import RBoostClassifier, native
 from rboost.noise import asymmetric, flip_labels
 
-COMMAND = Path(sys.executable).with_name("rboost")
+COMMAND = Path(sysconfig.get_path("scripts")) / "rboost"
 
 
 def run(*arguments: object) -> str:

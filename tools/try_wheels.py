@@ -37,6 +37,8 @@ def try_one(python: str, package: str, kind: str) -> None:
 
 def main() -> None:
     """Three Pythons are named: one without the stable ABI of wheels, its first and the newest."""
+    if len(sys.argv) != 4:
+        sys.exit("usage: python tools/try_wheels.py PYTHON_OLDEST PYTHON_ABI3 PYTHON_NEWEST")
     before, first, newest = sys.argv[1:]
     try_one(first, "*-abi3-*.whl", "native")
     try_one(newest, "*-abi3-*.whl", "native")

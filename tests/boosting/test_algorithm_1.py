@@ -75,6 +75,7 @@ def test_the_papers_estimate_falls_to_zero_and_trusted_rows_repair_it(noisy_bana
     assert helped.score(*clean_banana) > alone.score(*clean_banana)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampling", ["none", "uniform", "weights"])
 @pytest.mark.parametrize("mixing", ["posterior", "paper"])
 @pytest.mark.parametrize("calibration", ["platt", "logistic", "isotonic"])

@@ -34,6 +34,7 @@ def fit(guessed, estimator=None, **options):
     return model.fit(X[:800], label[:800], **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [None, "pool", "trees"])
 def test_answers_bring_probabilities_nearer_to_the_truth(guessed, estimator):
     X, true, _ = guessed

@@ -122,6 +122,7 @@ def test_every_out_of_bag_combination_is_sane(loss, votes, negative_weights, mix
     assert model.score(X_new, y_new) > 0.6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["exponential", "likelihood"])
 @pytest.mark.parametrize("calibration", ["platt", "logistic"])
 @pytest.mark.parametrize("noise_matrix", ["estimate", symmetric(0.2, 3)], ids=["estimate", "known"])
@@ -138,6 +139,7 @@ def test_every_combination_of_algorithm_1_is_sane(loss, calibration, noise_matri
         assert_allclose(model.noise_matrix_.sum(axis=1), 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["exponential", "likelihood"])
 def test_two_classes_by_either_loss(loss, noisy_banana, clean_banana):
     X, _, noisy, noise = noisy_banana
@@ -198,6 +200,7 @@ def test_weights_of_zero_leave_rows_out_but_judge_their_labels(blobs):
         boost().fit(X, observed, sample_weight=(observed != 2).astype(float))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", [["a", "b", "c"], [3, 5, 9]], ids=str)
 def test_labels_of_any_type(labels, blobs, fitted):
     X, _, observed, X_new, _ = blobs

@@ -70,6 +70,7 @@ def test_separable_classes_are_told_apart(version):
         assert np.all(np.isfinite(model.predict_proba(X)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e-300, 1e-3, 1 / 400, 1e12, 1e300])
 @pytest.mark.parametrize(
     "model",
@@ -108,6 +109,7 @@ def test_weights_come_as_anything_that_holds_numbers(version, noisy_banana):
         np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
 
 
+@pytest.mark.slow
 @every_version
 def test_same_seed_same_model_whatever_the_number_of_threads(version, noisy_banana, monkeypatch):
     X, _, noisy, _ = noisy_banana

@@ -71,6 +71,7 @@ def test_copied_rows_are_warned_of():
         RBoostClassifier(n_estimators=5, random_state=0).fit(*duplicated_banana())
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings(ONE_CLASS, NO_LEARNER, "ignore:.*rows of X repeat others")
 @pytest.mark.parametrize("estimator", [None, "trees"])
 @pytest.mark.parametrize("case", EDGE_CASES)
@@ -92,6 +93,7 @@ def test_most_labels_of_a_class_may_be_wrong():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings(ONE_CLASS)
 @pytest.mark.parametrize("sampling", ["uniform", "weights"])
 @pytest.mark.parametrize("exponents", [(-300, 0), (-150, 150), (0, 300)], ids=str)

@@ -75,6 +75,7 @@ def test_trusted_rows_come_in_frames_too(frame, estimator):
         fit(estimator, X, y, X_trusted=frame({"a": [1, 2]}), y_trusted=["yes", "no"])
 
 
+@pytest.mark.slow
 @every_engine
 @every_frame
 def test_clones_and_pickles(frame, estimator):

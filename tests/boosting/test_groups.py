@@ -40,6 +40,7 @@ def test_careless_annotator(n_classes):
     assert not hasattr(model.fit(X[:200], given[:200]), "noise_by_group_")
 
 
+@pytest.mark.slow
 def test_names_and_order_of_groups_do_not_matter():
     X, given, annotator, _ = careless_table(0, n_rows=300)
     renamed = np.array([{"a": 4, "b": 3, "c": 2, "d": 1}[one] for one in annotator])

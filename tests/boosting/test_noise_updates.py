@@ -31,6 +31,7 @@ class Asked:
         return noise_matrix / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_noise_is_inferred_each_time_the_rounds_have_doubled(n_classes):
     votes, rows = votes_and_rows(n_classes=n_classes)

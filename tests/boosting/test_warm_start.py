@@ -12,6 +12,7 @@ from rboost.datasets import make_banana
 from tests.models import algorithm_1, both_versions, pool
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
     [

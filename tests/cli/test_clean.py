@@ -1,5 +1,7 @@
 """``rboost clean``: all columns as they were written, better labels, and the input untouched."""
 
+import runpy
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -94,6 +96,14 @@ def test_the_input_is_never_overwritten(data, audited, tmp_path, capsys):
 def test_the_version_is_told(capsys):
     with pytest.raises(SystemExit) as ended:
         main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith("rboost 0.")
+
+
+def test_the_package_can_be_run_as_the_command(capsys, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["rboost", "--version"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module("rboost", run_name="__main__")
     assert ended.value.code == 0
     assert capsys.readouterr().out.startswith("rboost 0.")
 

@@ -130,7 +130,15 @@ def test_a_worker_that_dies_before_the_others_meet_it_keeps_nobody(client, monke
     assert_idle(client)
 
 
-def test_an_interrupted_client_leaves_no_running_tasks(client):
+@pytest.fixture
+def interruptible():
+    """Ctrl-C interrupts, also where the tests run in the background of a shell."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupted_client_leaves_no_running_tasks(client, interruptible):
     def forever(own, together):
         while True:
             together.sum(np.ones(1))

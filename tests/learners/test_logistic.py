@@ -24,6 +24,7 @@ def noisy_table(n_rows, noise, seed=0):
     return X, y, noisy
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["lbfgs", "alternating"])
 def test_recovers_flip_rates_and_direction(solver):
     """The issue's own figures: rates within .03, direction within 3°, on 50 000 rows."""
@@ -155,6 +156,7 @@ def test_units_of_the_columns_do_not_matter():
     assert_allclose(scaled.noise_matrix_, model.noise_matrix_, atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("container", [sparse.csr_array, sparse.csc_matrix, sparse.coo_array])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_sparse_input(container, n_classes):

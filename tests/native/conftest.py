@@ -2,7 +2,7 @@
 
 import pytest
 
-INSTRUCTION_SETS = ["portable", "avx2", "avx512"]
+INSTRUCTION_SETS = ["portable", pytest.param("avx2", marks=pytest.mark.slow), "avx512"]
 
 
 @pytest.fixture(scope="module", params=INSTRUCTION_SETS)

@@ -211,6 +211,7 @@ def test_the_noise_of_learners_is_estimated_as_in_python():
         assert_allclose(one.noise_matrix_, other.noise_matrix_, atol=5e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["default", "paper", "fixed noise"])
 @pytest.mark.parametrize("offset", [0.0, 100.0])
 @pytest.mark.parametrize(

@@ -239,6 +239,7 @@ def test_flip_rates_are_estimated(n_rows, n_features, C, fit_intercept, tol, see
     assert_solved(objective, start, tol)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tol", [FINE, COARSE])
 @pytest.mark.parametrize("n_features", [511, 512, 513, 700])
 def test_many_columns(n_features, tol):

@@ -166,6 +166,7 @@ def specified_grid(n_rows, rates, slope, offset, trusted):
         return counts, explore(KINDS, counts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", TABLES, ids=str)
 @pytest.mark.parametrize("trusted", [False, True], ids=["", "trusted rows"])
 def test_the_grid_is_the_specified_one(table, trusted):
@@ -266,6 +267,7 @@ def specified_fit(n_rows):
         return rows, fit_and_read(*rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_rows", [50, 400, 30_000])
 def test_the_whole_fit_is_the_specified_one(n_rows):
     rows, expected = specified_fit(n_rows)

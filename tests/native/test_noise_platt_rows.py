@@ -90,6 +90,7 @@ def any_mixture(seed, n_points=40, scale=1.0):
     return NoiseAwarePlatt(rates, rates, rates, slopes, offsets, weights / weights.sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e-6, 0.3, 2.0, 30.0, 1e6])
 @pytest.mark.parametrize("n_rows", [1, 7, 129, 400, 4999, 50_000])
 def test_probabilities_are_those_specified(n_rows, scale):

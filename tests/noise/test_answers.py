@@ -98,6 +98,7 @@ def test_few_answers_that_agree_change_little_and_none_nothing():
     assert np.abs(few.probability(scores) - before.probability(scores)).max() < 0.15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
 def test_many_answers_overrule_any_assumption(n_classes):
     """Labels say nothing at all: who was asked knows, and the columns do."""

@@ -99,6 +99,7 @@ def test_a_rare_class_that_is_never_sure_is_no_noise():
     assert abs(found.probability(np.log(top / (1 - top)))[:, 1].mean() - label.mean()) < 0.03
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 1000), n_classes=st.sampled_from([2, 3]))
 @settings(max_examples=15)
 def test_probabilities_sum_to_one_and_posteriors_average_to_them(seed, n_classes):

@@ -135,6 +135,7 @@ def test_verdicts_are_good_on_numbers_like_the_papers(word):
     assert named(invented(), word) == "reproduced"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", CLAIMS)
 def test_verdicts_are_bad_on_the_opposite(word):
     def opposite(job, result):

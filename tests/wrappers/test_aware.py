@@ -50,6 +50,7 @@ def test_plain_em_never_lowers_the_likelihood(noise_matrix):
     assert history[-1] > history[0] + 0.001
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cv", [None, 3])
 def test_told_that_there_is_no_noise_it_is_the_estimator_itself(cv, noisy_banana):
     X, _, noisy, _ = noisy_banana
@@ -113,6 +114,7 @@ def test_a_known_noise_matrix_is_used():
     assert model.score(X, y) > exact_logistic().fit(X, noisy).score(X, y)
 
 
+@pytest.mark.slow
 def test_a_weight_of_two_is_a_row_twice_and_of_zero_none():
     X, _, noisy = noisy_table(400, NOISE)
     weight = np.arange(400) % 3

@@ -73,6 +73,7 @@ HARD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("cv", [None, 3])
 @pytest.mark.parametrize("case", HARD)

@@ -91,6 +91,7 @@ def test_the_ranking_is_the_estimators_own(fitted, clean_banana):
     assert np.all(np.diff(decisions[order]) >= -1e-9)
 
 
+@pytest.mark.slow
 def test_a_fixed_noise_matrix_is_used(noisy_banana, clean_banana):
     X, _, noisy, noise = noisy_banana
     told = NoiseCalibratedClassifier(forest(), noise_matrix=noise, random_state=0).fit(X, noisy)

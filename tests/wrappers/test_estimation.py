@@ -207,6 +207,7 @@ def test_the_same_seed_gives_the_same_result(method):
     assert not np.array_equal(one.interval, other.interval)
 
 
+@pytest.mark.slow
 def test_the_seed_reaches_the_default_estimator():
     one, same = (
         estimate_noise_matrix(X[:300], NOISY[:300], cv=2, random_state=5).noise_matrix

@@ -104,6 +104,7 @@ def test_the_model_is_the_mean_of_the_boosters_and_each_scores_its_own_fold(n_cl
     assert_allclose(last, member.scores(rows.X, 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_results_do_not_depend_on_the_number_of_threads_but_on_the_seed(n_classes):
     rows, _ = table(n_classes)
@@ -177,6 +178,7 @@ def test_weights_count_rows():
     assert_array_equal(scaled, plain)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("container", [sparse.csr_array, sparse.csc_matrix, sparse.csr_matrix])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_sparse_rows_give_what_dense_ones_do(container, n_classes):

@@ -259,6 +259,7 @@ def test_a_goal_that_no_search_can_meet_is_reported():
         model.fit(np.ones((60, 1)), y)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:RobustBoost ended at time")  # twenty rounds are few
 @every_booster
 def test_the_other_class_is_the_mirror_image(booster, noisy_hastie):

@@ -137,6 +137,7 @@ def test_weights_of_any_size_stay_finite(banana):
         assert np.all(np.isfinite(model.predict_proba(X)))
 
 
+@pytest.mark.slow
 def test_units_of_the_columns_do_not_matter(banana):
     X, _, noisy, _ = banana
     units = X * [1e-6, 1e6] + [0, 1e4]

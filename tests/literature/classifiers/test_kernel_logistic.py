@@ -93,6 +93,7 @@ def test_it_bends_where_a_line_cannot(banana, more_banana):
     assert model.score(*more_banana) > linear.score(*more_banana) + 0.03
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise_matrix", [symmetric(0.2), asymmetric(0.3, from_class=0)])
 def test_the_noise_is_found_where_the_likelihood_is_blind(noise_matrix):
     X, y = make_banana(500, spread=0.2, random_state=0)

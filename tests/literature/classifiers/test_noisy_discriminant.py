@@ -12,6 +12,7 @@ from tests.strategies import noise_matrices
 LARGEST_SUM = rates_of(keep_informative(symmetric(0.5))).sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("covariance", ["shared", "separate"])
 @settings(max_examples=25)
 @given(

@@ -168,6 +168,7 @@ def test_the_line_that_the_labels_were_drawn_from_is_found():
     assert_allclose(fitted[0], [2.0, -0.5], atol=0.3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_rows", [300, 3000])
 @pytest.mark.parametrize("rates", [(0.0, 0.0), (0.2, 0.2), (0.3, 0.0)], ids=str)
 def test_the_evidence_is_the_likelihood_integrated_over_lines(rates, n_rows):

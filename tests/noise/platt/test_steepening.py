@@ -164,6 +164,7 @@ def test_scale_and_shift_of_steepened_scores_do_not_matter(shape):
     assert_allclose(one(GRID), other(scale * GRID + shift), atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("offset", [-1.0, 0.0, 2.0])
 def test_the_threshold_is_where_both_classes_are_equally_likely(either_core, offset):
     scores, labels, _ = draw(5000, (0.2, 0.1), offset=offset, strength=1.5)
