@@ -59,17 +59,17 @@ wheels:
 smoke:
 	$(PYTHON_ABI3) tools/try_wheels.py $(PYTHON_OLDEST) $(PYTHON_ABI3) $(PYTHON_NEWEST)
 
-# The quick tests with the oldest packages that pyproject.toml promises and with the newest. Old
-# packages warn of new ones that they need, which is no fault of this one.
+# The quick tests with the oldest packages that pyproject.toml promises and with the newest. Packages
+# of different age warn of each other, which is no fault of this one.
 .PHONY: test-versions test-oldest test-newest
-PROMISED := tests --ignore=tests/benchmarks
+PROMISED := tests --ignore=tests/benchmarks -W default
 test-versions: test-oldest test-newest
 
 test-oldest:
 	rm -rf build/oldest && $(PYTHON_OLDEST) -m venv build/oldest
 	$(PYTHON_OLDEST) tools/oldest.py review test > build/oldest/constraints.txt
 	build/oldest/bin/python -m pip install --quiet -c build/oldest/constraints.txt ".[review,test]"
-	$(ONE_THREAD) build/oldest/bin/python $(PYTEST) $(QUICK) $(PROMISED) -W default
+	$(ONE_THREAD) build/oldest/bin/python $(PYTEST) $(QUICK) $(PROMISED)
 
 test-newest:
 	rm -rf build/newest && $(PYTHON_NEWEST) -m venv build/newest

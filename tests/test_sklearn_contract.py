@@ -17,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
+from sklearn.utils.fixes import parse_version
 
 import rboost
 from rboost import RBoostClassifier
@@ -58,6 +59,9 @@ def test_every_public_estimator_is_registered():
 @parametrized(slow=True)
 def test_the_checks_of_scikit_learn(name):
     registered = PUBLIC[name]
+    takes_more = get_tags(registered.model).classifier_tags.multi_class
+    if not takes_more and parse_version(sklearn.__version__) < parse_version("1.7"):
+        pytest.skip("scikit-learn before 1.7 swaps two classes where it repeats rows")
     done = check_estimator(
         registered.model, expected_failed_checks=registered.failures, on_skip=None
     )

@@ -141,7 +141,9 @@ def test_checked_labels_have_one_entry_a_row():
         encode_labels([0, 1] * 10, [None] * 3)
 
 
-@pytest.mark.parametrize("value", [None, np.nan, float("nan"), pd.NA, pd.NaT, np.datetime64("NaT")])
+@pytest.mark.parametrize(
+    "value", [None, np.nan, float("nan"), pd.NA, pd.NaT, np.datetime64("NaT", "s")]
+)
 def test_some_values_mean_that_there_is_none(value):
     assert is_missing(value)
 
