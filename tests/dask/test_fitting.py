@@ -60,6 +60,7 @@ def test_a_worker_killed_in_mid_fit_changes_nothing(client, fitted, n_classes, m
     monkeypatch.setattr("rboost.dask.classifier.FitProgress", Killer)
     disturbed = fit(client, n_classes)
     assert len(killed) == 1
+    client.wait_for_workers(len(pids))
     assert set(client.run(os.getpid).values()) - set(pids.values())  # one came back
     assert_equal(disturbed, undisturbed)
 
