@@ -75,6 +75,11 @@ def rerun(checked, at_random=(), pause=0.0):
     return make_audit(given, at_random, without=(7, 8))
 
 
+def rerun_after(event):
+    """Fit again once the event is set, so that a test decides what happens before."""
+    return lambda *asked: event.wait(60) and rerun(*asked)
+
+
 AUDITS = {"two": two_classes, "three": three_classes}
 
 if __name__ == "__main__":

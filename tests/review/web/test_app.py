@@ -1,12 +1,13 @@
 """What is answered, also to questions that make no sense."""
 
 import json
+import threading
 
 import pytest
 
 from rboost.review import open_review
 from rboost.review.web.guard import LARGEST_BODY
-from tests.review.audits import HOSTILE, rerun, three_classes, two_classes
+from tests.review.audits import HOSTILE, rerun, rerun_after, three_classes, two_classes
 from tests.review.clients import Page, key, post
 
 
@@ -169,7 +170,10 @@ def test_long_cells_are_cut_and_counted(client):
     }
 
 
-def test_progress_and_a_new_fit(page, client):
+def test_progress_and_a_new_fit(tmp_path):
+    may_fit = threading.Event()
+    page = Page(open_review(two_classes(), tmp_path, rerun_after(may_fit)))
+    client = page.open()
     assert post(client, "/api/refit").status_code == 422
     for row, answer in ((1, "keep"), (2, "change"), (3, "unsure")):
         label = 1 - client.get(f"/api/rows/{row}").json()["row"]["given"]
@@ -182,6 +186,7 @@ def test_progress_and_a_new_fit(page, client):
     assert progress["now"]["noise"] != progress["start"]["noise"]
     assert post(client, "/api/refit").json() == {"state": "running"}
     assert post(client, "/api/refit").status_code == 409
+    may_fit.set()
     page.review.refit_job.wait()
     done = client.get("/api/progress").json()["refit"]
     assert done["state"] == "done"

@@ -1,5 +1,6 @@
 """A review in a real browser, from the first answer to the last."""
 
+import threading
 import uuid
 from contextlib import closing
 
@@ -8,7 +9,7 @@ import pytest
 
 from rboost.review import AnswerStore, fingerprint
 from tests.browser import complaints
-from tests.review.audits import N_ROWS, three_classes, two_classes
+from tests.review.audits import N_ROWS, rerun_after, three_classes, two_classes
 from tests.review.web.pages import NARROW, WIDE
 
 pytestmark = pytest.mark.browser
@@ -96,7 +97,8 @@ def test_a_hidden_opinion_stays_hidden_until_it_is_asked_for(visit, browser):
 
 
 def test_a_new_fit_says_what_changed(visit, browser):
-    page = visit()
+    may_fit = threading.Event()
+    page = visit(again=rerun_after(may_fit))
     page.click("#refit")
     page.until(lambda: "nothing to learn" in page.text("refit-state"))
     for key in "cck":
@@ -104,6 +106,7 @@ def test_a_new_fit_says_what_changed(visit, browser):
     page.click("#refit")
     page.until(lambda: page.text("refit-state").startswith("Fitting"))
     page.answer("k")  # meanwhile
+    may_fit.set()
     page.until(lambda: page.text("refit-state").startswith("Fitted again"), seconds=60)
     changes = page.text("changes")
     for words in ("Before", "After", "Wrong labels left", "New suspects", "Model right"):
