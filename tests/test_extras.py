@@ -24,8 +24,15 @@ def run(code):
     return done.stdout.strip()
 
 
-def test_importing_the_package_is_cheap():
-    assert run(f"import sys, rboost; print(sorted(sys.modules.keys() & {set(HEAVY)}))") == "[]"
+HELP = """import rboost.cli, contextlib, os
+with contextlib.suppress(SystemExit), contextlib.redirect_stdout(open(os.devnull, "w")):
+    rboost.cli.main(["audit", "--help"])"""
+
+
+@pytest.mark.parametrize("code", ["import rboost", HELP])
+def test_importing_the_package_and_asking_for_help_are_cheap(code):
+    found = run(f"import sys\n{code}\nprint(sorted(sys.modules.keys() & {set(HEAVY)}))")
+    assert found == "[]"
 
 
 @pytest.mark.slow
