@@ -8,6 +8,8 @@ RUN := .venv/.run
 READY := .venv/.ready
 
 .PHONY: demo test quick lint types tests format clean
+# All targets share one environment.
+.NOTPARALLEL:
 
 demo: $(RUN)
 	$(BIN)/python examples/find_planted_errors.py
@@ -23,10 +25,10 @@ types: $(READY)
 	$(BIN)/mypy
 
 # One process a core, so one thread each: more would only wait for each other.
-# Slow tests come first and quick ones, a few at a time, keep all processes busy to the end.
+# A process that has run its share takes over tests of another, so that all are busy to the end.
 # Compiled modules are kept, or each process would compile them all once more.
 ONE_THREAD := env -u PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
-PYTEST := -m pytest -n auto --maxschedchunk 16
+PYTEST := -m pytest -n auto --dist worksteal
 QUICK := -m "not slow and not browser and not peers" --hypothesis-profile quick
 tests: $(READY)
 	$(ONE_THREAD) $(BIN)/python $(PYTEST)
@@ -120,13 +122,18 @@ clean:
 
 # A stamp is written last, so an install that was interrupted is done again. What the demo needs is
 # less than what the tests need.
-$(RUN): pyproject.toml CMakeLists.txt $(wildcard src/native/*)
+define INSTALL
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "rboost needs Python 3.11 or newer; name one with: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --editable ".[review]"
+	$(BIN)/python -m pip install --quiet --editable ".[$(1)]"
+endef
+SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/native/*)
+
+$(RUN): $(SOURCES)
+	$(call INSTALL,review)
 	touch $@
 
-$(READY): $(RUN)
-	$(BIN)/python -m pip install --quiet --editable ".[dev]"
-	touch $@
+$(READY): $(SOURCES)
+	$(call INSTALL,dev)
+	touch $(RUN) $@

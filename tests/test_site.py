@@ -91,8 +91,10 @@ def test_it_works_from_a_disk_on_a_narrow_screen(site, pages):
 
     from tests.browser import open_browser, requested
 
+    generated = site / "api" / "generated"  # by one template, so a few of them tell of all
+    others = [path for path in pages if path.parent != generated]
     with open_browser(NARROW) as driver:
-        for path in pages:
+        for path in [*others, *sorted(generated.glob("*.html"))[::8]]:
             driver.get(path.as_uri())
             assert not driver.execute_script(OUTSIDE), path.name
         driver.get(f"{(site / 'search.html').as_uri()}?q=trusted")

@@ -1,6 +1,6 @@
 """A long review by keyboard, two browsers, and kills: nothing that was confirmed is lost."""
 
-import random
+import contextlib
 import threading
 import uuid
 
@@ -80,25 +80,20 @@ def test_two_browsers_end_in_one_file(page):
 
 @pytest.mark.slow
 def test_a_killed_server_loses_nothing_that_was_confirmed(tmp_path):
-    rng, confirmed = random.Random(0), set()
-    rows = iter(range(10, 150))
-    for _ in range(2):
-        server = Server(tmp_path)
-        timer = threading.Timer(rng.uniform(0.05, 1.0), server.kill)
-        with httpx.Client(base_url=server.origin, headers={"X-Rboost": "1"}) as client:
-            client.get(server.url)
-            timer.start()
-            try:
-                for row in rows:
-                    content = {"row": row, "answer": "unsure", "key": str(uuid.uuid4())}
-                    assert client.post("/api/answer", json=content).status_code == 200
-                    confirmed.add(row)
-            except httpx.TransportError:
-                pass
-        timer.join()
-        found = set(server.answers())
-        assert confirmed <= found
-        assert len(found - confirmed) <= 2  # one a kill, whose confirmation did not get out
+    server, confirmed = Server(tmp_path), set()
+    timer = threading.Timer(0.5, server.kill)
+    with httpx.Client(base_url=server.origin, headers={"X-Rboost": "1"}) as client:
+        client.get(server.url)
+        timer.start()
+        with contextlib.suppress(httpx.TransportError):
+            for row in range(10, 150):
+                content = {"row": row, "answer": "unsure", "key": str(uuid.uuid4())}
+                assert client.post("/api/answer", json=content).status_code == 200
+                confirmed.add(row)
+    timer.join()
+    found = set(server.answers())
+    assert confirmed <= found
+    assert len(found - confirmed) <= 1  # whose confirmation did not get out
     server = Server(tmp_path)  # checked.csv is written at the start
     server.end()
     assert len(pd.read_csv(tmp_path / "checked.csv")) == len(server.answers())
