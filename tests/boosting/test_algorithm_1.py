@@ -129,7 +129,10 @@ def test_warm_start_after_the_end_adds_nothing():
 def test_scores_whose_exponentials_overflow_stay_finite(noise, n_rounds):
     X, y = make_moons(60, noise=0.3, random_state=0)
     model = algorithm_1(
-        DecisionTreeClassifier(max_depth=2), n_rounds, noise_matrix=noise, random_state=0
+        DecisionTreeClassifier(max_depth=2),
+        n_estimators=n_rounds,
+        noise_matrix=noise,
+        random_state=0,
     ).fit(X, y)
     if np.array_equal(noise, np.eye(2)):  # the only one whose scores grow without end
         assert np.abs(model.decision_function(X)).max() > np.log(np.finfo(float).max)

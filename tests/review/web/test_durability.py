@@ -95,5 +95,6 @@ def test_a_killed_server_loses_nothing_that_was_confirmed(tmp_path):
     assert confirmed <= found
     assert len(found - confirmed) <= 1  # whose confirmation did not get out
     server = Server(tmp_path)  # checked.csv is written at the start
+    httpx.get(server.origin)  # it listens, so that an end by Ctrl-C is an orderly one
     server.end()
     assert len(pd.read_csv(tmp_path / "checked.csv")) == len(server.answers())
