@@ -121,12 +121,12 @@ clean:
 	rm -rf .venv build dist docs/gallery docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 # A stamp is written last, so an install that was interrupted is done again. What the demo needs is
-# less than what the tests need.
+# less than what the tests need. Modules are compiled when they are imported: most never are.
 define INSTALL
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "rboost needs Python 3.11 or newer; name one with: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --editable ".[$(1)]"
+	$(BIN)/python -m pip install --quiet --no-compile --editable ".[$(1)]"
 endef
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/native/*)
 
