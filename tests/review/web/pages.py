@@ -21,10 +21,10 @@ WIDE, NARROW = (1400, 900), (420, 844)
 class PageServer:
     """Serves the review of an audit from a thread, which starts sooner than a process."""
 
-    def __init__(self, audit, folder, again=rerun):
+    def __init__(self, audit, folder, again=rerun, port=0):
         self.audit, self.folder = audit, folder
         self.review = open_review(audit, folder, again, images_root=folder)
-        listening = socket.create_server(("127.0.0.1", 0))
+        listening = socket.create_server(("127.0.0.1", port))
         self.access = Access(listening.getsockname()[1])
         self.origin = f"http://127.0.0.1:{self.access.port}"
         self.url = self.access.url(self.access.token)

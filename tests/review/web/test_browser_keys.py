@@ -12,8 +12,6 @@ from tests.review.web.tables import WORDS, labelled
 
 pytestmark = pytest.mark.browser
 
-DIGITS = tuple("0123456789")
-
 # Notes every key and the row that is on the page when it is pressed, before the page sees it.
 NOTE_KEYS = """
   window.pressed = [];
@@ -44,7 +42,7 @@ def test_labels_that_are_digits_are_their_own_keys(visit):
     assert found == [list(digits) for _, digits in KEYS_OF]
 
 
-@pytest.mark.parametrize("names", [DIGITS, ("0", "1"), ("0", "1", "many"), WORDS])
+@pytest.mark.parametrize("names", [("0", "1"), ("0", "1", "many"), WORDS])
 def test_a_key_says_the_label_that_it_is_shown_with(visit, names):
     page = visit(labelled(names))
     pressed = {}
@@ -125,10 +123,10 @@ def expect_as_pressed(answers, pressed):
 
 @pytest.mark.slow
 def test_ten_rows_a_second_lose_no_answer_and_no_key(visit):
-    page = visit(labelled(("no", "yes"), 80))
-    pressed = type_fast(page, "kcukkcukuk" * 6)
+    page = visit(labelled(("no", "yes"), 60))
+    pressed = type_fast(page, "kcukkcukuk" * 3)
     expect_as_pressed(page.server.answers(), pressed)
-    assert sum(row is not None for _, row in pressed) > 30
+    assert sum(row is not None for _, row in pressed) > 15
     assert complaints(page.browser) == []
 
 
@@ -186,7 +184,7 @@ INVITE = """
 
 
 def test_two_browsers_at_once_end_in_one_store(visit, browser):
-    page = visit(labelled(("no", "yes"), 120), remembered={"reviewer": "Ann"})
+    page = visit(labelled(("no", "yes"), 60), remembered={"reviewer": "Ann"})
     with open_browser() as second:
         other = Page(second, page.run(INVITE))
         other.run("localStorage.setItem('reviewer', 'Bob')")

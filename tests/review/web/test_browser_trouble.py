@@ -6,25 +6,10 @@ import time
 import pytest
 
 from tests.browser import complaints
-from tests.review.servers import Server
 from tests.review.web.pages import Page
 from tests.review.web.tables import WORDS, labelled
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture
-def start(tmp_path):
-    """Starts servers in processes that can be killed, and ends them after the test."""
-    servers = []
-
-    def start(**options):
-        servers.append(Server(tmp_path, **options))
-        return servers[-1]
-
-    yield start
-    for server in servers:
-        server.end()
 
 
 def close_others(browser):
@@ -36,14 +21,13 @@ def close_others(browser):
     browser.switch_to.window(keep)
 
 
-def test_a_killed_server_loses_nothing_and_nothing_is_shown_as_saved(browser, start):
-    server = start()
-    page = Page(browser, server.url)
-    page.run("localStorage.clear()")
+def test_without_a_server_nothing_is_lost_and_nothing_is_shown_as_saved(visit, browser, serve):
+    page = visit()
+    server = page.server
     page.answer("k")
     page.answer("c")
     page.expect_counts(1, 1, 0)
-    server.kill()
+    server.end()
     page.press("k", "u")
     page.until(lambda: page.text("banner-text").startswith("Not saved: the server does not answer"))
     assert "start rboost review again" in page.text("banner-text")
@@ -54,7 +38,7 @@ def test_a_killed_server_loses_nothing_and_nothing_is_shown_as_saved(browser, st
         is False
     )
     assert len(server.answers()) == 2
-    again = start(port=server.port)
+    again = serve(port=server.access.port)
     # The old tab has no right to the new server until the new address is opened.
     page.until(lambda: "session is over" in page.text("banner-text"))
     old = browser.current_window_handle
@@ -68,9 +52,6 @@ def test_a_killed_server_loses_nothing_and_nothing_is_shown_as_saved(browser, st
     assert page.run("return window.dispatchEvent(new Event('beforeunload', {cancelable: true}))")
     browser.switch_to.new_window("tab")
     close_others(browser)
-    code, said = again.end()
-    assert code == 0
-    assert "token" not in said
 
 
 def test_two_tabs_answer_the_same_and_different_rows(visit, browser):
@@ -224,6 +205,6 @@ def test_another_order_or_filter_counts_although_a_row_is_loading(visit, browser
     given = snapshot.fitted.labels.given
     expected = next(row for row in snapshot.rankings["suspicious"] if given[row] == cat)
     assert page.row() == expected
-    time.sleep(1)  # replies to earlier wishes change nothing
+    time.sleep(0.7)  # replies to earlier wishes change nothing
     assert page.row() == expected
     assert complaints(browser) == []
