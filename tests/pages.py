@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from rboost.cli import main as rboost
+from tests.audit.reports import without_pictures
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -64,6 +65,7 @@ def run_command(command, monkeypatch):
     is_page = arguments[:1] == ["review"] and "--export" not in arguments
     if program == "make" or is_page or arguments[:1] == ["paper"]:
         return None
+    without_pictures(monkeypatch)  # a report with pictures is a thing of tests of its own
     printed, said = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(said):
         if program == "rboost":
@@ -94,7 +96,8 @@ def run_page(page, folder, already=()):
         for kind, block in blocks(page, "console", "python"):
             if kind == "console":
                 for command, shown in commands(block):
-                    printed = None if command in already else run_command(command, monkeypatch)
+                    with monkeypatch.context() as only_here:
+                        printed = None if command in already else run_command(command, only_here)
                     if printed is not None:
                         check_shown(shown, printed)
             else:

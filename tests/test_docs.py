@@ -25,7 +25,7 @@ from tests.pages import (
 
 PAGES = all_pages()
 # Their examples run in tests of their own.
-ELSEWHERE = ("ten_minutes.md", "large_tables.md")
+ELSEWHERE = ("README.md", "ten_minutes.md", "large_tables.md")
 WITH_EXAMPLES = [
     page for page in PAGES if blocks(page, "python", "console") and page.name not in ELSEWHERE
 ]

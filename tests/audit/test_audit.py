@@ -28,7 +28,8 @@ def digits(first, second):
 def found_and_expected(X, y, seed=0):
     """The share of planted errors among as many suspects, and what was expected."""
     noisy, flipped = flip_labels(y, symmetric(0.2), random_state=seed)
-    suspects = audit_labels(X, noisy).suspects(n=int(flipped.sum()))
+    audit = audit_labels(X, noisy, check_columns=False)
+    suspects = audit.suspects(n=int(flipped.sum()))
     return flipped[suspects.rows].mean(), suspects.expected_precision
 
 
@@ -169,13 +170,12 @@ def test_trusted_rows_come_last_and_are_believed(hold):
 @pytest.mark.slow
 @pytest.mark.parametrize("model", ["rboost", "forest"])
 def test_the_seed_decides_and_the_number_of_jobs_does_not(model):
-    X, y, _ = table_of(120)
-    one, again, jobs, other = (
+    X, y, _ = table_of(60)
+    one, jobs, other = (
         quick(X, y, model=model, random_state=seed, n_jobs=n_jobs)
-        for seed, n_jobs in ((0, None), (0, None), (0, 2), (1, None))
+        for seed, n_jobs in ((0, None), (0, 2), (1, None))
     )
-    np.testing.assert_array_equal(one.scores, again.scores)
-    np.testing.assert_array_equal(one.issue_probability, again.issue_probability)
+    np.testing.assert_array_equal(one.scores, jobs.scores)
     np.testing.assert_array_equal(one.issue_probability, jobs.issue_probability)
     assert np.any(one.scores != other.scores)
 

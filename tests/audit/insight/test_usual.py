@@ -66,7 +66,7 @@ def assert_all_speak(audit, rows):
 @pytest.mark.parametrize("load", [load_breast_cancer, load_wine, load_digits])
 def test_no_reason_of_a_real_table_refutes_itself(load):
     X, y = load(return_X_y=True, as_frame=True)
-    X, y = X[:300], y[:300]
+    X, y = X[:150], y[:150]
     noisy, _ = flip_labels(y, symmetric(0.2, len(np.unique(y))), random_state=0)
     audit = audit_labels(X, noisy, model="forest", check_columns=False)
     assert assert_all_speak(audit, np.arange(len(X))) > len(X) / 3
