@@ -6,11 +6,14 @@ import socket
 import subprocess
 import sys
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from rboost.boosting.engines.growing import TreeSettings
+from rboost.cli import main
 from tests import pages
 from tests.pages import DOCS, ROOT
 
@@ -19,13 +22,14 @@ pytest.importorskip("xgboost")
 
 pytestmark = [pytest.mark.slow, pytest.mark.peers]
 PAGE = DOCS / "how_to" / "large_tables.md"
+N_ROWS = 600
 SCHEDULER = "SCHEDULER"  # stands for a machine of the reader's
 
 
 def commands(port):
     """The commands of the page, on fewer rows."""
     for _, block in pages.blocks(PAGE, "console"):
-        few = block.replace("3000000", "2000").replace("8786", str(port))
+        few = block.replace("3000000", str(N_ROWS)).replace("8786", str(port))
         yield from (command for command, _ in pages.commands(few) if SCHEDULER not in block)
 
 
@@ -55,16 +59,19 @@ def test_commands_run_and_find_the_same(tmp_path, monkeypatch):
         stack.enter_context(running([*scheduler, "--port", str(port), "--no-dashboard"], settings))
         stack.enter_context(running(workers, settings))
         results = []
+        monkeypatch.chdir(tmp_path)
+        few = partial(TreeSettings, most_rounds=10)
+        monkeypatch.setattr("rboost.dask.audit.TreeSettings", few)
         for command in (on_local, on_cluster):
-            subprocess.run([*command, "--quiet"], check=True, capture_output=True, **settings)
+            assert command.pop(0) == "rboost"
+            assert main([*command, "--quiet"]) == 0
             results.append(pd.read_parquet(tmp_path / "found" / "issues"))
             names = {path.name for path in (tmp_path / "found").iterdir()}
             assert names == {"audit.json", "issues", "model.skops", "suspects.csv"}
             shutil.rmtree(tmp_path / "found")
         pd.testing.assert_frame_equal(*results)
         ((_, script),) = pages.blocks(PAGE, "python")
-        monkeypatch.chdir(tmp_path)
         with distributed.Client(f"tcp://127.0.0.1:{port}"):
             exec(script, {"__name__": "__main__"})
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "issues"), results[0])
-    assert len(pd.read_parquet(tmp_path / "cleaned")) == 2000
+    assert len(pd.read_parquet(tmp_path / "cleaned")) == N_ROWS

@@ -1,9 +1,15 @@
 """``rboost audit --cluster`` of a table with known errors."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
+import pytest
 
-N_ROWS = 2000
+from rboost.boosting.engines.growing import TreeSettings
+from rboost.cli import main
+
+N_ROWS = 1000
 
 
 def make_table(n_rows=N_ROWS):
@@ -29,6 +35,14 @@ def write_parts(folder, *tables):
     for number, table in enumerate(tables):
         table.to_parquet(folder / f"{number}.parquet", index=False)
     return folder
+
+
+def run(command, most_rounds=60):
+    """The exit code of a command that grows few trees."""
+    with pytest.MonkeyPatch.context() as patch:
+        few = partial(TreeSettings, most_rounds=most_rounds)
+        patch.setattr("rboost.dask.audit.TreeSettings", few)
+        return main(command)
 
 
 def arguments(client, data, out, *more):

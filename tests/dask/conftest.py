@@ -2,21 +2,36 @@
 
 import contextlib
 import io
+import multiprocessing
 
 import pytest
 
 pytest.importorskip("distributed")
 pytest.importorskip("xgboost")
 
-from rboost.cli import main
+from distributed.utils import get_mp_context
+
+import dask
 from rboost.dask.cluster import connected
-from tests.dask.audits import TABLE, arguments, write_parts
+from tests.dask.audits import TABLE, arguments, run, write_parts
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
     """These tests come first and in one piece, so that one process starts the cluster, and once."""
     items.sort(key=lambda item: not item.nodeid.startswith("tests/dask/"))
+
+
+@pytest.fixture(scope="package", autouse=True)
+def workers_start_at_once():
+    """They are copies of a process that has imported what they need, which takes seconds.
+
+    Scripts and commands that tests run start theirs as everybody does.
+    """
+    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        get_mp_context()  # names what Dask needs itself, once
+        multiprocessing.set_forkserver_preload(["distributed", "rboost.dask", "dask.dataframe"])
+        yield
 
 
 @pytest.fixture(scope="package")
@@ -36,9 +51,9 @@ def all_workers_are_back(request):
 @pytest.fixture(scope="package")
 def data(tmp_path_factory):
     """A file without rows and one of a single class are as good as any."""
-    first, rest = TABLE[TABLE["churn"] == "yes"][:300], TABLE
+    first, rest = TABLE[TABLE["churn"] == "yes"][:200], TABLE
     rest = rest.drop(first.index)
-    return write_parts(tmp_path_factory.mktemp("data"), first, rest[:0], rest[:900], rest[900:])
+    return write_parts(tmp_path_factory.mktemp("data"), first, rest[:0], rest[:400], rest[400:])
 
 
 @pytest.fixture(scope="package")
@@ -47,6 +62,6 @@ def audited(client, data, tmp_path_factory):
     out = tmp_path_factory.mktemp("audits") / "out"
     said = io.StringIO()
     with contextlib.redirect_stderr(said):
-        assert main(arguments(client, data, out, "--cleaned", str(out / "cleaned"))) == 0
+        assert run(arguments(client, data, out, "--cleaned", str(out / "cleaned"))) == 0
     assert not said.getvalue()  # as it was told to be quiet
     return out

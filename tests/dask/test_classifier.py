@@ -65,14 +65,21 @@ def assert_same(found, expected, rows):
         assert getattr(found, name) == getattr(expected, name)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_words_dates_missing_values_and_empty_partitions(client, n_classes):
-    frame = table(n_classes).drop(columns="weight")
-    assert frame["y"].iloc[:120].nunique() == 1
-    rows = frame.drop(columns="y")
-    found, expected = model().fit(cut(frame, CUTS), "y"), in_memory().fit(rows, frame["y"])
-    assert_same(found, expected, rows)
-    assert_array_equal(found.feature_names_in_, expected.feature_names_in_)
+@pytest.fixture(scope="module")
+def of_frame(client):
+    return model(cluster=client).fit(cut(FRAME, CUTS), "y", "weight")
+
+
+@pytest.fixture(scope="module")
+def of_array(client):
+    return model(cluster=client).fit(*arrays())
+
+
+def test_words_dates_missing_values_and_empty_partitions(of_frame):
+    assert FRAME["y"].iloc[:120].nunique() == 1
+    expected = in_memory().fit(FEATURES, FRAME["y"], FRAME["weight"])
+    assert_same(of_frame, expected, FEATURES)
+    assert_array_equal(of_frame.feature_names_in_, expected.feature_names_in_)
 
 
 def test_arrays_with_weights_and_trusted_rows(client):
@@ -94,39 +101,27 @@ def test_a_noise_matrix_that_is_known(client):
     assert_allclose(issues, expected.label_issue_probability_, atol=1e-6)
 
 
-@pytest.mark.parametrize("source", ["files", "folder", "frame"])
-def test_files_and_columns_by_name(client, tmp_path, source):
+def test_files_and_columns_by_name(client, tmp_path):
     write_files(FRAME, tmp_path, [100, 400])
-    given = {
-        "files": str(tmp_path / "*.parquet"), "folder": tmp_path, "frame": cut(FRAME, [200])
-    }[source]  # fmt: skip
-    found = model().fit(given, "y", "weight")
-    rows = FEATURES if source == "frame" else FROM_FILES
-    assert_same(found, in_memory().fit(rows, FRAME["y"], FRAME["weight"]), rows)
-
-
-def test_one_worker_gives_what_two_do(client):
-    given = cut(FRAME, CUTS), "y", "weight"
-    with on_a_cluster() as one:
-        alone = model(cluster=one).fit(*given)
-        alone.label_issue_probability_ = alone.label_issue_probability_.compute()
-    assert_same(model(cluster=client).fit(*given), alone, FEATURES)
+    found = model().fit(str(tmp_path / "*.parquet"), "y", "weight")
+    expected = in_memory().fit(FROM_FILES, FRAME["y"], FRAME["weight"])
+    assert_same(found, expected, FROM_FILES)
 
 
 @pytest.mark.slow
 def test_four_workers_give_what_one_process_does():
-    given = {"n_estimators": 4}
+    """With three classes, and partitions without rows."""
+    given, frame = {"n_estimators": 4}, table(3)
+    rows = frame.drop(columns=["y", "weight"])
     with on_a_cluster(n_workers=4) as four:
-        for n_classes in (2, 3):
-            frame = table(n_classes)
-            rows = frame.drop(columns=["y", "weight"])
-            found = model(cluster=four, **given).fit(cut(frame, [50, 60, 300, 420]), "y", "weight")
-            expected = in_memory(**given).fit(rows, frame["y"], frame["weight"])
-            assert_same(found, expected, rows)
+        cuts = [0, 50, 60, 60, 300, 420]
+        found = model(cluster=four, **given).fit(cut(frame, cuts), "y", "weight")
+        expected = in_memory(**given).fit(rows, frame["y"], frame["weight"])
+        assert_same(found, expected, rows)
 
 
 def test_rows_without_a_label(client):
-    """Even where one of the workers has no others."""
+    """Even where one of the workers has no others; one worker finds what two do."""
     frame = FRAME.assign(y=FRAME["y"].where(np.arange(N_ROWS) < 250))
     given = cut(frame, [250]), "y", "weight"
     found = model().fit(*given)
@@ -149,16 +144,6 @@ def test_weights_of_0_leave_rows_out(client):
     )
     assert_array_equal(one.predict_proba(X), two.predict_proba(X))
     assert_array_equal(one.noise_matrix_, two.noise_matrix_)
-
-
-@pytest.fixture(scope="module")
-def of_frame(client):
-    return model(cluster=client).fit(cut(FRAME, CUTS), "y", "weight")
-
-
-@pytest.fixture(scope="module")
-def of_array(client):
-    return model(cluster=client).fit(*arrays())
 
 
 @pytest.mark.parametrize("table", [FEATURES, FRAME], ids=["features", "what was fitted"])

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import dask
 from rboost.dask import gpus
 from rboost.dask.cluster import _n_workers, connected
 
@@ -12,17 +13,18 @@ from rboost.dask.cluster import _n_workers, connected
 @pytest.mark.slow
 def test_every_worker_of_this_machine_has_a_gpu_of_its_own(monkeypatch):
     monkeypatch.setattr(gpus, "count", lambda: 2)
-    monkeypatch.delenv(gpus.VISIBLE, raising=False)
-    with connected("local", device="cuda") as client:
+    named = {"distributed.nanny.environ": {gpus.VISIBLE: "GPU-5a,3"}}
+    with dask.config.set(named), connected("local", device="cuda") as client:
         seen = client.run(os.getenv, gpus.VISIBLE)
-    assert sorted(seen.values()) == ["0", "1"]
+    assert sorted(seen.values()) == ["3", "GPU-5a"]
 
 
-def test_gpus_that_are_named_are_shared_out(monkeypatch):
-    for name, own in enumerate(("GPU-5a", "3")):
-        monkeypatch.setenv(gpus.VISIBLE, "GPU-5a,3")
+@pytest.mark.parametrize(("named", "own"), [("GPU-5a,3", ["GPU-5a", "3"]), ("", ["0", "1"])])
+def test_gpus_are_shared_out(monkeypatch, named, own):
+    for name in (0, 1):
+        monkeypatch.setenv(gpus.VISIBLE, named)
         gpus.dask_setup(SimpleNamespace(name=name))
-        assert os.environ[gpus.VISIBLE] == own
+        assert os.environ[gpus.VISIBLE] == own[name]
 
 
 def test_there_are_no_more_workers_than_gpus(monkeypatch):

@@ -1,5 +1,6 @@
 """Mistakes end in one sentence and change nothing."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -12,8 +13,6 @@ import rboost.dask.audit
 import rboost.dask.cluster
 from rboost.cli import main
 from tests.dask.audits import TABLE, arguments, write_parts
-
-COMMAND = "import sys; from rboost.cli import main; sys.exit(main(sys.argv[1:]))"
 
 
 def refused(capsys, *command):
@@ -110,23 +109,43 @@ def test_other_files_than_parquet_end_in_one_sentence(client, data, tmp_path, ca
     assert "only one class" in said
 
 
-@pytest.mark.parametrize(
-    ("absent", "options", "remedy"),
-    [
-        ("dask", ["--cluster", "local"], "pip install 'rboost[dask]'"),
-        ("distributed", ["--cluster", "local"], "pip install 'rboost[dask]'"),
-        ("xgboost", ["--cluster", "local"], "pip install 'rboost[dask]'"),
-        ("xgboost", ["--device", "cuda"], "pip install 'rboost[gpu]'"),
-    ],
-)
-def test_without_a_package_the_sentence_names_the_extra(absent, options, remedy, data, tmp_path):
-    blocked = f"import sys; sys.modules[{absent!r}] = None; {COMMAND}"
-    command = [sys.executable, "-c", blocked, "audit", data / "3.parquet", "--label", "churn"]
-    command += ["--out", tmp_path / "out", *options]
-    found = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert found.returncode == 2
-    assert found.stderr.count("\n") == 1
-    assert remedy in found.stderr
+# Each line of standard input is a package that is taken away and what a command of its own is told;
+# the answers are the exit code and what was said.
+WITHOUT = """
+import contextlib, io, json, os, sys
+import rboost.audit  # so that not every child imports what it needs
+from rboost.cli import main
+
+for absent, arguments in map(json.loads, sys.stdin):
+    child = os.fork()
+    if child == 0:
+        sys.modules[absent] = None
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            code = main(arguments)
+        print(json.dumps([code, said.getvalue()]), flush=True)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+def test_without_a_package_the_sentence_names_the_extra(data, tmp_path):
+    cases = [
+        ("dask", ["--cluster", "local"], "rboost[dask]"),
+        ("distributed", ["--cluster", "local"], "rboost[dask]"),
+        ("xgboost", ["--cluster", "local"], "rboost[dask]"),
+        ("xgboost", ["--device", "cuda"], "rboost[gpu]"),
+    ]
+    audit = ["audit", str(data / "3.parquet"), "--label", "churn", "--out", str(tmp_path / "out")]
+    asked = "".join(json.dumps([absent, audit + options]) + "\n" for absent, options, _ in cases)
+    found = subprocess.run(
+        [sys.executable, "-c", WITHOUT], input=asked, capture_output=True, text=True, check=True
+    )
+    assert not found.stderr
+    for line, (absent, _, extra) in zip(found.stdout.splitlines(), cases, strict=True):
+        code, said = json.loads(line)
+        assert code == 2
+        assert said.count("\n") == 1
+        assert f"{absent}, which is not installed; run: pip install '{extra}'" in said.lower()
     assert not (tmp_path / "out").exists()
 
 
