@@ -124,12 +124,12 @@ def test_warm_start_after_the_end_adds_nothing():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("noise", "n_rounds"),
-    [(np.eye(2), 1200), ([[0.8, 0.2], [0.1, 0.9]], 200), ("estimate", 200)],
+    [(np.eye(2), 700), ([[0.8, 0.2], [0.1, 0.9]], 100), ("estimate", 100)],
 )
 def test_scores_whose_exponentials_overflow_stay_finite(noise, n_rounds):
     X, y = make_moons(60, noise=0.3, random_state=0)
     model = algorithm_1(
-        DecisionTreeClassifier(max_depth=2),
+        DecisionTreeClassifier(max_depth=3),
         n_estimators=n_rounds,
         noise_matrix=noise,
         random_state=0,
@@ -150,7 +150,7 @@ def test_the_heaviest_rows_are_fitted(noisy_banana, rng):
         heaviest = weight > 1e-3 * weight.max()
         for sampling in ["none", "uniform", "weights"]:
             model = algorithm_1(
-                n_estimators=30, sampling=sampling, max_samples=0.9, random_state=0
+                n_estimators=15, sampling=sampling, max_samples=0.9, random_state=0
             ).fit(X, noisy, sample_weight=weight)
             assert np.all(np.isfinite(model.predict_proba(X)))
             assert np.all(np.isfinite(model.noise_matrix_))
@@ -164,7 +164,7 @@ def test_rows_fitted_perfectly_under_noise(sampling):
     """Estimated rates fall towards 0 and weights towards the smallest numbers; both must hold."""
     X, y = make_moons(300, noise=0.3, random_state=0)
     model = algorithm_1(
-        DecisionTreeClassifier(), n_estimators=300, sampling=sampling, max_samples=0.9
+        DecisionTreeClassifier(), n_estimators=100, sampling=sampling, max_samples=0.9
     )
     assert model.set_params(random_state=0).fit(X, y).score(X, y) > 0.95
     line = np.linspace(-1, 1, 50)[:, None]

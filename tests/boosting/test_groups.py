@@ -27,7 +27,7 @@ def careless_table(seed, n_classes=2, n_rows=1000):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_careless_annotator(n_classes):
     X, given, annotator, wrong = careless_table(1, n_classes)
-    model = RBoostClassifier(random_state=0).fit(X, given, context=annotator)
+    model = RBoostClassifier(n_estimators=60, random_state=0).fit(X, given, context=annotator)
     for record in model.noise_by_group_:
         of_group = annotator == record["name"]
         assert record["n_rows"] == of_group.sum()
@@ -45,7 +45,7 @@ def test_names_and_order_of_groups_do_not_matter():
     X, given, annotator, _ = careless_table(0, n_rows=300)
     renamed = np.array([{"a": 4, "b": 3, "c": 2, "d": 1}[one] for one in annotator])
     first, second = (
-        RBoostClassifier("trees", n_estimators=40, random_state=0).fit(X, given, context=context)
+        RBoostClassifier("trees", n_estimators=20, random_state=0).fit(X, given, context=context)
         for context in (annotator, renamed)
     )
     shares = [[one["wrong_share"] for one in model.noise_by_group_] for model in (first, second)]

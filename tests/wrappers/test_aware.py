@@ -29,7 +29,7 @@ def exact_logistic(C=1e4):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_plain_em_is_robust_logistic_regression(seed):
     X, _, noisy = noisy_table(1000, NOISE, seed=seed)
     peer = RobustLogisticRegression(C=1e4, random_state=0).fit(X, noisy)
@@ -65,7 +65,7 @@ def test_told_that_there_is_no_noise_it_is_the_estimator_itself(cv, noisy_banana
 @pytest.fixture(scope="module")
 def fitted(noisy_banana):
     X, _, noisy, _ = noisy_banana
-    return NoiseAwareClassifier(forest(), tol=1e-3, random_state=0).fit(X, noisy)
+    return NoiseAwareClassifier(forest(), cv=4, tol=1e-2, random_state=0).fit(X, noisy)
 
 
 @pytest.mark.slow

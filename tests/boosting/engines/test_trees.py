@@ -109,7 +109,7 @@ def test_the_model_is_the_mean_of_the_boosters_and_each_scores_its_own_fold(n_cl
 def test_results_do_not_depend_on_the_number_of_threads_but_on_the_seed(n_classes):
     rows, _ = table(n_classes)
     one = grow(rows, seed=3)
-    for n_jobs in (1, 2, 4, 10):  # the last has two threads for each of five boosters
+    for n_jobs in (2, 10):  # the last has two threads for each of five boosters
         again = grow(rows, seed=3, n_jobs=n_jobs)
         assert_array_equal(again.held_out, one.held_out)
         assert_array_equal(again.noise_matrix, one.noise_matrix)

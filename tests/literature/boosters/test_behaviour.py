@@ -23,16 +23,9 @@ from rboost.rivals import (
     OutlierRemovalBoostClassifier,
     RobustBoostClassifier,
 )
-from tests.literature.boosters import BOOSTERS
+from tests.literature.boosters import BOOSTERS, cheap
 
 every_booster = pytest.mark.parametrize("booster", BOOSTERS)
-
-
-def cheap(booster, n_estimators):
-    """With goals that are given, as estimates take a forest and depend on its folds."""
-    model = booster(n_estimators=n_estimators, random_state=0)
-    given = {"error_goal": 0.3, "max_removed": 0.1, "n_bags": 3}
-    return model.set_params(**{k: v for k, v in given.items() if k in model.get_params()})
 
 
 @pytest.fixture(scope="module")
@@ -59,8 +52,8 @@ def test_adaboost_and_logitboost_fail_where_robustboost_does_not(long_servedio):
     """Freund (2009), section 5; LogitBoost without a cut-off, as there."""
     X, observed, X_test, y_test = long_servedio
     stump = DecisionTreeClassifier(max_depth=1)
-    adaboost = AdaBoostClassifier(stump, n_estimators=300).fit(X, observed)
-    logit = LogitBoostClassifier(max_response=np.inf, n_estimators=300, max_splits=1)
+    adaboost = AdaBoostClassifier(stump, n_estimators=150).fit(X, observed)
+    logit = LogitBoostClassifier(max_response=np.inf, n_estimators=150, max_splits=1)
     assert error(adaboost, X_test, y_test) > 0.2
     assert error(logit.fit(X, observed), X_test, y_test) > 0.2
     robust = RobustBoostClassifier(n_estimators=300, max_splits=1, random_state=0)
@@ -72,7 +65,7 @@ def test_adaboost_and_logitboost_fail_where_robustboost_does_not(long_servedio):
 @pytest.mark.slow
 def test_a_cut_off_saves_logitboost(long_servedio):
     X, observed, X_test, y_test = long_servedio
-    model = LogitBoostClassifier(n_estimators=300, max_splits=1).fit(X, observed)
+    model = LogitBoostClassifier(n_estimators=200, max_splits=1).fit(X, observed)
     assert error(model, X_test, y_test) < 0.02
 
 
@@ -119,9 +112,9 @@ def test_a_goal_that_is_out_of_reach_is_reported(long_servedio):
 def test_robustboost_gives_up_on_rows_far_on_the_wrong_side(noisy_hastie):
     """Weights fall with the distance below the centre of the potential, where AdaBoost's grow."""
     X, observed, flipped, *_ = noisy_hastie
-    model = RobustBoostClassifier(random_state=0).fit(X, observed)
+    model = RobustBoostClassifier(error_goal=0.3, random_state=0).fit(X, observed)
     margins = np.where(observed > 0, 1, -1) * model.decision_function(X) * np.exp(-model.time_)
-    weights = Potential(model.error_goal_, 1.0, 0.1).slope(margins, model.time_)
+    weights = Potential(0.3, 1.0, 0.1).slope(margins, model.time_)
     far = margins < np.quantile(margins, 0.05)
     assert flipped[far].mean() > 3 * flipped.mean()
     assert weights[far].max() < 0.1 * weights.max()
@@ -171,8 +164,10 @@ def test_no_class_loses_all_its_rows():
 @pytest.mark.slow
 def test_bagging_averages_out_what_boosting_chases(noisy_hastie):
     X, observed, _, X_test, y_test = noisy_hastie
-    boosted = AdaBoost(n_estimators=50, max_splits=5).fit(X, observed)
-    bagged = BaggedBoostClassifier(n_bags=11, max_splits=5, random_state=0).fit(X, observed)
+    boosted = AdaBoost(n_estimators=30, max_splits=5).fit(X, observed)
+    bagged = BaggedBoostClassifier(n_bags=7, n_estimators=30, max_splits=5, random_state=0).fit(
+        X, observed
+    )
     assert error(bagged, X_test, y_test) < error(boosted, X_test, y_test) - 0.01
 
 
@@ -182,7 +177,7 @@ def test_eta_boost_stands_flips_near_the_boundary_better_than_adaboost():
     errors = []
     for seed in range(8):
         random = np.random.RandomState(seed)
-        X = random.normal(size=(2600, 5))
+        X = random.normal(size=(1600, 5))
         score = X[:, :3].sum(axis=1)
         y = np.where(score > 0, 1, -1)
         flip = 0.9 / (0.1 * (np.exp(score) + np.exp(-score)) + 1.8)
@@ -191,8 +186,8 @@ def test_eta_boost_stands_flips_near_the_boundary_better_than_adaboost():
             [
                 error(booster.fit(X[:600], observed[:600]), X[600:], y[600:])
                 for booster in (
-                    AdaBoost(n_estimators=100),
-                    EtaBoostClassifier(eta=0.8, n_estimators=100),
+                    AdaBoost(n_estimators=60),
+                    EtaBoostClassifier(eta=0.8, n_estimators=60),
                 )
             ]
         )
@@ -214,7 +209,7 @@ def test_dear_errors_become_rarer(build, noisy_hastie):
     X, observed, _, X_test, y_test = noisy_hastie
     missed = []
     for costs in ([3, 1], [1, 1], [1, 3]):
-        predicted = build(costs).set_params(n_estimators=60).fit(X, observed).predict(X_test)
+        predicted = build(costs).set_params(n_estimators=30).fit(X, observed).predict(X_test)
         missed.append(np.mean(predicted[y_test > 0] < 0))
     assert missed[0] > missed[1] > missed[2]
 

@@ -17,7 +17,7 @@ from rboost.rivals import (
     LogitBoostClassifier,
     OutlierRemovalBoostClassifier,
 )
-from tests.literature.boosters import BOOSTERS
+from tests.literature.boosters import BOOSTERS, cheap
 from tests.models import algorithm_1
 
 REDUCED = {
@@ -55,7 +55,7 @@ def test_no_two_are_the_same_and_none_is_adaboost_by_another_name():
     """Two thirds of the rows are of one class, so that balanced costs are not equal."""
     X, y = load_breast_cancer(return_X_y=True)
     observed, _ = flip_labels(y, symmetric(0.1), random_state=0)
-    models = [b(n_estimators=20, random_state=0).fit(X[::2], observed[::2]) for b in BOOSTERS]
+    models = [cheap(booster, 20).fit(X[::2], observed[::2]) for booster in BOOSTERS]
     predicted = np.array([model.predict(X[1::2]) for model in models])
     assert len(np.unique(predicted, axis=0)) == len(BOOSTERS)
     adaboost = fitted_adaboost(X[::2], observed[::2]).predict(X[1::2])

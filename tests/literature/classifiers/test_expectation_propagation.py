@@ -39,7 +39,7 @@ def moments(tilted):
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(
     mean=st.floats(-4, 4),
     variance=st.floats(0.01, 20),
