@@ -19,10 +19,12 @@ def test_every_worker_of_this_machine_has_a_gpu_of_its_own(monkeypatch):
     assert sorted(seen.values()) == ["3", "GPU-5a"]
 
 
-@pytest.mark.parametrize(("named", "own"), [("GPU-5a,3", ["GPU-5a", "3"]), ("", ["0", "1"])])
+@pytest.mark.parametrize(("named", "own"), [("GPU-5a,3", ["GPU-5a", "3"]), (None, ["0", "1"])])
 def test_gpus_are_shared_out(monkeypatch, named, own):
     for name in (0, 1):
-        monkeypatch.setenv(gpus.VISIBLE, named)
+        monkeypatch.delenv(gpus.VISIBLE, raising=False)
+        if named:
+            monkeypatch.setenv(gpus.VISIBLE, named)
         gpus.dask_setup(SimpleNamespace(name=name))
         assert os.environ[gpus.VISIBLE] == own[name]
 
