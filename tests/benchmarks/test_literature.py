@@ -52,7 +52,7 @@ def test_any_of_them_can_be_boosted(name):
     learner = small(name)
     # A pipeline takes no weights.
     options = {"sampling": "weights"} if hasattr(learner, "steps") else {}
-    model = RBoostClassifier(learner, n_estimators=6, random_state=0, **options)
+    model = RBoostClassifier(learner, n_estimators=4, random_state=0, **options)
     model.fit(trial.X[:200], trial.observed[:200])
     assert np.mean(model.predict(trial.X_test) == trial.y_test) > 0.75
 

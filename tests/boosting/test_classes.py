@@ -25,7 +25,7 @@ N_ROWS, NEXT = 450, 0.75 * np.eye(3) + 0.25 * np.roll(np.eye(3), 1, axis=1)
 
 
 def boost(**parameters):
-    return RBoostClassifier(TREES, **{"n_estimators": 60, "random_state": 0, **parameters})
+    return RBoostClassifier(TREES, **{"n_estimators": 40, "random_state": 0, **parameters})
 
 
 @pytest.fixture(scope="module")
@@ -143,12 +143,12 @@ def test_every_combination_of_algorithm_1_is_sane(loss, calibration, noise_matri
 @pytest.mark.parametrize("loss", ["exponential", "likelihood"])
 def test_two_classes_by_either_loss(loss, noisy_banana, clean_banana):
     X, _, noisy, noise = noisy_banana
-    model = RBoostClassifier("pool", n_estimators=100, loss=loss, random_state=0).fit(X, noisy)
+    model = RBoostClassifier("pool", n_estimators=60, loss=loss, random_state=0).fit(X, noisy)
     assert model.decision_function(X).shape == (len(X),)
     assert_allclose(model.noise_matrix_, noise, atol=0.12)
     assert model.score(*clean_banana) > 0.83
     again = RBoostClassifier(
-        "pool", n_estimators=100, loss=loss, random_state=0,
+        "pool", n_estimators=60, loss=loss, random_state=0,
         learning_rate={"exponential": 0.015, "likelihood": 0.045}[loss],
     ).fit(X, noisy)  # fmt: skip
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
@@ -179,7 +179,7 @@ def test_warm_start_continues_as_if_never_stopped(blobs):
     X, _, observed, X_new, _ = blobs
     whole = boost().fit(X, observed)
     parts = boost(n_estimators=20, warm_start=True).fit(X, observed)
-    parts.set_params(n_estimators=60).fit(X, observed)
+    parts.set_params(n_estimators=40).fit(X, observed)
     np.testing.assert_array_equal(parts.predict_proba(X_new), whole.predict_proba(X_new))
     np.testing.assert_array_equal(parts.true_class_, whole.true_class_)
     again = pickle.loads(pickle.dumps(parts))

@@ -16,10 +16,10 @@ from tests.models import algorithm_1, both_versions, pool
 @pytest.mark.parametrize(
     "model",
     [
-        *(algorithm_1(sampling=name, max_samples=0.5) for name in ("none", "uniform", "weights")),
+        *(algorithm_1(sampling=name, max_samples=0.5) for name in ("none", "weights")),
         *(pool(sampling=name) for name in ("uniform", "weights")),
     ],
-    ids=["paper, none", "paper, uniform", "paper, weights", "uniform", "weights"],
+    ids=["paper, none", "paper, weights", "uniform", "weights"],
 )
 def test_warm_start_continues_as_if_never_stopped(model, noisy_banana):
     X, _, noisy, _ = noisy_banana

@@ -72,7 +72,7 @@ def unusual(X):
     return np.vstack([X, np.array(np.meshgrid(odd, odd)).reshape(2, -1).T[:, [0, 0, 1, 1, 0, 1]]])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     n_outputs=st.sampled_from([1, 3]),
     n_boosters=st.integers(1, 3),

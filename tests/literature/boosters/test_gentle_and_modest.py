@@ -45,7 +45,7 @@ def test_gentle_lowers_the_exponential_loss_every_round(hastie):
 def test_modest_generalises_and_is_cautious(hastie):
     """Its paper: slower on the training rows than Gentle, no worse gap to the test rows."""
     X, y, X_test, y_test = hastie
-    gentle, modest = (b(n_estimators=150, random_state=0).fit(X, y) for b in BOOSTERS)
+    gentle, modest = (b(n_estimators=80, random_state=0).fit(X, y) for b in BOOSTERS)
     assert modest.score(X, y) < gentle.score(X, y)
     gap = [model.score(X, y) - model.score(X_test, y_test) for model in (gentle, modest)]
     assert gap[1] < gap[0] + 0.01
@@ -55,7 +55,7 @@ def test_modest_generalises_and_is_cautious(hastie):
 @pytest.mark.parametrize("booster", BOOSTERS)
 def test_they_learn_and_have_small_trees(booster, hastie):
     X, y, X_test, y_test = hastie
-    model = booster(n_estimators=100, max_splits=2, random_state=0).fit(X, y)
+    model = booster(n_estimators=60, max_splits=2, random_state=0).fit(X, y)
     trees = [getattr(tree, "tree", tree) for tree in model.estimators_]
     assert max(tree.get_n_leaves() for tree in trees) <= 3
     assert model.score(X_test, y_test) > (0.85 if booster is GentleBoostClassifier else 0.6)

@@ -33,7 +33,7 @@ REDUCED = {
 def fitted_adaboost(X, observed):
     """RBoostClassifier with the identity, which is tested against scikit-learn's AdaBoost."""
     tree = DecisionTreeClassifier(max_leaf_nodes=3)
-    model = algorithm_1(tree, n_estimators=50, noise_matrix=np.eye(2), random_state=0)
+    model = algorithm_1(tree, n_estimators=25, noise_matrix=np.eye(2), random_state=0)
     return model.fit(X, observed)
 
 
@@ -42,7 +42,7 @@ def fitted_adaboost(X, observed):
 def test_special_cases_are_adaboost_round_by_round(booster, noisy_banana):
     X, _, observed, _ = noisy_banana  # two features: no ties that a seed would break
     adaboost = fitted_adaboost(X, observed)
-    booster.set_params(n_estimators=50).fit(X, observed)
+    booster.set_params(n_estimators=25).fit(X, observed)
     rounds = zip(
         booster.staged_decision_function(X), adaboost.staged_decision_function(X), strict=True
     )

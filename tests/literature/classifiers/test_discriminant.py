@@ -39,7 +39,7 @@ def angle(first, second):
 @pytest.mark.parametrize("noise", [[[0.6, 0.4], [0.0, 1.0]], [[0.7, 0.3], [0.2, 0.8]]])
 def test_recovers_flip_rates_and_fisher_direction(noise):
     """The paper's point: flips of one class shift the threshold of a plain discriminant."""
-    X, y, noisy = two_gaussians(20_000, noise, gap=1.5)
+    X, y, noisy = two_gaussians(10_000, noise, gap=1.5)
     robust = RobustDiscriminantClassifier(tol=1e-9).fit(X, noisy)
     plain = RobustDiscriminantClassifier(noise_matrix=np.eye(2)).fit(X, noisy)
     clean = RobustDiscriminantClassifier(noise_matrix=np.eye(2)).fit(X, y)

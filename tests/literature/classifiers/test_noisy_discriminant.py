@@ -14,7 +14,7 @@ LARGEST_SUM = rates_of(keep_informative(symmetric(0.5))).sum()
 
 @pytest.mark.slow
 @pytest.mark.parametrize("covariance", ["shared", "separate"])
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(
     seed=st.integers(0, 2**31 - 1),
     noise=noise_matrices(),
