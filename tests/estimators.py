@@ -73,9 +73,9 @@ PUBLIC = {
         RobustLogisticRegression(solver="alternating", n_init=1, tol=1e-2)
     ),
     "random kernel": Public(RandomKernelClassifier(n_components=20), quick=True),
-    # The default has trees of LightGBM beside the pool; trees alone differ from those of XGBoost in
-    # who grows them.
     "rboost": Public(RBoostClassifier(n_estimators=2), DRAWN),
+    # On tables as small as those of the checks the default grows no trees of its own.
+    "rboost, trees": Public(RBoostClassifier("trees", n_estimators=2), DEALT),
     "rboost, xgboost": Public(
         RBoostClassifier("xgboost", n_estimators=2, n_jobs=1), DEALT, peers=True
     ),
