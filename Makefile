@@ -8,13 +8,13 @@ RUN := .venv/.run
 READY := .venv/.ready
 
 .PHONY: demo test quick lint types tests format clean
-# All targets share one environment.
-.NOTPARALLEL:
 
 demo: $(RUN)
 	$(BIN)/python examples/find_planted_errors.py
 
-test: lint types tests
+# Some tests wait for a browser or a server; meanwhile types are checked.
+test: lint
+	$(MAKE) --jobs 2 types tests
 
 lint: $(READY)
 	$(BIN)/ruff check .

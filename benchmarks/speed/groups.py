@@ -48,7 +48,7 @@ def load(path: Path) -> Results:
     if not path.exists():
         return {}
     content = json.loads(path.read_text(encoding="utf-8"))
-    if content["measured on"] != measured_on():
+    if content.get("measured on") != measured_on():
         raise SystemExit(
             f"{path} was measured on another machine, or with other versions or code; delete it, "
             "or choose another folder with --store."
