@@ -12,9 +12,10 @@ READY := .venv/.ready
 demo: $(RUN)
 	$(BIN)/python examples/find_planted_errors.py
 
-# Some tests wait for a browser or a server; meanwhile types are checked.
+# Some tests wait for a browser or a server; meanwhile types are checked. If they are wrong, that
+# stands once more at the end.
 test: lint
-	$(MAKE) --jobs 2 types tests
+	$(MAKE) --jobs 2 types tests || { $(BIN)/mypy; exit 1; }
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -25,7 +26,7 @@ types: $(READY)
 	$(BIN)/mypy
 
 # One process a core, so one thread each: more would only wait for each other.
-# A process that has run its share takes over tests of another, so that all are busy to the end.
+# A process that has run its share takes over tests of another, so that none is idle for long.
 # Compiled modules are kept, or each process would compile them all once more.
 ONE_THREAD := env -u PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 PYTEST := -m pytest -n auto --dist worksteal
@@ -122,18 +123,20 @@ clean:
 
 # A stamp is written last, so an install that was interrupted is done again. What the demo needs is
 # less than what the tests need. Modules are compiled when they are imported: most never are.
-define INSTALL
+INSTALL := $(BIN)/python -m pip install --quiet --no-compile --editable
+SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/native/*)
+MADE := .venv/.made
+
+$(MADE):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "rboost needs Python 3.11 or newer; name one with: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --no-compile --editable ".[$(1)]"
-endef
-SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/native/*)
-
-$(RUN): $(SOURCES)
-	$(call INSTALL,review)
 	touch $@
 
-$(READY): $(SOURCES)
-	$(call INSTALL,dev)
+$(RUN): $(SOURCES) | $(MADE)
+	$(INSTALL) ".[review]"
+	touch $@
+
+$(READY): $(SOURCES) | $(MADE)
+	$(INSTALL) ".[dev]"
 	touch $(RUN) $@

@@ -12,7 +12,6 @@ settings.register_profile("rboost", derandomize=True, deadline=None, max_example
 settings.register_profile("quick", settings.get_profile("rboost"), max_examples=8)
 settings.load_profile("rboost")
 
-MAY_TAKE_LONG = ("slow", "browser", "peers")
 NEED_PEERS = ("tests/benchmarks/", "tests/dask/", "tests/gpu/", "src/rboost/dask/")
 
 
@@ -24,17 +23,13 @@ def pytest_ignore_collect(collection_path, config):
 
 
 def pytest_collection_modifyitems(items):
-    """Mark tests by the packages and fixtures they need, and put the quick ones last.
-
-    A long test that starts last would leave the other cores waiting for it.
-    """
+    """Mark tests by the packages and fixtures they need."""
     for item in items:
         if item.nodeid.startswith(NEED_PEERS):
             item.add_marker(pytest.mark.peers)
         opens_pages = hasattr(getattr(item, "module", None), "open_browser")
         if opens_pages or "browser" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.browser)
-    items.sort(key=lambda item: not any(map(item.get_closest_marker, MAY_TAKE_LONG)))
 
 
 @pytest.fixture(scope="session")

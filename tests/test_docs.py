@@ -35,6 +35,7 @@ AUDITED = (
     "rboost audit customers.csv --label churn --id customer",
     "python examples/customers.py --answer audit",
 )
+EXPORT = "rboost review audit --export"  # shown on one page, needed on another
 # What a stranger comes for, and where it must be said.
 TASKS = {
     "find the wrong labels of a CSV file": "how_to/audit.md#find-the-wrong-labels-of-a-table",
@@ -63,7 +64,7 @@ def audited(tmp_path_factory):
     folder = tmp_path_factory.mktemp("audited")
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.chdir(folder)
-        for line in AUDITED:
+        for line in (*AUDITED, EXPORT):
             run_command(line.split(), monkeypatch)
     return folder
 
@@ -80,8 +81,8 @@ def test_examples_run(page, request, tmp_path):
 @pytest.mark.slow
 def test_the_first_example_shows_what_it_prints():
     """README prints a noise matrix as a comment; it must be the one the code gives."""
-    (_, last) = blocks(ROOT / "README.md", "python")[-1]
-    code, shown = last.rsplit("\n# [[", 1)
+    ((_, example),) = blocks(ROOT / "README.md", "python", "console")
+    code, shown = example.rsplit("\n# [[", 1)
     body, expression = code.rsplit("\n", 1)
     namespace = {}
     exec(body, namespace)

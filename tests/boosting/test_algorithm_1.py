@@ -122,20 +122,15 @@ def test_warm_start_after_the_end_adds_nothing():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("noise", "n_rounds"),
-    [(np.eye(2), 700), ([[0.8, 0.2], [0.1, 0.9]], 100), ("estimate", 100)],
-)
-def test_scores_whose_exponentials_overflow_stay_finite(noise, n_rounds):
+def test_scores_whose_exponentials_overflow_stay_finite():
     X, y = make_moons(60, noise=0.3, random_state=0)
     model = algorithm_1(
         DecisionTreeClassifier(max_depth=3),
-        n_estimators=n_rounds,
-        noise_matrix=noise,
+        n_estimators=700,
+        noise_matrix=np.eye(2),
         random_state=0,
     ).fit(X, y)
-    if np.array_equal(noise, np.eye(2)):  # the only one whose scores grow without end
-        assert np.abs(model.decision_function(X)).max() > np.log(np.finfo(float).max)
+    assert np.abs(model.decision_function(X)).max() > np.log(np.finfo(float).max)
     assert np.all(np.isfinite(model.decision_function(X)))
     assert np.all(np.isfinite(model.predict_proba(X)))
     assert np.all(np.isfinite(model.estimator_weights_))

@@ -29,7 +29,7 @@ def workers_start_at_once():
     Scripts and commands that tests run start theirs as everybody does.
     """
     with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
-        get_mp_context()  # names what Dask needs itself, once
+        get_mp_context()  # at its first call Dask names modules of its own, in place of ours
         multiprocessing.set_forkserver_preload(["distributed", "rboost.dask", "dask.dataframe"])
         yield
 

@@ -15,70 +15,80 @@ from numpy.testing import assert_allclose
 from rboost import native
 
 ROOT = Path(__file__).parents[2]
-pytestmark = pytest.mark.slow  # three interpreters are started
+pytestmark = pytest.mark.slow
 
-# Fits and predicts several times; what comes out, and the warnings, go to standard output.
+# Fits and predicts several times in each way, in children of one process that has imported what
+# takes long; what comes out, and the warnings, are a line of standard output.
 FITS = """
-    import json, sys, warnings
-    if "unimportable" in sys.argv:
-        sys.modules["rboost.native._native"] = None
+    import json, os, sys, warnings
     import numpy as np
-    from rboost import RBoostClassifier, RobustLogisticRegression, native
-    from rboost.datasets import make_banana
+    import sklearn.ensemble, sklearn.linear_model
 
-    X, y = make_banana(150, random_state=0)
-    exact = RobustLogisticRegression(noise_matrix=np.eye(2), tol=1e-9)
-    linear = RBoostClassifier(exact, n_estimators=8, learning_rate=0.3, random_state=0)
-    default = RBoostClassifier(n_estimators=8, random_state=0)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        found = {
-            "native": native.compiled() is not None,
-            "single": exact.fit(X, y).decision_function(X).tolist(),
-            "scores": linear.fit(X, y).decision_function(X).tolist(),
-            "probabilities": linear.predict_proba(X)[:, 1].tolist(),
-            "steps": linear.estimator_weights_.tolist(),
-            "default": default.fit(X, y).predict_proba(X)[:, 1].tolist(),
-            "right": float((default.predict(X) == y).mean()),
-        }
-        linear.fit(X, y)
-        default.fit(X, y)
-    found["warnings"] = [str(warning.message) for warning in caught]
-    print(json.dumps(found))
+    def fits(way):
+        if way == "switched off":
+            os.environ["RBOOST_NATIVE"] = "0"
+        if way == "unimportable":
+            sys.modules["rboost.native._native"] = None
+        from rboost import RBoostClassifier, RobustLogisticRegression, native
+        from rboost.datasets import make_banana
+
+        X, y = make_banana(150, random_state=0)
+        exact = RobustLogisticRegression(noise_matrix=np.eye(2), tol=1e-9)
+        linear = RBoostClassifier(exact, n_estimators=8, learning_rate=0.3, random_state=0)
+        default = RBoostClassifier(n_estimators=8, random_state=0)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = {
+                "native": native.compiled() is not None,
+                "single": exact.fit(X, y).decision_function(X).tolist(),
+                "scores": linear.fit(X, y).decision_function(X).tolist(),
+                "probabilities": linear.predict_proba(X)[:, 1].tolist(),
+                "steps": linear.estimator_weights_.tolist(),
+                "default": default.fit(X, y).predict_proba(X)[:, 1].tolist(),
+                "right": float((default.predict(X) == y).mean()),
+            }
+            linear.fit(X, y)
+            default.fit(X, y)
+        found["warnings"] = [str(warning.message) for warning in caught]
+        return found
+
+    for way in sys.argv[1:]:
+        child = os.fork()
+        if child == 0:
+            print(json.dumps(fits(way)), flush=True)
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
 """
-
-
-def fits(*arguments, **variables):
-    """What a new interpreter finds."""
-    environment = {**os.environ, **variables}
-    if "RBOOST_NATIVE" not in variables:
-        environment.pop("RBOOST_NATIVE", None)
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(FITS), *arguments],
-        env=environment,
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+WAYS = ("with native", "switched off", "unimportable")
 
 
 @pytest.fixture(scope="module")
-def with_native():
+def found():
+    """What new processes find, by the way."""
+    environment = {name: value for name, value in os.environ.items() if name != "RBOOST_NATIVE"}
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(FITS), *WAYS],
+        env=environment, check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return dict(zip(WAYS, map(json.loads, done.stdout.splitlines()), strict=True))
+
+
+@pytest.fixture(scope="module")
+def with_native(found):
     if native.compiled() is None:
         pytest.skip("the native module was not built")
-    return fits()
+    return found["with native"]
 
 
 @pytest.fixture(scope="module")
-def switched_off():
-    return fits(RBOOST_NATIVE="0")
+def switched_off(found):
+    return found["switched off"]
 
 
 @pytest.fixture(scope="module")
-def unimportable():
-    return fits("unimportable")
+def unimportable(found):
+    return found["unimportable"]
 
 
 def test_with_the_native_core_nothing_is_said(with_native):

@@ -104,13 +104,13 @@ def test_killed_and_resumed_gives_the_same_tables(finished, tmp_path):
     arguments += ["--datasets", "Heart", "--out", str(killed), "--jobs"]
     shutil.copytree(finished, whole)
     results = killed / "results.jsonl"
-    process = subprocess.Popen([*command, *arguments, "1"], stderr=subprocess.DEVNULL)
+    process = subprocess.Popen([*command, *arguments, "2"], stderr=subprocess.DEVNULL)
     while not results.exists() or results.read_bytes().count(b"\n") < 5:
         assert process.poll() is None, "it was done before it could be killed"
         time.sleep(0.01)
     process.kill()
     process.wait()
-    assert main([*arguments, "2"]) == 0
+    assert main([*arguments, "1"]) == 0
     for out in (whole, killed):
         options, measured = load_run(out)
         write_report(options, measured, out)

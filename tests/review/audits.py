@@ -77,7 +77,12 @@ def rerun(checked, at_random=(), pause=0.0):
 
 def rerun_after(event):
     """Fit again once the event is set, so that a test decides what happens before."""
-    return lambda *asked: event.wait(60) and rerun(*asked)
+
+    def wait_and_rerun(*asked):
+        assert event.wait(60)
+        return rerun(*asked)
+
+    return wait_and_rerun
 
 
 AUDITS = {"two": two_classes, "three": three_classes}

@@ -15,18 +15,15 @@ class CommandParser(argparse.ArgumentParser):
     """
 
     def __init__(
-        self,
-        *names: Any,
-        add_options: Callable[[CommandParser], None] | None = None,
-        **options: Any,
+        self, *, add_options: Callable[[CommandParser], None] | None = None, **settings: Any
     ) -> None:
-        super().__init__(*names, **options)
+        super().__init__(**settings)
         self._add_options = add_options
 
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[Any, list[str]]:
-        """Parse, as every parser does."""
+        """Add the options that were left out so far, then parse."""
         if self._add_options is not None:
             self._add_options(self)
             self._add_options = None

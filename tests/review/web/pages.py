@@ -1,5 +1,6 @@
 """The page of a review in a browser, and a server of it in this process."""
 
+import os
 import socket
 import threading
 from contextlib import closing
@@ -16,6 +17,11 @@ from tests.browser import complaints, resize
 from tests.review.audits import rerun
 
 WIDE, NARROW = (1400, 900), (420, 844)
+
+
+def port_of_its_own():
+    """A port that can be taken twice in a row: below those that systems lend to anybody."""
+    return 12_000 + os.getpid() % 8_000
 
 
 class PageServer:

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from tests.browser import complaints
-from tests.review.web.pages import Page
+from tests.review.web.pages import Page, port_of_its_own
 from tests.review.web.tables import WORDS, labelled
 
 pytestmark = pytest.mark.browser
@@ -22,7 +22,7 @@ def close_others(browser):
 
 
 def test_without_a_server_nothing_is_lost_and_nothing_is_shown_as_saved(visit, browser, serve):
-    page = visit()
+    page = visit(port=port_of_its_own())
     server = page.server
     page.answer("k")
     page.answer("c")

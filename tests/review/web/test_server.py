@@ -27,14 +27,30 @@ def test_a_port_that_is_taken_is_named(review):
             serve(review, port=port)
 
 
-def test_replies_are_sent_at_once(monkeypatch, review):
-    """A reply has two parts; unless the server sends both at once it takes 40 ms longer."""
-    monkeypatch.setattr(
-        "rboost.review.web.server._run", lambda _, socket_, __: seen.append(socket_.proto)
-    )
+@pytest.fixture
+def sockets(monkeypatch):
+    """Those that would be served, with their ports."""
     seen = []
+    monkeypatch.setattr(
+        "rboost.review.web.server._run",
+        lambda _, listening, __: seen.append((listening, listening.getsockname()[1])),
+    )
+    return seen
+
+
+def test_replies_are_sent_at_once(sockets, review):
+    """A reply has two parts; unless the server sends both at once it takes 40 ms longer."""
     serve(review)
-    assert seen == [socket.IPPROTO_TCP]
+    [(listening, _)] = sockets
+    assert listening.proto == socket.IPPROTO_TCP
+
+
+def test_a_second_server_of_an_audit_has_another_port(sockets, review):
+    serve(review)
+    [(_, usual)] = sockets
+    with socket.create_server(("127.0.0.1", usual)):
+        serve(review)
+    assert sockets[1][1] != usual
 
 
 @pytest.mark.slow
