@@ -54,11 +54,11 @@ def peak_above_input(name: str, rows: int, threads: int, rounds: int, truth: str
         give_back_free_memory()
         try:
             RESET.write_text("5")
-            before = _status("VmRSS")
+            before = status("VmRSS")
         except OSError:
             return None
         model.fit(X, y)
-        return _status("VmHWM") - before
+        return status("VmHWM") - before
 
 
 def give_back_free_memory() -> None:
@@ -68,7 +68,7 @@ def give_back_free_memory() -> None:
         trim(0)
 
 
-def _status(name: str) -> int:
+def status(name: str) -> int:
     """A number of /proc/self/status in bytes."""
     for line in STATUS.read_text().splitlines():
         key, _, value = line.partition(":")

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.speed.data import N_FEATURES, training_rows
 from benchmarks.speed.fits import warm_up
 from benchmarks.speed.groups import Entries, Group
-from benchmarks.speed.memory import ROOT
+from benchmarks.speed.memory import ROOT, status
 from benchmarks.speed.methods import DEFAULT, METHODS
 from rboost.paper.store import Record
 
@@ -48,8 +48,11 @@ def fit_alone(rows: int, threads: int, rounds: int, truth: str) -> Record:
 
 
 def _peak() -> int:
-    """Largest resident memory of this process so far, in bytes; Linux counts in KiB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    """Largest resident memory of this process so far, in bytes."""
+    try:
+        return status("VmHWM")
+    except OSError:  # no Linux, where getrusage would also count the process that started this one
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 if __name__ == "__main__":

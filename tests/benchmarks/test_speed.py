@@ -2,6 +2,8 @@
 
 import math
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -358,6 +360,14 @@ def whole_results(ours):
     million = {"method": DEFAULT, "seconds": [200.0], "bytes": 240, "copy": 160, "process": 2**30}
     put("million", 1_000_000, [million], threads=2, truth="curved")
     return results
+
+
+def test_the_peak_of_a_fit_is_that_of_its_own_process():
+    held = np.ones(30_000_000)  # a process that is started here begins with a peak as high
+    code = "import numpy as np; from benchmarks.speed.million import _peak; before = _peak()\n"
+    code += "held = np.ones(10_000_000); print(_peak() - before)"
+    grown = int(subprocess.check_output([sys.executable, "-c", code]))
+    assert 0.9 * 80e6 < grown < held.nbytes / 2
 
 
 def test_targets_are_read_from_minima():
