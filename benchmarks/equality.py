@@ -60,7 +60,7 @@ def outcome(model: Any, trial: Trial, X_test: Any) -> Outcome:
 
 def fit_alone(trial: Trial, **settings: Any) -> Outcome:
     """Fit by XGBoost in this process."""
-    model = RBoostClassifier("xgboost", random_state=0, **settings)
+    model = RBoostClassifier(engines="xgboost", random_state=0, **settings)
     return outcome(model.fit(trial.X, trial.observed), trial, trial.X_test)
 
 

@@ -25,9 +25,14 @@ from sklearn.tree import DecisionTreeClassifier
 from benchmarks.literature import BOOSTERS
 from benchmarks.markdown import table
 from benchmarks.pages import write_page
-from rboost import NoiseAwareClassifier, RBoostClassifier, RobustLogisticRegression
+from rboost import (
+    AdaRBoostClassifier,
+    NoiseAwareClassifier,
+    NoiseCalibratedClassifier,
+    RBoostClassifier,
+    RobustLogisticRegression,
+)
 from rboost._typing import Floats
-from rboost.boosting import ALGORITHM_1
 from rboost.datasets import make_long_servedio
 from rboost.io.files import write_atomically
 from rboost.literature.classifiers import (
@@ -59,13 +64,15 @@ METHODS: dict[str, Callable[[int], Any]] = {
     "LogitBoost without cut-off": lambda seed: LogitBoostClassifier(
         max_response=np.inf, max_splits=1, n_estimators=N_ROUNDS, random_state=seed
     ),
-    "rBoost as in the paper, told the noise": lambda seed: RBoostClassifier(
+    "rBoost as in the paper, told the noise": lambda seed: AdaRBoostClassifier(
         STUMP,
-        **{**ALGORITHM_1, "n_estimators": N_ROUNDS},
+        n_estimators=N_ROUNDS,
         noise_matrix=symmetric(0.1),
         random_state=seed,
     ),
-    "rBoost of stumps": lambda seed: RBoostClassifier(STUMP, random_state=seed),
+    "noise-calibrated AdaBoost": lambda seed: NoiseCalibratedClassifier(
+        AdaBoostClassifier(STUMP, n_estimators=N_ROUNDS, random_state=seed), random_state=seed
+    ),
     "rBoost": lambda seed: RBoostClassifier(random_state=seed),
     "rLR": lambda seed: RobustLogisticRegression(random_state=seed),
     "logistic regression": lambda seed: LogisticRegression(),

@@ -77,9 +77,9 @@ def _paper(name: str, told: str | None = None) -> Method:
     return Method(build, "rboost", oracle=None if told is None else "told")
 
 
-def _rboost(noise_matrix: Floats | None, seed: int, estimator: Any = None) -> Any:
+def _rboost(noise_matrix: Floats | None, seed: int, engines: Any = "auto") -> Any:
     told: dict[str, Any] = {} if noise_matrix is None else {"noise_matrix": noise_matrix}
-    return RBoostClassifier(estimator, random_state=seed, **told)
+    return RBoostClassifier(engines=engines, random_state=seed, **told)
 
 
 def _lightgbm(seed: int) -> LGBMClassifier:
@@ -162,9 +162,9 @@ LEADERBOARD: dict[str, Method] = {
 }
 # What is compared on large tables besides: the engines of rBoost alone, and what is around them.
 LARGE_ALONE: dict[str, Method] = {
-    "rBoost pool": Method(partial(_rboost, estimator="pool"), "rboost", None),
-    "rBoost trees": Method(partial(_rboost, estimator="trees"), "rboost", None),
-    "rBoost xgboost": Method(partial(_rboost, estimator="xgboost"), "rboost", None),
+    "rBoost pool": Method(partial(_rboost, engines="pool"), "rboost", None),
+    "rBoost trees": Method(partial(_rboost, engines="trees"), "rboost", None),
+    "rBoost xgboost": Method(partial(_rboost, engines="xgboost"), "rboost", None),
     "noise-calibrated LightGBM": _noise_calibrated(_lightgbm),
     "noise-calibrated CatBoost, 300 rounds": _noise_calibrated(lambda seed: _catboost(seed, 300)),
     "CatBoost, 300 rounds": Method(lambda noise, seed: _catboost(seed, 300), "catboost"),

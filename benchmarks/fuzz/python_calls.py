@@ -74,8 +74,8 @@ def _fit(estimator: Any) -> Callable[[Any, Any, Random], None]:
 
 CALLS: dict[str, Callable[[Any, Any, Random], object]] = {
     "audit_labels": _audit,
-    "RBoostClassifier": _fit(RBoostClassifier(n_estimators=5, random_state=0)),
-    "trees": _fit(RBoostClassifier("trees", n_estimators=5, random_state=0)),
+    "RBoostClassifier": _fit(RBoostClassifier(max_iter=5, random_state=0)),
+    "trees": _fit(RBoostClassifier(engines="trees", max_iter=5, random_state=0)),
     "NoiseCalibratedClassifier": _fit(
         NoiseCalibratedClassifier(LogisticRegression(max_iter=20), cv=2, random_state=0)
     ),

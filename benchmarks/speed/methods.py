@@ -13,8 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from xgboost import XGBClassifier
 
 from benchmarks.speed.adaboost import ForcedAdaBoost
-from rboost import RBoostClassifier, RobustLogisticRegression
-from rboost.boosting import ALGORITHM_1
+from rboost import AdaRBoostClassifier, RBoostClassifier, RobustLogisticRegression
 
 LINEAR = "rBoost, linear"
 PAPER = "rBoost, linear, paper's noise update"
@@ -51,9 +50,7 @@ def _robust_logistic_regression() -> RobustLogisticRegression:
 
 
 def _linear(rounds: int, threads: int) -> Any:
-    return RBoostClassifier(
-        _robust_logistic_regression(), n_estimators=rounds, n_jobs=threads, random_state=0
-    )
+    return RBoostClassifier(engines="linear", max_iter=rounds, n_jobs=threads, random_state=0)
 
 
 def _linear_as_written(rounds: int, threads: int) -> Any:
@@ -62,17 +59,18 @@ def _linear_as_written(rounds: int, threads: int) -> Any:
 
 
 def _linear_paper(rounds: int, threads: int) -> Any:
-    changed = {"n_estimators": rounds, "sampling": "uniform", "max_samples": 0.5}
-    return RBoostClassifier(
+    return AdaRBoostClassifier(
         _robust_logistic_regression(),
-        **{**ALGORITHM_1, **changed},
+        n_estimators=rounds,
+        sampling="uniform",
+        max_samples=0.5,
         n_jobs=threads,
         random_state=0,
     )
 
 
 def _pool(rounds: int, threads: int) -> Any:
-    return RBoostClassifier(n_estimators=rounds, n_jobs=threads, random_state=0)
+    return RBoostClassifier(engines="pool", max_iter=rounds, n_jobs=threads, random_state=0)
 
 
 def _default(rounds: int, threads: int) -> Any:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = version("rboost")
 __all__ = [
+    "AdaRBoostClassifier",
     "NoiseAwareClassifier",
     "NoiseCalibratedClassifier",
     "RBoostClassifier",
@@ -15,8 +16,8 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from rboost.boosting import RBoostClassifier
     from rboost.learners import RobustLogisticRegression
+    from rboost.model import AdaRBoostClassifier, RBoostClassifier
     from rboost.noise import flip_labels
     from rboost.wrappers import (
         NoiseAwareClassifier,
@@ -26,11 +27,12 @@ if TYPE_CHECKING:
 else:
     # Imported when first asked for: scikit-learn, which all of it needs, takes a second to import
     # and brings pandas where that is installed.
-    _PARTS = ["audit", "boosting", "datasets", "learners", "noise", "rivals", "robust", "wrappers"]
+    _PARTS = ["audit", "datasets", "learners", "model", "noise", "rivals", "robust", "wrappers"]
     _MODULE_OF = {
+        "AdaRBoostClassifier": "model",
         "NoiseAwareClassifier": "wrappers",
         "NoiseCalibratedClassifier": "wrappers",
-        "RBoostClassifier": "boosting",
+        "RBoostClassifier": "model",
         "RobustLogisticRegression": "learners",
         "estimate_noise_matrix": "wrappers",
         "flip_labels": "noise",

@@ -295,3 +295,53 @@ def check_checked_labels(y_checked: Any, n_rows: int, classes: NDArray[Any]) -> 
                 )
             found[row] = place[value]
     return found if np.any(found >= 0) else None
+
+
+def check_weighed(observed: Integers, weight: Floats, classes: NDArray[Any]) -> None:
+    """Fail when all rows of a class have the weight 0."""
+    without = np.flatnonzero(np.bincount(observed, weight, len(classes)) == 0)
+    if len(without):
+        raise ValueError(
+            f"sample_weight is zero on all rows of class {classes[without].tolist()[0]!r}; give "
+            "some rows of each class a positive weight."
+        )
+
+
+def as_counts(weight: Floats, largest: float = 1e6) -> Floats:
+    """The weights, divided by their mean where they cannot be numbers of repetitions.
+
+    A weight of 2 means a row that stands there twice, and calibration on 400 rows is surer than on
+    4. Weights that sum to 1, or of any scale that no count has, can only mean shares.
+    """
+    mean = weight.mean()
+    if 1 <= mean <= largest:
+        return weight
+    # To 40 binary digits, so that weights of any common scale come out the same.
+    digits, exponents = np.frexp(weight / mean)
+    return np.ldexp(np.round(np.ldexp(digits, 40)), exponents - 40)
+
+
+def check_trusted_labels(X_trusted: Any, y_trusted: Any, classes: NDArray[Any]) -> Integers | None:
+    """Return the position of each trusted label among the classes, None without trusted rows."""
+    if X_trusted is None and y_trusted is None:
+        return None
+    if X_trusted is None or y_trusted is None:
+        raise ValueError("X_trusted and y_trusted belong together; pass both or neither.")
+    labels = check_labels(y_trusted, name="y_trusted")
+    check_lengths(X_trusted, labels, "_trusted")
+    is_class = labels[:, np.newaxis] == classes
+    if not is_class.any(axis=1).all():
+        raise ValueError(
+            f"y_trusted holds the classes {np.unique(labels)} but y holds {classes}; "
+            "use the same labels in both."
+        )
+    return is_class.argmax(axis=1)
+
+
+def on_host(array: Any) -> Any:
+    """An array of CuPy as one of NumPy, a frame of cuDF as one of pandas; others as they are."""
+    if type(array).__module__.partition(".")[0] == "cupy":
+        return array.get()
+    if type(array).__module__.partition(".")[0] == "cudf":
+        return array.to_pandas()
+    return array

@@ -1,10 +1,10 @@
 """Scores become probabilities of the true class: the three ways of section 3.4.
 
-They are told the noise; noise-aware Platt scaling (:mod:`rboost.noise.platt`) infers it as well.
+They are told the noise; :func:`rboost.noise.infer_noise` infers it as well.
 
-A calibration is fitted to scores H, observed labels (0 or 1), the noise matrix of those labels (the
-identity stands for labels that can be trusted) and the link matrix of the scores. It is then a
-function from scores to p(y = 1), and never decreases.
+A calibration of two classes is fitted to scores H, observed labels (0 or 1), the noise matrix of
+those labels (the identity stands for labels that can be trusted) and the link matrix of the scores.
+It is then a function from scores to p(y = 1), and never decreases.
 
 The link matrix is the noise that the loss leaves in the score: with infinitely many rows σ(2H) is
 not p(y = 1) but p(y = 1) seen through it. For a noise matrix γ and mixing coefficients c it is γ·c;
@@ -18,10 +18,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
+from scipy.optimize import brentq
+from scipy.special import expit, softmax
 from sklearn.isotonic import IsotonicRegression
 
-from rboost._typing import Floats
+from rboost._typing import Floats, Integers
 from rboost.noise import true_probability
 from rboost.noise.likelihood import NoisySoftmaxLoss
 
@@ -39,6 +40,8 @@ Calibration = Callable[[Floats], Floats]
 # Weight of a Gaussian prior on the slope, for scores of unit variance: a slope of 30 costs as much
 # as one nat. It decides only where the likelihood does not: separable, constant or few scores.
 SLOPE_PENALTY = 2 / 30**2
+# Bounds of the scale of more than two classes, for scores of unit variance.
+SCALES = (1e-3, 100.0)
 
 
 @dataclass(frozen=True)
@@ -180,3 +183,37 @@ def agree_with_decision(probability: Floats, decisions: Floats) -> Floats:
     """
     above = np.nextafter(0.5, 1.0)
     return np.where(decisions > 0, np.maximum(probability, above), np.minimum(probability, 0.5))
+
+
+@dataclass(frozen=True)
+class SoftmaxCalibration:
+    """The softmax of the scores of more than two classes, times a scale, less what noise is in it.
+
+    ``link_matrix`` is the noise that the loss leaves in the scores.
+    """
+
+    scale: float
+    link_matrix: Floats
+
+    def __call__(self, scores: Floats) -> Floats:
+        """Return p(y = j) for each score, (n_rows, K)."""
+        return true_probability(softmax(self.scale * scores, axis=1), self.link_matrix)
+
+
+def fit_scale(
+    scores: Floats, observed: Integers, sample_weight: Floats, noise_matrix: Floats
+) -> float:
+    """The scale of scores of maximum likelihood: Platt's method with one number for all classes."""
+    spread = float(np.sqrt(np.average((scores**2).mean(axis=1), weights=sample_weight)))
+    standard, (least, most) = scores / (spread or 1.0), SCALES
+
+    def slope(scale: float) -> float:
+        by_scores = NoisySoftmaxLoss(scale * standard, observed, noise_matrix).by_scores()
+        cost = sample_weight @ (by_scores * standard).sum(axis=1)
+        return float(cost) + SLOPE_PENALTY * scale
+
+    if slope(least) >= 0 or slope(most) <= 0:
+        scale = least if slope(least) >= 0 else most
+    else:
+        scale = float(brentq(slope, least, most, xtol=1e-13))
+    return scale / (spread or 1.0)

@@ -1,9 +1,12 @@
-"""What classifiers share: how a fit begins, how scores are read, what all docstrings say."""
+"""What classifiers share: rows with labels and weights, how a fit begins, how scores are read."""
 
 from __future__ import annotations
 
 import inspect
 from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,15 +16,79 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
-from rboost._typing import Floats
+from rboost._typing import Floats, Integers
 from rboost._validation import (
     Requirements,
     all_or_nothing,
+    as_counts,
     check_binary_labels,
     check_class_labels,
+    check_lengths,
     check_parameters,
+    check_sample_weight,
+    check_weighed,
 )
-from rboost.tables import Rows, checked_rows, weighed_classes
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows with the positions of their labels among the classes, and weights."""
+
+    X: Any
+    observed: Integers
+    sample_weight: Floats
+    n_classes: int
+
+    @cached_property
+    def labels(self) -> Floats:
+        """The labels of two classes as −1.0 and +1.0."""
+        return np.where(self.observed > 0, 1.0, -1.0)
+
+    @cached_property
+    def prevalence(self) -> Floats:
+        """The share of each label."""
+        weights = np.bincount(self.observed, self.sample_weight, minlength=self.n_classes)
+        return weights / weights.sum()
+
+    def take(self, rows: Any) -> Rows:
+        """Some of the rows, by their numbers or a mask."""
+        return Rows(self.X[rows], self.observed[rows], self.sample_weight[rows], self.n_classes)
+
+    def used(self) -> Rows:
+        """The rows that have a weight."""
+        used = self.sample_weight > 0
+        return self if used.all() else self.take(used)
+
+    def counted(self) -> Rows:
+        """The same rows with weights :func:`as_counts`."""
+        return replace(self, sample_weight=as_counts(self.sample_weight))
+
+
+def checked_rows(
+    X: Any, y: Any, sample_weight: Any, check_y: Callable[[Any], Any] = check_class_labels
+) -> tuple[Rows, NDArray[Any]]:
+    """All rows of validated X, and the classes."""
+    classes, observed = check_y(y)
+    check_lengths(X, observed)
+    weight = check_sample_weight(sample_weight, observed)
+    return Rows(X, observed, weight, len(classes)), classes
+
+
+def weighed_classes(rows: Rows, classes: NDArray[Any]) -> tuple[Rows, NDArray[Any]]:
+    """The rows as they are, or without those of classes that have no weight at all."""
+    if rows.prevalence.all():
+        return rows, classes
+    rows = rows.used()
+    present, observed = np.unique(rows.observed, return_inverse=True)
+    return replace(rows, observed=observed, n_classes=len(present)), classes[present]
+
+
+def training_rows(X: Any, y: Any, sample_weight: Any) -> tuple[Rows, NDArray[Any]]:
+    """The rows of positive weight, of all classes, with weights as counts; and the classes."""
+    rows, classes = checked_rows(X, y, sample_weight)
+    check_weighed(rows.observed, rows.sample_weight, classes)
+    return rows.used().counted(), classes
+
 
 FITTED = """\
 Attributes

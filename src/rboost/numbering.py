@@ -38,7 +38,7 @@ def _mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return bits ^ (bits >> SHIFTS[-1])
 
 
-def folds(numbers: NDArray[Any], n_folds: int, seed: int) -> NDArray[np.uint8]:
+def hashed_folds(numbers: NDArray[Any], n_folds: int, seed: int) -> NDArray[np.uint8]:
     """The fold that leaves each of the rows with these numbers out."""
     return (draws(numbers, seed, FOLDS) * n_folds).astype(np.uint8)
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from rboost.audit.features import as_frame
 from rboost.audit.labels import Labels, encode_labels, plain_values, spelling
-from rboost.context import Groups, group_rows
 from rboost.io.packages import package
+from rboost.labels import Groups, group_rows
 
 FEWEST_ROWS = 20
 

@@ -12,8 +12,8 @@ from sklearn.impute import SimpleImputer
 from rboost._typing import Floats, Integers
 from rboost.audit.dates import find_dates, with_times
 from rboost.columns import kind_of
+from rboost.encoding import find_copies
 from rboost.io.packages import package
-from rboost.tables import find_copies
 
 # How many numbers stand for a text.
 TEXT_COMPONENTS = 8

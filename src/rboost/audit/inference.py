@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats, Integers
 from rboost.audit.labels import NO_LABEL, Labels, first_copies
-from rboost.context import Groups
+from rboost.labels import Groups
 from rboost.noise import NoisePosterior, infer_noise
 from rboost.noise.groups import GroupedNoise, infer_group_noise
 

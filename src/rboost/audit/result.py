@@ -30,7 +30,7 @@ from rboost.audit.insight.summary import AuditSummary, summarize
 from rboost.audit.insight.suspects import Suspects, choose_suspects
 from rboost.audit.labels import NO_LABEL, Labels
 from rboost.audit.views import AuditViews
-from rboost.context import Groups
+from rboost.labels import Groups
 from rboost.noise.answers import LearntFromAnswers
 
 

@@ -25,8 +25,8 @@ from rboost._typing import Floats, Integers
 from rboost.audit.dates import with_times
 from rboost.audit.features import as_features, cut_texts
 from rboost.audit.labels import NO_LABEL, Labels, first_copies
-from rboost.boosting import RBoostClassifier
-from rboost.context import Groups
+from rboost.labels import Groups
+from rboost.model import RBoostClassifier
 from rboost.noise import NoisePosterior
 from rboost.wrappers import NoiseCalibratedClassifier
 

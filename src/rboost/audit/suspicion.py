@@ -23,9 +23,9 @@ from rboost._typing import Floats, Integers
 from rboost.audit.insight import columns
 from rboost.audit.insight.columns import SuspiciousColumn
 from rboost.audit.labels import Labels
-from rboost.boosting import RBoostClassifier
-from rboost.context import Groups, group_rows
 from rboost.io.packages import package
+from rboost.labels import Groups, group_rows
+from rboost.model import RBoostClassifier
 
 # Rows that are looked at: fewer say too little, and more would say no more.
 FEWEST_ROWS, MOST_ROWS = 100, 2000
@@ -56,7 +56,7 @@ class _Sample:
         """Held-out scores of trees that see all columns but these."""
         seen = self.features[:, ~np.isin(self.source, without)]
         model = RBoostClassifier(
-            "trees", n_estimators=MOST_ROUNDS, learning_rate=LEARNING_RATE,
+            engines="trees", max_iter=MOST_ROUNDS, learning_rate=LEARNING_RATE,
             noise_matrix=np.eye(self.label.max() + 1), random_state=self.seed,
         )  # fmt: skip
         with threadpool_limits(1, "blas"), warnings.catch_warnings():

@@ -19,7 +19,6 @@ from rboost.audit.insight.summary import AuditSummary
 from rboost.audit.labels import FEWEST_OF_CLASS, NO_LABEL, encode_labels
 from rboost.audit.render.listing import renamed
 from rboost.audit.scorers import TableModel
-from rboost.boosting.engines.growing import TreeSettings
 from rboost.dask.checks import Summary, check_facts, gather_facts
 from rboost.dask.connection import Connection
 from rboost.dask.fitting import Encoding, TableFit, fit_table
@@ -29,6 +28,7 @@ from rboost.dask.model import as_dask_array, local_model
 from rboost.dask.outputs import cleaned_table, fetch_rows, top_rows, write_parts
 from rboost.dask.partitions import Partitions, partitions_of
 from rboost.dask.progress import FitProgress
+from rboost.engines.engine import EngineSettings
 from rboost.io.packages import package
 from rboost.native.xgboost import DEVICES
 
@@ -97,7 +97,7 @@ def audit_labels(
         summary = _with_classes(summary, str(partitions.label))
         progress = FitProgress(bool(verbose), checkpoint, partitions.version)
         seed = check_random_state(random_state).randint(2**31 - 1)  # as a classifier draws it
-        settings = TreeSettings(seed=seed, device=device)
+        settings = EngineSettings(seed=seed, device=device)
         fit = fit_table(
             connection.client, partitions, summary, _learn_features, settings, None, progress
         )
@@ -221,7 +221,8 @@ class DistributedAudit:
         n_drawn, up_to = min(self.n_labelled, SHARE_ROWS), np.cumsum(rows.weight)
         at = (np.arange(n_drawn) + 0.5) * up_to[-1] / n_drawn  # each row as often as it weighs
         some = np.searchsorted(up_to, at)
-        _, low, high = self._fit.noise.wrong_share_interval(rows.scores[some], rows.observed[some])
+        labels = self._fit.labels_of_stand_ins[some]
+        _, low, high = self._fit.noise.wrong_share_interval(rows.scores[some], labels)
         mean = self.expected_wrong / self.n_labelled
         return mean, min(low, mean), max(high, mean)
 

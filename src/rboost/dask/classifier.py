@@ -12,8 +12,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from rboost._validation import Number, OneOf, Requirements, Switch, check_parameters
-from rboost.boosting.engines.growing import TreeSettings
+from rboost._validation import (
+    Number,
+    OneOf,
+    Requirements,
+    Switch,
+    check_parameters,
+    check_trusted_labels,
+)
 from rboost.dask.blocks import for_trees
 from rboost.dask.checks import Summary, check_facts, gather_facts
 from rboost.dask.connection import Connection
@@ -21,11 +27,11 @@ from rboost.dask.fitting import TableFit, TrustedRows, fit_table
 from rboost.dask.model import as_dask_array, issue_probabilities, learn_columns, local_model
 from rboost.dask.partitions import Partitions, Piece, partitions_of
 from rboost.dask.progress import FitProgress
+from rboost.engines.engine import EngineSettings
 from rboost.io.packages import package
 from rboost.io.text import listed
 from rboost.native.xgboost import DEVICES
 from rboost.noise.matrix import check_noise_parameter
-from rboost.tables import check_trusted_labels
 
 dask, arrays = package("dask", "dask"), package("dask.array", "dask")
 is_dask_collection = package("dask.base", "dask").is_dask_collection
@@ -34,13 +40,13 @@ is_dask_collection = package("dask.base", "dask").is_dask_collection
 class RBoostClassifier(ClassifierMixin, BaseEstimator):
     """Boosted trees that model label flips, on a table that no machine has to hold.
 
-    The trees of :class:`rboost.RBoostClassifier` with ``estimator="xgboost"``, grown by all workers
+    The trees of :class:`rboost.RBoostClassifier` with ``engines="xgboost"``, grown by all workers
     of a Dask cluster together. Rows stay where they are; however they are spread, the same trees
     come out. Encodings of words and bins of numbers are learnt from a sample of 100 000 rows.
 
     Parameters
     ----------
-    n_estimators : int, default=None
+    max_iter : int, default=None
         The most rounds; None means 400.
     learning_rate : float, default=None
         Factor on every tree; None means 0.1.
@@ -78,7 +84,7 @@ class RBoostClassifier(ClassifierMixin, BaseEstimator):
     >>> from rboost.dask import RBoostClassifier
     >>> X, y = make_classification(2000, random_state=0)
     >>> with Client(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"):
-    ...     model = RBoostClassifier(n_estimators=20, random_state=0)
+    ...     model = RBoostClassifier(max_iter=20, random_state=0)
     ...     model = model.fit(da.from_array(X, chunks=(500, 20)), da.from_array(y, chunks=500))
     ...     wrong = model.label_issue_probability_.compute()
     >>> wrong.shape
@@ -88,7 +94,7 @@ class RBoostClassifier(ClassifierMixin, BaseEstimator):
     """
 
     _requirements: ClassVar[Requirements] = {
-        "n_estimators": Number(1, integer=True, closed=True, optional=True),
+        "max_iter": Number(1, integer=True, closed=True, optional=True),
         "learning_rate": Number(0, optional=True),
         "device": OneOf(DEVICES),
         "verbose": Switch(),
@@ -97,7 +103,7 @@ class RBoostClassifier(ClassifierMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        n_estimators: int | None = None,
+        max_iter: int | None = None,
         learning_rate: float | None = None,
         noise_matrix: Any = "estimate",
         device: str = "cpu",
@@ -105,7 +111,7 @@ class RBoostClassifier(ClassifierMixin, BaseEstimator):
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
-        self.n_estimators = n_estimators
+        self.max_iter = max_iter
         self.learning_rate = learning_rate
         self.noise_matrix = noise_matrix
         self.device = device
@@ -158,10 +164,8 @@ class RBoostClassifier(ClassifierMixin, BaseEstimator):
     ) -> None:
         summary = check_facts(gather_facts(connection.client, partitions))
         noise_matrix = check_noise_parameter(self.noise_matrix, len(summary.classes))
-        settings = TreeSettings(
-            self.learning_rate, self.n_estimators,
-            check_random_state(self.random_state).randint(2**31 - 1), device=self.device,
-        )  # fmt: skip
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        settings = EngineSettings(self.max_iter, self.learning_rate, seed=seed, device=self.device)
         observed = check_trusted_labels(X_trusted, y_trusted, summary.classes)
         if observed is not None:
             X_trusted = _with_columns(X_trusted, partitions.columns, len(summary.columns))

@@ -163,7 +163,7 @@ def run_together(
     arguments: Callable[[], tuple[Any, ...]],
     listen: Callable[[dict[str, Any]], None] | None = None,
 ) -> Any:
-    """What function(own blocks, together, *arguments()) gives, run at once where the blocks are.
+    """What function(own blocks, communicator, *arguments()) gives, run where the blocks are.
 
     Every process runs it; the result is that of rank 0.
 

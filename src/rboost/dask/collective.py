@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from rboost._typing import Floats
-from rboost.boosting.together import Value
+from rboost.engines.xgboost import Value
 from rboost.io.packages import package
 
 distributed = package("distributed", "dask")
@@ -38,7 +38,7 @@ class WorkerLostError(ConnectionError):
 
 
 class Collective:
-    """The processes of one attempt at a fit, seen by one of them (`Together`).
+    """The :class:`rboost.engines.xgboost.Communicator` of one attempt at a fit.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Collective:
                 for rank in range(collective.get_world_size())
             ]
 
-    def tell(self, message: dict[str, Any]) -> None:
+    def report(self, message: dict[str, Any]) -> None:
         """Leave a message for the client, who comes and fetches it (`messages`)."""
         if self.rank == 0 and self.is_wanted():
             _mailboxes.setdefault(self._attempt, []).append(message)
@@ -149,11 +149,11 @@ def take_part(
 def _run(
     function: Callable[..., Any], blocks: list[Any], arguments: tuple[Any, ...], attempt: str
 ) -> Any:
-    together = Collective(attempt)
+    communicator = Collective(attempt)
     try:
-        return function(blocks, together, *arguments)
+        return function(blocks, communicator, *arguments)
     finally:
-        if not together.is_wanted():  # nobody comes for what was told
+        if not communicator.is_wanted():  # nobody comes for what was told
             _mailboxes.pop(attempt, None)
 
 

@@ -14,30 +14,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rboost._typing import Floats
-from rboost.audit.labels import NO_LABEL
-from rboost.boosting.choice import XGBOOST
-from rboost.boosting.engines.binned import BinnedRows
-from rboost.boosting.engines.growing import BIN_ROWS, TreeSettings, grow_in_two_passes, n_bins
-from rboost.boosting.engines.xgboost import Grown, StoredTrees, XGBoostBoosters
-from rboost.boosting.fitting import Fitted
-from rboost.boosting.held_out import RowNumbers, infer_from
-from rboost.boosting.members import BoostedTrees
-from rboost.boosting.models import StackedModel
-from rboost.boosting.stack import Stack
-from rboost.boosting.together import Together
+from rboost._typing import Floats, Integers
+from rboost._validation import as_counts
 from rboost.dask.blocks import SAMPLE_ROWS, Block, for_trees, make_blocks, sample_rows
 from rboost.dask.checks import Summary
 from rboost.dask.cluster import run_together
 from rboost.dask.gathering import wait_for
 from rboost.dask.partitions import Partitions
 from rboost.dask.progress import FitProgress
+from rboost.engines import XGBOOST
+from rboost.engines.engine import EngineSettings
+from rboost.engines.stack import Stack
+from rboost.engines.trees import BIN_ROWS, BoostedTrees, grow_in_two_passes, n_bins, n_folds
+from rboost.engines.xgboost import (
+    BinnedRows,
+    Communicator,
+    Grown,
+    StoredTrees,
+    XGBoostBoosters,
+)
 from rboost.io.packages import package
+from rboost.labels import NO_CLASS, Patterns
 from rboost.learners.bins import Bins, learn_bins
+from rboost.model.fit import Fitted, StackedModel
 from rboost.noise import NoisePosterior
-from rboost.noise.stand_ins import ScoredRows
-from rboost.numbering import SAMPLE, draws, in_sample
-from rboost.tables import Rows, as_counts
+from rboost.noise.held_out import NoiseInference, ScoredRows
+from rboost.noise.likelihood import Likelihood
+from rboost.numbering import SAMPLE, draws, hashed_folds, in_sample
 
 dask = package("dask", "dask")
 
@@ -71,6 +74,7 @@ class TableFit:
     noise: NoisePosterior
     trees: StoredTrees
     stand_ins: ScoredRows
+    labels_of_stand_ins: Integers
     blocks: list[Any]
 
     def posteriors(self) -> list[Any]:
@@ -88,7 +92,7 @@ def fit_table(
     partitions: Partitions,
     summary: Summary,
     learn: Callable[[Any], Encoding],
-    settings: TreeSettings,
+    settings: EngineSettings,
     noise_matrix: Floats | None,
     progress: FitProgress,
     trusted: Callable[[Any], TrustedRows | None] = lambda encoder: None,
@@ -115,13 +119,15 @@ def fit_table(
         )
     finally:
         progress.end()
-    noise = infer_from(grown.stand_ins, noise_matrix)
+    nobody = np.zeros(0, dtype=np.intp)
+    patterns = Patterns.of_labels(nobody, None, len(summary.classes))
+    noise = NoiseInference(patterns, noise_matrix).noise(grown.stand_ins)
     stack = Stack({XGBOOST: grown.member}, {XGBOOST: 1.0}, {XGBOOST: 1.0})
     fitted = Fitted(
-        StackedModel(stack, noise), noise.noise_matrix, noise, None, grown.n_rounds,
-        f"{XGBOOST}: {grown.stop_reason}",
-    )  # fmt: skip
-    return TableFit(encoder, bins, fitted, noise, grown.trees, grown.stand_ins, blocks)
+        StackedModel(stack, noise), None, grown.n_rounds, f"{XGBOOST}: {grown.stop_reason}"
+    )
+    label = patterns.label[grown.stand_ins.code]
+    return TableFit(encoder, bins, fitted, noise, grown.trees, grown.stand_ins, label, blocks)
 
 
 def _for_bins(
@@ -149,48 +155,61 @@ def _trusted_block(rows: TrustedRows, bins: Bins, first_row: int) -> Block:
 
 def grow_here(
     blocks: list[Block],
-    together: Together,
+    communicator: Communicator,
     bins: Bins,
-    settings: TreeSettings,
+    settings: EngineSettings,
     noise_matrix: Floats | None,
     n_classes: int,
     grown: Grown,
 ) -> GrownOnCluster:
     """The part of one worker: grow trees on its rows together with all others."""
-    rows = _rows_of(blocks, together, n_classes)
-    number = np.concatenate([np.arange(len(b.observed)) + b.first_row for b in blocks])
-    n_rows = int(together.sum(np.array([np.count_nonzero(rows.sample_weight)]))[0])
-    binned = BinnedRows([b.codes for b in blocks], bins, rows, RowNumbers(number, n_rows))
-    own = replace(settings, n_jobs=together.n_threads, verbose=False)
-    boosters = XGBoostBoosters(binned, own, together, grown)
-    growth = grow_in_two_passes(boosters, rows, noise_matrix, None, own)
-    return GrownOnCluster(
-        boosters.stored(), boosters.member(), boosters.n_rounds, growth.stop_reason,
-        boosters.stand_ins(),
-    )  # fmt: skip
-
-
-def _rows_of(blocks: list[Block], together: Together, n_classes: int) -> Rows:
-    """The labels of blocks, with weights as counts; trusted rows count as much as others."""
-    observed, weight, trusted = (
+    observed, trusted = (
         np.concatenate([getattr(block, name) for block in blocks])
-        for name in ("observed", "weight", "trusted")
+        for name in ("observed", "trusted")
     )
+    weight = _counts_of(blocks, trusted, communicator)
+    patterns = Patterns.of_labels(np.maximum(observed, 0), trusted, n_classes)
+    infer = NoiseInference(patterns, noise_matrix)
+    columns = patterns.first_likelihoods()
+    if noise_matrix is not None:
+        columns = infer.likelihoods(noise_matrix)
+    likelihood = Likelihood(patterns.code, columns, weight)
+    own_weights = np.bincount(patterns.label[patterns.code], weight, n_classes)
+    of_classes = communicator.sum(own_weights.astype(np.float64))
+    number = np.concatenate([np.arange(len(b.observed)) + b.first_row for b in blocks])
+    n_rows = int(communicator.sum(np.array([np.count_nonzero(weight)]))[0])
+    binned = BinnedRows(
+        [b.codes for b in blocks], bins, likelihood, patterns.trusted,
+        hashed_folds(number, n_folds(n_rows), settings.seed), number, n_rows,
+    )  # fmt: skip
+    own = replace(settings, n_jobs=communicator.n_threads, verbose=False)
+    boosters = XGBoostBoosters(binned, of_classes / of_classes.sum(), own, communicator, grown)
+    update = infer if noise_matrix is None else None
+    _, stop_reason = grow_in_two_passes(boosters, likelihood, update, own)
+    return GrownOnCluster(
+        boosters.stored(), boosters.member(), boosters.n_rounds, stop_reason, boosters.scored()
+    )
+
+
+def _counts_of(
+    blocks: list[Block], trusted: NDArray[np.bool_], communicator: Communicator
+) -> NDArray[np.floating[Any]]:
+    """The weights of rows, as counts; trusted rows count as much as others."""
+    weight = np.concatenate([block.weight for block in blocks])
     counted = (weight > 0) & ~trusted
-    total, n_counted = together.sum(np.array([weight[counted].sum(dtype=float), counted.sum()]))
+    sums = np.array([weight[counted].sum(dtype=float), counted.sum()])
+    total, n_counted = communicator.sum(sums)
     mean = total / n_counted
     weight[trusted] = mean
     factor = float(as_counts(np.array([mean]))[0]) / mean
-    if factor != 1:  # without weights, ones of four bytes will do
-        weight = weight * factor
-    return Rows(None, np.maximum(observed, 0), weight, trusted, n_classes)
+    return weight if factor == 1 else weight * factor  # without weights, ones of four bytes do
 
 
 def posterior_of(block: Block, how: tuple[StoredTrees, NoisePosterior]) -> Floats:
     """p(true class j | row i, its label) of the rows of a block."""
     trees, noise = how
     scores = trees.held_out(block.codes, block.first_row)
-    known = block.observed != NO_LABEL
+    known = block.observed != NO_CLASS
     posterior = noise.probability(scores)
     posterior[known] = noise.posterior(scores[known], block.observed[known].astype(np.intp))
     return posterior

@@ -33,10 +33,10 @@ from rboost.audit.insight.summary import AuditSummary
 from rboost.audit.numbers import percent
 from rboost.audit.render.terminal import describe, fitted, width
 from rboost.audit.render.wording import one_line, with_noun
-from rboost.boosting.choice import POOL_ROWS
 from rboost.dask.audit import DistributedAudit, audit_labels
 from rboost.dask.judged import TOLD
 from rboost.dask.outputs import check_ours
+from rboost.engines.engine import POOL_ROWS
 from rboost.io.files import staged, writable, write_atomically
 from rboost.io.packages import package
 from rboost.io.spreadsheets import write_csv

@@ -9,13 +9,13 @@ import numpy as np
 
 from rboost._typing import Floats
 from rboost.audit.labels import NO_LABEL
-from rboost.boosting import RBoostClassifier
-from rboost.boosting.choice import XGBOOST
 from rboost.dask.blocks import Block
 from rboost.dask.checks import Summary
 from rboost.dask.fitting import Encoding, TableFit
 from rboost.encoding import learn_encoding
+from rboost.engines import XGBOOST
 from rboost.io.packages import package
+from rboost.model import RBoostClassifier
 
 dask, arrays = package("dask", "dask"), package("dask.array", "dask")
 
@@ -32,7 +32,7 @@ def local_model(
     fit: TableFit, summary: Summary, encoder: Any = None, names: Sequence[Any] | None = None
 ) -> RBoostClassifier:
     """The fitted model as one for tables in memory, that an encoder makes numbers of."""
-    model = RBoostClassifier(XGBOOST)
+    model = RBoostClassifier(engines=XGBOOST)
     model._encoder, model._encodes_for_pool = encoder, False
     model.n_features_in_ = len(fit.bins.edges)
     if names is not None and all(isinstance(name, str) for name in names):

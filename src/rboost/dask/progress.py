@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from rboost._typing import Floats
-from rboost.boosting.engines.growing import MOST_ROUNDS, TreeSettings, step_sizes
-from rboost.boosting.engines.xgboost import Grown
 from rboost.dask.checks import Summary
+from rboost.engines.engine import EngineSettings
+from rboost.engines.trees import MAX_ROUNDS, step_sizes
+from rboost.engines.xgboost import Grown
 from rboost.io.files import write_atomically
 from rboost.learners.bins import Bins
 from rboost.native.xgboost import xgboost
@@ -35,7 +36,7 @@ class FitProgress:
         self._bar: Iterator[int] | None = None
 
     def begin(
-        self, summary: Summary, bins: Bins, settings: TreeSettings, noise_matrix: Floats | None
+        self, summary: Summary, bins: Bins, settings: EngineSettings, noise_matrix: Floats | None
     ) -> None:
         """Take up trees of the same fit, if there are any."""
         programs = version("rboost"), xgboost().__version__
@@ -48,7 +49,7 @@ class FitProgress:
         self.grown = self._read()
         if self.grown and self.verbose:
             print(f"Going on with the trees that are kept in {self._file}.", file=sys.stderr)
-        steps = step_sizes(settings.most_rounds or MOST_ROUNDS)
+        steps = step_sizes(settings.max_iter or MAX_ROUNDS)
         self._bar = track(steps, len(steps), "Growing trees", enabled=self.verbose)
         next(self._bar)
 

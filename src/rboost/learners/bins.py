@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rboost._typing import Floats
-from rboost.native.xgboost import array_module
+from rboost.noise.likelihood import array_module
 
 MISSING = 0
 MOST_CODES = 256

@@ -6,7 +6,6 @@ The module ``xgboost`` comes with the package of that name, which can use a GPU,
 
 from __future__ import annotations
 
-import sys
 from functools import cache
 from importlib import import_module
 from types import ModuleType
@@ -56,17 +55,3 @@ def arrays_on(device: str) -> Any:
             "nvidia-smi, or set device='cpu'."
         )
     return cupy
-
-
-def array_module(array: Any) -> Any:
-    """The module whose functions compute with an array: CuPy if it is on a GPU, else NumPy."""
-    return sys.modules["cupy"] if type(array).__module__.partition(".")[0] == "cupy" else np
-
-
-def on_host(array: Any) -> Any:
-    """An array of either module as one of NumPy; a frame of cuDF as one of pandas."""
-    if type(array).__module__.partition(".")[0] == "cupy":
-        return array.get()
-    if type(array).__module__.partition(".")[0] == "cudf":
-        return array.to_pandas()
-    return array

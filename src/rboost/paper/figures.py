@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from rboost.engines.rounds import ExponentialLoss, mixing_coefficients
 from rboost.io.packages import package
-from rboost.losses import ExponentialLoss
 from rboost.noise import asymmetric, symmetric
+from rboost.noise.likelihood import Likelihood
 from rboost.paper.protocol import make_trial
 from rboost.paper.run import (
     BOUNDARY_METHODS,
@@ -60,9 +61,9 @@ def loss_shapes() -> Any:
     for axis, label in zip(axes[0], (1.0, -1.0), strict=True):
         for (name, noise), style in zip(noises, LOSS_STYLES, strict=True):
             observed = np.full(len(scores), int(label > 0))
-            terms = ExponentialLoss("paper").terms(
-                observed, np.column_stack([-scores, scores]), noise
-            )
+            mixing = mixing_coefficients(noise, "paper").T
+            rows = Likelihood(observed, mixing, np.ones(len(scores)))
+            terms = ExponentialLoss().terms(rows, np.column_stack([-scores, scores]))
             loss = terms.class_weights.sum(axis=1) * np.exp(terms.log_scale)
             axis.plot(scores, loss, label=name, **style)
         sign = "positive" if label > 0 else "negative"

@@ -19,9 +19,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from rboost import RBoostClassifier, RobustLogisticRegression
+from rboost import AdaRBoostClassifier, RobustLogisticRegression
 from rboost._typing import Floats
-from rboost.boosting import ALGORITHM_1
 from rboost.rivals import GentleBoostClassifier, ModestBoostClassifier
 
 Build = Callable[[Floats, int], Any]
@@ -55,10 +54,11 @@ class Method:
 def _boosted(
     base: str, mixing: str, noise: Callable[[Floats], Any]
 ) -> Callable[[Floats, int], Any]:
-    def build(noise_matrix: Floats, n_rounds: int) -> RBoostClassifier:
-        return RBoostClassifier(
+    def build(noise_matrix: Floats, n_rounds: int) -> AdaRBoostClassifier:
+        return AdaRBoostClassifier(
             BASES[base],
-            **{**ALGORITHM_1, "n_estimators": n_rounds, "sampling": "weights"},
+            n_estimators=n_rounds,
+            sampling="weights",
             noise_matrix=noise(noise_matrix),
             mixing=mixing,
             negative_weights="keep" if mixing == "paper" else "flip",

@@ -23,12 +23,12 @@ from rboost._validation import (
     check_lengths,
     check_parameters,
     check_sample_weight,
+    check_weighed,
     warn_not_converged,
 )
-from rboost.boosting.learners import seeded_parameters
+from rboost.engines.learners import seeded_parameters
 from rboost.noise.likelihood import likeliest, true_posterior
 from rboost.noise.matrix import check_noise_parameter
-from rboost.tables import check_weighed
 from rboost.wrappers.base import ClassifierAround
 from rboost.wrappers.latent import (
     check_probabilistic,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -14,24 +14,21 @@ from sklearn.utils.validation import check_is_fitted
 from rboost._typing import Floats, Integers
 from rboost._validation import (
     all_or_nothing,
+    as_counts,
     check_checked_labels,
     check_class_labels,
     check_lengths,
     check_sample_weight,
-    warn_of_one_class,
-)
-from rboost.fitting import ScoreClassifier
-from rboost.noise.inference import infer_noise
-from rboost.noise.likelihood import likeliest
-from rboost.noise.matrix import check_noise_parameter
-from rboost.noise.scores import prevalence_of
-from rboost.tables import (
-    as_counts,
     check_trusted_labels,
     check_weighed,
-    stack_rows,
-    warn_of_copies,
+    warn_of_one_class,
 )
+from rboost.encoding import stack_rows, warn_of_copies
+from rboost.fitting import ScoreClassifier
+from rboost.labels import NO_CLASS, Labels
+from rboost.noise.held_out import infer_with_answers, judge
+from rboost.noise.matrix import check_noise_parameter
+from rboost.noise.scores import prevalence_of
 from rboost.wrappers.base import ClassifierAround
 from rboost.wrappers.out_of_fold import (
     check_scorer,
@@ -100,9 +97,10 @@ class NoiseCalibratedClassifier(ClassifierAround, ScoreClassifier):
         X: Any,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
+        *,
+        y_checked: Any = None,
         X_trusted: Any = None,
         y_trusted: ArrayLike | None = None,
-        y_checked: Any = None,
     ) -> Self:
         """Fit to observed, possibly wrong labels.
 
@@ -125,61 +123,59 @@ class NoiseCalibratedClassifier(ClassifierAround, ScoreClassifier):
             them follows how far to believe the others.
         """
         with all_or_nothing(self):
-            X, rows = self._training_rows(X, y, sample_weight, X_trusted, y_trusted, y_checked)
-            noise = check_noise_parameter(self.noise_matrix, len(self.classes_))
-            outputs = out_of_fold_outputs(
-                self.estimator, X, rows.best_labels, cv=self.cv, sample_weight=rows.weight,
-                random_state=check_random_state(self.random_state), n_jobs=self.n_jobs,
-                verbose=bool(self.verbose),
-            )  # fmt: skip
-            self._prevalence = prevalence_of(rows.labels, len(self.classes_), rows.weight)
-            scores = outputs_as_scores(self.estimator, outputs, self._prevalence)
-            self._noise = infer_noise(
-                scores, rows.labels, sample_weight=rows.weight,
-                trusted=np.arange(len(rows.labels)) >= rows.n_observed,
-                checked=rows.checked, noise_matrix=noise,
-            )  # fmt: skip
-            self._describe_rows(scores, rows, is_inferred=noise is None)
-            weighted = {} if rows.weight is None else {"sample_weight": rows.weight}
-            self.estimator_ = clone(self.estimator).fit(X, rows.best_labels, **weighted)
-        predicted = self.classes_[self._noise.probability(scores).argmax(axis=1)]
+            check_scorer(self.estimator, sample_weight)
+            self._check_X(X, reset=True)
+            classes, given = check_class_labels(y)
+            check_lengths(X, given)
+            weight = None
+            if sample_weight is not None:
+                weight = as_counts(check_sample_weight(sample_weight, given))
+                check_weighed(given, weight, classes)
+            warn_of_copies(X, given)
+            answers = check_checked_labels(y_checked, len(given), classes)
+            labels = Labels.of(classes, given).with_answers(answers)
+            trusted = check_trusted_labels(X_trusted, y_trusted, classes)
+            if trusted is not None:
+                X, labels = stack_rows(X, X_trusted), labels.followed_by_trusted(trusted)
+                if weight is not None:
+                    weight = np.append(weight, np.full(len(trusted), weight.mean()))
+            predicted = self._fit_labels(X, labels, weight)
+            self.label_issue_probability_ = self.label_issue_probability_[: len(given)]
+            self.true_class_ = self.true_class_[: len(given)]
         warn_of_one_class(predicted, "try another estimator or other features.", stacklevel=3)
         return self
 
-    def _training_rows(
-        self, X: Any, y: Any, sample_weight: Any, X_trusted: Any, y_trusted: Any, y_checked: Any
-    ) -> tuple[Any, _Rows]:
-        """All rows that are fitted to, trusted ones last, checked."""
-        check_scorer(self.estimator, sample_weight)
-        self._check_X(X, reset=True)
-        self.classes_, labels = check_class_labels(y)
-        check_lengths(X, labels)
-        weight = None
-        if sample_weight is not None:
-            weight = as_counts(check_sample_weight(sample_weight, labels))
-            check_weighed(labels, weight, self.classes_)
-        warn_of_copies(X, labels)
-        n_observed = len(labels)
-        trusted = check_trusted_labels(X_trusted, y_trusted, self.classes_)
-        checked = check_checked_labels(y_checked, n_observed, self.classes_)
-        if trusted is not None:
-            X, labels = stack_rows(X, X_trusted), np.concatenate([labels, trusted])
-            if weight is not None:
-                weight = np.concatenate([weight, np.full(len(trusted), weight.mean())])
-            if checked is not None:
-                checked = np.append(checked, np.full(len(trusted), -1))
-        return X, _Rows(labels, weight, n_observed, checked)
+    def fit_labels(self, X: Any, labels: Labels) -> Self:
+        """Fit to statements about the rows of X, as audits do; each row has at least one."""
+        with all_or_nothing(self):
+            check_scorer(self.estimator, None)
+            self._check_X(X, reset=True)
+            self._fit_labels(X, labels, None)
+        return self
 
-    def _describe_rows(self, scores: Floats, rows: _Rows, is_inferred: bool) -> None:
-        """What is known of the noise and of the training rows."""
+    def _fit_labels(self, X: Any, labels: Labels, weight: Floats | None) -> NDArray[Any]:
+        """Fit, infer the noise and judge all rows; return what they are predicted."""
+        self.classes_, best = labels.classes, best_labels(labels)
+        noise = check_noise_parameter(self.noise_matrix, labels.n_classes)
+        outputs = out_of_fold_outputs(
+            self.estimator, X, best, cv=self.cv, sample_weight=weight,
+            random_state=check_random_state(self.random_state), n_jobs=self.n_jobs,
+            verbose=bool(self.verbose),
+        )  # fmt: skip
+        self._prevalence = prevalence_of(labels.observed, labels.n_classes, weight)
+        scores = outputs_as_scores(self.estimator, outputs, self._prevalence)
+        self._noise = infer_with_answers(scores, labels, weight, noise)
         self.noise_matrix_ = self._noise.noise_matrix
         self.__dict__.pop("noise_interval_", None)  # of an earlier fit
-        if is_inferred:
+        if noise is None:
             self.noise_interval_ = self._noise.interval()
         self.held_out_scores_ = scores
-        scores, labels = scores[: rows.n_observed], rows.labels[: rows.n_observed]
-        self.label_issue_probability_ = self._noise.issue_probability(scores, labels)
-        self.true_class_ = self.classes_[likeliest(self._noise.posterior(scores, labels), labels)]
+        judged = judge(self._noise, scores, labels)
+        self.label_issue_probability_ = judged.issue
+        self.true_class_ = self.classes_[judged.likeliest]
+        weighted = {} if weight is None else {"sample_weight": weight}
+        self.estimator_ = clone(self.estimator).fit(X, best, **weighted)
+        return self.classes_[self._noise.probability(scores).argmax(axis=1)]
 
     def decision_function(self, X: Any) -> Floats:
         """Log-odds of ``classes_[1]``; of more classes, the logarithm of each one's probability."""
@@ -194,21 +190,8 @@ class NoiseCalibratedClassifier(ClassifierAround, ScoreClassifier):
         return outputs_as_scores(self.estimator_, outputs, self._prevalence)
 
 
-class _Rows(NamedTuple):
-    """Positions of labels among the classes, weights, and how many rows are not trusted.
-
-    ``checked`` has what people said of them beside, −1 where nobody looked.
-    """
-
-    labels: Integers
-    weight: Floats | None
-    n_observed: int
-    checked: Integers | None
-
-    @property
-    def best_labels(self) -> Integers:
-        """Checked labels where there are any, else those given; or these, if a class were lost."""
-        if self.checked is None:
-            return self.labels
-        best = np.where(self.checked >= 0, self.checked, self.labels)
-        return best if len(np.unique(best)) == len(np.unique(self.labels)) else self.labels
+def best_labels(labels: Labels) -> Integers:
+    """Answers where there are any, else labels as observed; or these, if a class were lost."""
+    best = np.where(labels.checked != NO_CLASS, labels.checked, labels.observed)
+    is_lost = len(np.unique(best)) < len(np.unique(labels.observed))
+    return labels.observed if is_lost else best

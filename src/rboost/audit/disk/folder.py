@@ -50,7 +50,6 @@ from rboost.audit.insight.columns import SuspiciousColumn
 from rboost.audit.insight.suspects import Suspects
 from rboost.audit.labels import Labels, as_classes, as_written
 from rboost.audit.result import LabelAudit
-from rboost.context import group_rows
 from rboost.io.files import (
     atomic_path,
     file_digest,
@@ -61,6 +60,7 @@ from rboost.io.files import (
 )
 from rboost.io.inputs import STANDARD_INPUT, with_standard_input
 from rboost.io.spreadsheets import write_csv
+from rboost.labels import group_rows
 
 
 def audit_into(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.tree._tree import Tree
 
-from rboost.boosting.members import BoostedLearners
+from rboost.engines.learners import Ensemble
 from rboost.learners.forest import Forest
 
 
@@ -50,7 +50,7 @@ def _trees(part: Any, n_columns: int) -> Iterator[tuple[Any, int]]:
     elif type(part).__module__.partition(".")[0] in ("rboost", "sklearn", "skrub"):
         own = vars(part) if hasattr(part, "__dict__") else {}
         inner = list(own.values())
-        if isinstance(part, BoostedLearners):
+        if isinstance(part, Ensemble):
             n_columns = 0  # they check the rows themselves, which may be a table's encoded columns
         elif isinstance(part, BaseEstimator):
             own_columns = int(own.get("n_features_in_", 0))

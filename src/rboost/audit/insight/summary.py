@@ -16,7 +16,7 @@ from rboost.audit.insight.doubts import issue_probability
 from rboost.audit.insight.gain import Budget, review_gain
 from rboost.audit.insight.suspects import Suspects
 from rboost.audit.labels import Labels
-from rboost.context import Groups
+from rboost.labels import Groups
 from rboost.noise import NoisePosterior
 from rboost.noise.groups import GroupedNoise
 

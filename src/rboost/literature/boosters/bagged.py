@@ -10,9 +10,9 @@ import numpy as np
 from rboost._typing import Floats
 from rboost._validation import Number, Requirements
 from rboost.calibration import agree_with_decision
+from rboost.fitting import Rows
 from rboost.literature.boosters.reweighting import AdaBoost
 from rboost.literature.boosters.tree_booster import Addend, TreeBooster
-from rboost.tables import Rows
 
 
 @dataclass(frozen=True)

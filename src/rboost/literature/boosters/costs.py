@@ -15,6 +15,8 @@ from scipy.optimize import brentq
 
 from rboost._typing import Floats
 from rboost._validation import OneOf, Requirements
+from rboost.engines.rounds import MAX_STEP
+from rboost.fitting import Rows
 from rboost.literature.boosters.reweighting import (
     MarginBooster,
     SteppingBooster,
@@ -22,8 +24,6 @@ from rboost.literature.boosters.reweighting import (
     exponential_weights,
 )
 from rboost.literature.boosters.tree_booster import Addend, Step
-from rboost.losses import MAX_STEP
-from rboost.tables import Rows
 
 # Of two costs that differ by more the smaller one would be lost in rounding.
 LARGEST_RATIO = 1e6

@@ -9,9 +9,9 @@ import numpy as np
 
 from rboost._typing import Floats
 from rboost._validation import Number, Requirements
+from rboost.engines.rounds import MAX_STEP
+from rboost.fitting import Rows
 from rboost.literature.boosters.reweighting import SteppingBooster
-from rboost.losses import MAX_STEP
-from rboost.tables import Rows
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from rboost._typing import Floats
+from rboost.fitting import Rows
 from rboost.literature.boosters.reweighting import MarginBooster
 from rboost.literature.boosters.tree_booster import Addend
-from rboost.tables import Rows
 
 
 @dataclass(frozen=True)

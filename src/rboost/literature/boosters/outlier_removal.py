@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rboost._typing import Floats, Integers
 from rboost._validation import Either, Number, OneOf, Requirements
+from rboost.fitting import Rows
 from rboost.literature.boosters.reweighting import (
     ReweightingBooster,
     adaboost_step,
@@ -21,7 +22,6 @@ from rboost.literature.boosters.reweighting import (
 )
 from rboost.literature.boosters.tree_booster import Addend, Step
 from rboost.literature.boosters.wrong_labels import share_of_wrong_labels
-from rboost.tables import Rows
 
 
 class Remaining(NamedTuple):

@@ -13,9 +13,9 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
 from rboost._typing import Floats
+from rboost.engines.rounds import step_size
+from rboost.fitting import Rows
 from rboost.literature.boosters.tree_booster import Addend, Step, TreeBooster, fit_weighted
-from rboost.losses import step_size
-from rboost.tables import Rows
 
 State = TypeVar("State")
 

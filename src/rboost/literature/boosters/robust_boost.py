@@ -12,11 +12,11 @@ import numpy as np
 from rboost._typing import Floats
 from rboost._validation import Either, Number, OneOf, Requirements
 from rboost.calibration import agree_with_decision
+from rboost.fitting import Rows
 from rboost.literature.boosters.potential import Potential, find_move
 from rboost.literature.boosters.reweighting import ReweightingBooster
 from rboost.literature.boosters.tree_booster import Addend, Step
 from rboost.literature.boosters.wrong_labels import share_of_wrong_labels
-from rboost.tables import Rows
 
 # Goals between which one is looked for: 0 would be AdaBoost's, ½ is met by any guess.
 LOWEST_GOAL, HIGHEST_GOAL = 0.01, 0.45

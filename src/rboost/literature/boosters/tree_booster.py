@@ -14,11 +14,10 @@ from sklearn.utils import check_random_state
 
 from rboost._typing import Floats
 from rboost._validation import Number, Requirements
-from rboost.boosting.additive import AdditiveClassifier
-from rboost.boosting.learners import scaled_weights
 from rboost.calibration import agree_with_decision
-from rboost.fitting import TwoClassClassifier
-from rboost.tables import Rows
+from rboost.engines.learners import scaled_weights
+from rboost.fitting import Rows, TwoClassClassifier
+from rboost.model.additive import AdditiveClassifier
 
 
 class Addend(Protocol):

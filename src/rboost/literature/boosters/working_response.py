@@ -15,8 +15,8 @@ import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 
 from rboost._typing import Floats
+from rboost.fitting import Rows
 from rboost.literature.boosters.tree_booster import Addend, Step, TreeBooster, fit_weighted
-from rboost.tables import Rows
 
 
 class WorkingResponseBooster(TreeBooster):

@@ -17,6 +17,7 @@ from rboost._validation import (
     OneOf,
     Requirements,
     all_or_nothing,
+    as_counts,
     check_parameters,
     warn_not_converged,
 )
@@ -24,7 +25,6 @@ from rboost.fitting import ScoreClassifier, TwoClassClassifier
 from rboost.learners.logistic_objective import NoisyLogisticObjective
 from rboost.literature.classifiers.annotator_objective import AnnotatorObjective, Labels
 from rboost.literature.classifiers.label_matrix import check_label_matrix, check_row_weight, votes
-from rboost.tables import as_counts
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

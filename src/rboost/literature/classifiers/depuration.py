@@ -21,7 +21,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import gen_batches
 
 from rboost._typing import Floats, Integers
-from rboost.tables import Rows
+from rboost.fitting import Rows
 
 # Rows looked up at a time, which bounds the memory.
 BLOCK_ROWS = 1024

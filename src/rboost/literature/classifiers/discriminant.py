@@ -10,11 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from rboost._typing import Floats, Integers
 from rboost._validation import Number, OneOf, Requirements, warn_not_converged
-from rboost.fitting import ScoreClassifier, TwoClassClassifier
+from rboost.fitting import Rows, ScoreClassifier, TwoClassClassifier
 from rboost.literature.classifiers.gaussians import Climb, climb, expectation, scaling_of
 from rboost.literature.classifiers.noisy_discriminant import Model, NoisyDiscriminant
 from rboost.noise.matrix import check_noise_parameter
-from rboost.tables import Rows
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

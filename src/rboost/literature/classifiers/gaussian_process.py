@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rboost._typing import Floats
 from rboost._validation import Number, OneOf, Requirements, warn_not_converged
-from rboost.fitting import ScoreClassifier, TwoClassClassifier
+from rboost.fitting import Rows, ScoreClassifier, TwoClassClassifier
 from rboost.literature.classifiers.expectation_propagation import (
     Marginals,
     Propagation,
@@ -25,7 +25,6 @@ from rboost.literature.classifiers.expectation_propagation import (
 )
 from rboost.noise.inference import infer_noise
 from rboost.noise.matrix import check_noise_parameter
-from rboost.tables import Rows
 
 # The default kernel: variance of a constant, variance and, in units of √n_features, length of a
 # smooth function of standardised columns.

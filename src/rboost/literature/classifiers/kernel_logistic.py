@@ -20,12 +20,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from rboost._typing import Floats
-from rboost._validation import Either, Number, OneOf, Requirements
-from rboost.fitting import ScoreClassifier, TwoClassClassifier
+from rboost._validation import Either, Number, OneOf, Requirements, as_counts
+from rboost.fitting import Rows, ScoreClassifier, TwoClassClassifier
 from rboost.learners import RobustLogisticRegression
 from rboost.noise.inference import infer_noise
 from rboost.noise.matrix import check_noise_parameter
-from rboost.tables import Rows, as_counts
 
 # Features with Z·Zᵀ = K exist for kernels that are positive semi-definite. The polynomial one is so
 # when degree is whole and coef0 is not negative.

@@ -20,12 +20,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from rboost._typing import Floats, Integers
 from rboost._validation import Either, Number, OneOf, Requirements, warn_not_converged
-from rboost.fitting import TwoClassClassifier
+from rboost.fitting import Rows, TwoClassClassifier
 from rboost.literature.classifiers.gaussian_mixture import MixtureProblem
 from rboost.literature.classifiers.gaussians import STRUCTURES, Climb, Gaussians, climb, scaling_of
 from rboost.noise.likelihood import joint_probability
 from rboost.noise.matrix import check_noise_matrix
-from rboost.tables import Rows
 
 # The numbers of components that BIC chooses from.
 CANDIDATES = (2, 3, 4, 6, 8, 12, 20)

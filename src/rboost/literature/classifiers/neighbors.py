@@ -10,9 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from rboost._typing import Floats
 from rboost._validation import Number, Requirements, warn_of_one_class
-from rboost.fitting import TwoClassClassifier
+from rboost.fitting import Rows, TwoClassClassifier
 from rboost.literature.classifiers.depuration import Neighbourhood, depurate
-from rboost.tables import Rows
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -1,12 +1,11 @@
-"""What boosting minimises: the paper's mixture of exponentials, and the likelihood of the labels.
+"""Algorithm 1 of the paper on sums over rows, and the two losses that its rounds minimise.
 
-Nothing here sees the features: labels, scores and a noise matrix go in. Shapes, for K classes:
+Nothing here sees the features. Shapes, for K classes:
 
-    observed        the position of each observed label ỹ among the classes, (n_rows,)
     scores          F, (n_rows, K), with Σⱼ Fⱼ = 0; for two classes F = (−H, H)
     probability     p, what a base learner says of rows, (n_rows, K)
     votes           g = (K·p − 1) / (K − 1), which is 1 for a sure class; a step α adds α·g to F
-    noise_matrix    T[j, k] = p(observed k | true j), (K, K)
+    columns         what labels say of the true class: c[j] of row i is ``columns[j, code[i]]``
 
 Both losses are used alike. ``terms`` evaluates every row at its scores; ``class_weights`` say what
 a base learner is to fit: to name class j costs a row the less, the larger entry j is. ``judge``
@@ -21,23 +20,31 @@ sums up how good a learner is over the rows that judge it, and the sums say how 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rboost._typing import Floats, Integers
-from rboost.noise import check_noise_matrix, posterior
-from rboost.noise.likelihood import NoisySoftmaxLoss
+from rboost.noise.likelihood import Likelihood, NoisySoftmaxLoss
+from rboost.noise.matrix import check_noise_matrix, posterior
 
-__all__ = ["ExponentialLoss", "LikelihoodLoss", "mixing_coefficients", "step_size"]
 # A larger step needs a weighted error below what float64 can tell from zero; for two classes.
 MAX_STEP = float(-np.log(np.finfo(np.float64).eps) / 2)
-# Smaller steps, and class weights that sum to a smaller share of the loss, are but rounding.
+# Smaller steps, and class weights that sum to a smaller share of the loss, are rounding errors.
 MIN_STEP, ROUNDING = 1e-12, 1e-14
-# What a label must be worth in ``mixing="paper"``, whatever the rates of flips into it.
+# The smallest coefficient of the label itself in ``mixing="paper"``, whatever flips into it.
 SMALLEST_COEFFICIENT = 1e-3
+# Learners in a row that are no better than chance, after which boosting ends. Base learners may be
+# random, so a single one says little.
+USELESS_LEARNERS = 10
+
+# Why boosting may end before its last round.
+AT_MINIMUM = "round {}: every row is at the minimum of its loss"
+USELESS = "round {}: {} base learners in a row no better than chance"
+PERFECT = "round {}: a base learner without errors leaves nothing to boost"
 
 
 def paper_coefficients(noise_matrix: Floats) -> Floats:
@@ -62,61 +69,43 @@ def mixing_coefficients(noise_matrix: ArrayLike, mixing: str = "posterior") -> F
     return MIXINGS[mixing](check_noise_matrix(noise_matrix))
 
 
+def mixed(columns: Floats) -> Floats:
+    """Columns of likelihoods as mixing coefficients: p(y = j | what was said), balanced classes."""
+    return columns / columns.sum(axis=0)
+
+
 @dataclass(frozen=True)
 class ExponentialLoss:
-    """A row observed as k costs Σⱼ c[k, j]·exp(−Fⱼ / (K − 1)), eq. (10).
+    """A row costs Σⱼ c[j]·exp(−Fⱼ / (K − 1)), eq. (10), for its mixing coefficients c.
 
     With c the identity that is AdaBoost's loss, eq. (9), for more classes SAMME's. For fixed noise
     it is convex in F, and each row's minimum is at finite scores: a row is never worth pushing
     further than its label can be trusted. That, not non-convexity, makes it robust.
     """
 
-    mixing: str = "posterior"
     learning_rate: ClassVar[float] = 0.015
 
-    def terms(
-        self,
-        observed: Integers,
-        scores: Floats,
-        noise_matrix: Floats,
-        sample_weight: Floats | None = None,
-        trusted: NDArray[np.bool_] | None = None,
-        known: Floats | None = None,
-    ) -> ExponentialTerms:
+    def terms(self, mixing: Likelihood, scores: Floats) -> ExponentialTerms:
         """Evaluate the exponentials of every row, eq. (13) and (15)–(18).
 
-        ``known`` probabilities of classes count instead of labels. Only ratios matter to boosting,
-        so the largest term is scaled to 1 before sample weights come in: any scores are safe.
+        Only ratios matter to boosting, so the largest term is scaled to 1 before sample weights
+        come in: any scores are safe.
         """
-        by_label = mixing_coefficients(noise_matrix, self.mixing)
-        coefficients = by_label[observed] if known is None else known
-        if known is None and trusted is not None:
-            coefficients[trusted] = np.eye(len(noise_matrix))[observed[trusted]]
         with np.errstate(divide="ignore"):  # log 0 = −inf is the right answer for a coefficient 0
-            logs = np.log(coefficients) - scores / (scores.shape[1] - 1)
+            logs = np.log(mixing.columns).T[mixing.code] - scores / (scores.shape[1] - 1)
         log_scale = float(logs.max())
-        class_weights = np.exp(logs - log_scale)
-        if sample_weight is not None:
-            class_weights *= sample_weight[:, np.newaxis]
-        return ExponentialTerms(observed, class_weights, log_scale)
-
-    def link_matrix(self, noise_matrix: Floats, boosted_with: Floats) -> Floats:
-        """The noise that is left in the scores: T·c, with the c of the T that was boosted with."""
-        return noise_matrix @ mixing_coefficients(boosted_with, self.mixing)
-
-    def score_scale(self, n_classes: int) -> float:
-        """Its minimiser is (K − 1) times the centred log-probabilities."""
-        return 1 / (n_classes - 1)
+        class_weights = np.exp(logs - log_scale) * mixing.weight[:, np.newaxis]
+        return ExponentialTerms(mixing, class_weights, log_scale)
 
 
 @dataclass(frozen=True)
 class ExponentialTerms:
-    """c[ỹ, j]·exp(−Fⱼ / (K − 1)) of every row and class, up to the common factor e^log_scale.
+    """c[j]·exp(−Fⱼ / (K − 1)) of every row and class, up to the common factor e^log_scale.
 
     They are the paper's w00 and w01 of a row with ỹ = +1, its w11 and w10 of one with ỹ = −1.
     """
 
-    observed: Integers
+    mixing: Likelihood
     class_weights: Floats
     log_scale: float
 
@@ -135,7 +124,8 @@ class ExponentialTerms:
         if unseen is not None:
             sums = ExponentialSums(falling, rising, total, net, False, n_classes)
             return sums.with_one_more_row(len(terms))
-        perfect = rising == 0 and bool(probability[np.arange(len(terms)), self.observed].all())
+        label = self.mixing.columns.argmax(axis=0)[self.mixing.code]  # its term may have vanished
+        perfect = rising == 0 and bool(probability[np.arange(len(terms)), label].all())
         return ExponentialSums(falling, rising, total, net, perfect, n_classes)
 
 
@@ -144,7 +134,7 @@ class ExponentialSums:
     """What a learner makes fall and rise, of the ``total`` loss of all rows.
 
     ``net`` sums up the class weights beyond the smallest of each row. Smaller shares and steps than
-    ``rounding`` and ``smallest_step`` mean nothing.
+    ``rounding`` and ``smallest_step`` are rounding errors.
     """
 
     falling: float
@@ -157,7 +147,7 @@ class ExponentialSums:
     smallest_step: float = MIN_STEP
 
     def with_one_more_row(self, n_rows: int) -> ExponentialSums:
-        """Count one more row, which says nothing: a few lucky ones give no infinite step."""
+        """Add a pseudo-row that says nothing: a few lucky rows give no infinite step."""
         one_more = self.total / n_rows / self.n_classes
         self.falling += one_more
         self.rising += (self.n_classes - 1) * one_more
@@ -166,7 +156,7 @@ class ExponentialSums:
 
     @property
     def at_minimum(self) -> bool:
-        """Whether the class weights are but rounding."""
+        """Whether the class weights are rounding errors."""
         return self.net <= self.rounding * self.total
 
     @property
@@ -200,37 +190,17 @@ def step_size(
 
 @dataclass(frozen=True)
 class LikelihoodLoss:
-    """A row observed as k costs −log Σⱼ T[j, k]·softmaxⱼ(F): eq. (3) with F in the place of βᵀx.
+    """A row costs −log Σⱼ L[j]·softmaxⱼ(F): eq. (3) with F in the place of βᵀx.
 
     It is smallest at the Bayes rule of the true classes, for any number of them and any noise.
     """
 
     learning_rate: ClassVar[float] = 0.045
 
-    def terms(
-        self,
-        observed: Integers,
-        scores: Floats,
-        noise_matrix: Floats,
-        sample_weight: Floats | None = None,
-        trusted: NDArray[np.bool_] | None = None,
-        known: Floats | None = None,
-    ) -> LikelihoodTerms:
-        """Evaluate p(y | x) and p(y | x, ỹ) of every row; a trusted label is the true class."""
-        rows = NoisySoftmaxLoss(scores, observed, noise_matrix)
-        posterior = rows.posterior if known is None else known
-        if known is None and trusted is not None:
-            posterior[trusted] = np.eye(len(noise_matrix))[observed[trusted]]
-        weight = np.ones(len(scores)) if sample_weight is None else sample_weight
-        return LikelihoodTerms(rows.true_probability, posterior, weight)
-
-    def link_matrix(self, noise_matrix: Floats, boosted_with: Floats) -> Floats:
-        """The noise that is left in the scores: none."""
-        return np.eye(len(noise_matrix))
-
-    def score_scale(self, n_classes: int) -> float:
-        """The scores are logarithms of probabilities, but for two classes F = (−H, H)."""
-        return 1.0
+    def terms(self, likelihood: Likelihood, scores: Floats) -> LikelihoodTerms:
+        """Evaluate p(y | x) and p(y | x, what was said) of every row."""
+        rows = NoisySoftmaxLoss(scores, likelihood.code, likelihood.columns)
+        return LikelihoodTerms(rows.true_probability, rows.posterior, likelihood.weight)
 
 
 @dataclass(frozen=True)
@@ -257,7 +227,7 @@ class LikelihoodTerms:
         mean = (self.probability[rows] * votes).sum(axis=1)
         variance = (self.probability[rows] * votes**2).sum(axis=1) - mean**2
         slope, curvature = (weights[rows] * votes).sum(), self.sample_weight[rows] @ variance
-        if unseen is not None:  # one more row, of which nobody knows anything
+        if unseen is not None:  # a pseudo-row that says nothing
             curvature += self.sample_weight.mean() / (n_classes - 1)
         copies = weights - weights.min(axis=1, keepdims=True)
         wrong, asked = (copies[rows] * (1 - probability)).sum(), copies[rows].sum()
@@ -290,11 +260,139 @@ class LikelihoodSums:
 Loss = ExponentialLoss | LikelihoodLoss
 Terms = ExponentialTerms | LikelihoodTerms
 Sums = ExponentialSums | LikelihoodSums
-LOSSES = ("auto", "exponential", "likelihood")
 
 
-def loss_named(name: str, mixing: str, n_classes: int) -> Loss:
-    """The loss of this name; "auto" is a consistent one, the paper's where that is."""
-    if name == "likelihood" or (name == "auto" and n_classes > 2):
-        return LikelihoodLoss()
-    return ExponentialLoss(mixing)
+class Rounds(Protocol):
+    """The rows, their scores and the learners; a round calls the first three in this order.
+
+    ``out_of_bag`` says that a row's score comes from learners that were not fitted to it, and that
+    a learner is judged on the rows that it has not seen.
+    """
+
+    out_of_bag: bool
+
+    def fit_learner(self, columns: Floats) -> None:
+        """Fit the next base learner to the rows as the loss weighs them now, eq. (12) and (13)."""
+
+    def judge(self) -> Sums:
+        """Sum up how good that learner is."""
+
+    def move(self, step: float) -> None:
+        """Keep the learner and add its votes to the scores, eq. (15)–(18)."""
+
+    @property
+    def votes(self) -> RowVotes:
+        """What the learners so far say of each row."""
+
+    def finish(self) -> Sequence[Any]:
+        """Return the learners that were kept, and warn of what went wrong with any."""
+
+
+@dataclass
+class RowVotes:
+    """For each training row, the votes of the learners that count for it.
+
+    ``sums`` is Σ α·h or Σ α·g over those learners and ``steps`` their Σ α, (n_rows,): of those that
+    have not seen the row. Without ``steps`` all learners count for all rows. ``total`` is Σ α of
+    all learners. Votes of two classes are kept as the paper's h, (n_rows,), of more as g, (n_rows,
+    K).
+    """
+
+    sums: Floats
+    steps: Floats | None
+    total: float = 0.0
+
+    @staticmethod
+    def zero(n_rows: int, n_classes: int, out_of_bag: bool) -> RowVotes:
+        """Scores of 0, so that the weights start as w_jk = γ_jk."""
+        shape = (n_rows,) if n_classes == 2 else (n_rows, n_classes)
+        return RowVotes(np.zeros(shape), np.zeros(n_rows) if out_of_bag else None)
+
+    def copy(self) -> RowVotes:
+        """The same votes, to which others can be added."""
+        steps = None if self.steps is None else self.steps.copy()
+        return RowVotes(self.sums.copy(), steps, self.total)
+
+    def add(self, step: float, votes: Floats, rows: Integers | slice) -> None:
+        """Count the votes of one more learner on these rows."""
+        self.sums[rows] += step * votes
+        if self.steps is not None:
+            self.steps[rows] += step
+        self.total += step
+
+    @property
+    def means(self) -> Floats:
+        """Σ α·g / Σ α; 0 for a row that every learner was fitted to."""
+        steps = np.full(len(self.sums), self.total) if self.steps is None else self.steps
+        by_class = self.sums.T
+        return np.divide(by_class, steps, out=np.zeros_like(by_class), where=steps > 0).T
+
+    @property
+    def scores(self) -> Floats:
+        """What the learners that count for each row would sum up to, were they all."""
+        if self.steps is None:
+            return self.sums
+        scores = self.means
+        scores *= self.total
+        return scores
+
+
+@dataclass
+class Progress:
+    """What one round hands to the next, and one fit to a fit that continues it.
+
+    ``columns`` are those of the loss: mixing coefficients, or likelihoods. ``steps`` and ``errors``
+    are of the learners that were kept, ``n_rounds`` counts all rounds, ``useless`` the last
+    learners in a row that were no better than chance.
+    """
+
+    columns: Floats
+    steps: list[float] = field(default_factory=list)
+    errors: list[float] = field(default_factory=list)
+    n_rounds: int = 0
+    useless: int = 0
+    stop_reason: str = ""
+    finished: bool = False
+
+    def end(self, because: str) -> None:
+        """More rounds could add nothing."""
+        self.stop_reason, self.finished = because.format(self.n_rounds, USELESS_LEARNERS), True
+
+
+def boost(
+    rounds: Rounds,
+    progress: Progress,
+    update_noise: Callable[[], None],
+    learning_rate: float,
+    round_numbers: Iterable[int],
+) -> None:
+    """Repeat rounds until the numbers run out or nothing more can be learnt.
+
+    The numbers on the right are those of the steps of Algorithm 1; its weights are not kept, as
+    they follow from the scores. A learner no better than chance gets the step 0 and is not kept.
+    ``update_noise`` may change the columns of the progress.
+    """
+    n_before = progress.n_rounds - len(progress.steps)
+    for number in round_numbers:
+        progress.n_rounds = number
+        rounds.fit_learner(progress.columns)  # (1)
+        sums = rounds.judge()  # (2)
+        if sums.at_minimum:
+            return progress.end(AT_MINIMUM)
+        step = learning_rate * sums.step  # (3) eq. (14)
+        progress.useless = 0 if step > 0 else progress.useless + 1
+        if step > 0:
+            rounds.move(step)  # (4) eq. (15)–(18)
+            progress.steps.append(step)
+            progress.errors.append(sums.error)
+        if step > 0 or rounds.out_of_bag:
+            update_noise()  # (5), (6)
+        # Learners judged on held-out rows are averaged: a useless one says nothing of the next.
+        if progress.useless == USELESS_LEARNERS and not rounds.out_of_bag:
+            return progress.end(USELESS)
+        if step > 0 and sums.perfect:
+            return progress.end(PERFECT)
+    skipped = progress.n_rounds - len(progress.steps) - n_before
+    without = f", {skipped} of them without a learner better than chance" if skipped else ""
+    progress.stop_reason = f"all {progress.n_rounds} rounds done{without}"
+    return None

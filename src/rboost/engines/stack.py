@@ -1,24 +1,22 @@
 """Several engines as one model: their held-out scores, weighed by rLR's own likelihood.
 
-A row's score is Σₑ wₑ·Fₑ(x) with weights wₑ ≥ 0 that make the observed labels likeliest, given the
-noise: a robust logistic regression whose features are the engines. So nobody has to choose among
-them, as the data do.
+A row's score is Σₑ wₑ·Fₑ(x) with weights wₑ ≥ 0 of maximum likelihood, given the noise: a robust
+logistic regression whose features are the engines' held-out scores.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
 
 from rboost._typing import Floats
-from rboost.boosting.likelihood import TrainingLabels
-from rboost.boosting.members import Member
+from rboost.engines.engine import Member
+from rboost.noise.likelihood import Likelihood
 
 # Keeps weights finite where two classes can be told apart without error.
 PENALTY = 1e-2
@@ -36,16 +34,10 @@ class Stack:
 
     def scores(self, X: Any, n_jobs: int | None) -> Floats:
         """The weighted sum of the members' scores."""
-        return self._sum({name: m.scores(X, n_jobs) for name, m in self.members.items()})
+        return self.sum({name: m.scores(X, n_jobs) for name, m in self.members.items()})
 
-    def staged_scores(self, X: Any) -> Iterator[Floats]:
-        """The same after each round; a member with fewer rounds keeps its last scores."""
-        latest = {n: m.scores(X, None) for n, m in self.members.items() if not len(m)}
-        for stage in zip_longest(*(member.staged_scores(X) for member in self.members.values())):
-            latest |= {n: s for n, s in zip(self.members, stage, strict=True) if s is not None}
-            yield self._sum(latest)
-
-    def _sum(self, scores: Mapping[str, Floats]) -> Floats:
+    def sum(self, scores: Mapping[str, Floats]) -> Floats:
+        """Scores of the members, weighed and added up."""
         weighted = [self.weights[name] * own for name, own in scores.items()]
         return np.sum(weighted, axis=0)
 
@@ -61,22 +53,22 @@ class Stack:
 
 
 def combine(
-    members: Mapping[str, Member], held_out: Mapping[str, Floats], labels: TrainingLabels
+    members: Mapping[str, Member], held_out: Mapping[str, Floats], likelihood: Likelihood
 ) -> tuple[Stack, Floats]:
     """Weigh members by their scores of rows they were not fitted to; return those of the stack."""
     names = list(members)
-    found = likeliest_weights([held_out[name] for name in names], labels)
+    found = likeliest_weights([held_out[name] for name in names], likelihood)
     spreads = found * [spread(held_out[name]) for name in names]
     shares = spreads / spreads.sum() if spreads.any() else np.full(len(names), 1 / len(names))
     kept = [number for number, share in enumerate(shares) if share > SMALLEST_SHARE]
-    if not spreads.any():  # nobody tells rows apart
+    if not spreads.any():  # all engines are constant
         found, shares, kept = np.ones(len(names)), np.ones(len(names)), [0]
     stack = Stack(
         {names[number]: members[names[number]] for number in kept},
         {names[number]: float(found[number]) for number in kept},
         {names[number]: float(shares[number]) for number in kept},
     )
-    return stack, stack._sum({name: held_out[name] for name in stack.members})
+    return stack, stack.sum({name: held_out[name] for name in stack.members})
 
 
 def spread(scores: Floats) -> float:
@@ -84,7 +76,7 @@ def spread(scores: Floats) -> float:
     return float(np.sqrt(np.var(scores - scores[:1], axis=0).mean()))
 
 
-def likeliest_weights(held_out: Sequence[Floats], labels: TrainingLabels) -> Floats:
+def likeliest_weights(held_out: Sequence[Floats], likelihood: Likelihood) -> Floats:
     """The weights, none negative, that make the labels likeliest; every class has an offset too.
 
     One engine has the weight 1, since the noise is inferred from scores of any scale.
@@ -98,9 +90,9 @@ def likeliest_weights(held_out: Sequence[Floats], labels: TrainingLabels) -> Flo
     def cost(parameters: Floats) -> tuple[float, Floats]:
         weights, offsets = parameters[:n_engines], parameters[n_engines:]
         scores = np.tensordot(weights, features, 1) + offsets.reshape(shape)
-        gradient = labels.derivatives(scores)[0]
+        gradient = likelihood.derivatives(scores)[0]
         by_weights = np.tensordot(features, gradient, gradient.ndim) + 2 * PENALTY * weights
-        total = labels.weight.sum() * labels.loss(scores) + PENALTY * weights @ weights
+        total = likelihood.weight.sum() * likelihood.loss(scores) + PENALTY * weights @ weights
         return total, np.append(by_weights, gradient.sum(axis=0))
 
     n_offsets = int(np.prod(shape))

@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags, gen_batches, get_tags
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rboost._typing import Floats
-
-# Rows predicted at a time. The blocks do not depend on n_jobs, so neither do the results.
-BLOCK_ROWS = 8192
-
-
-def in_blocks(score: Callable[[Any], Floats], X: Any, n_jobs: int | None) -> Floats:
-    """Scores of rows, a block at a time, on several threads where there are several blocks."""
-    if X.shape[0] <= BLOCK_ROWS:
-        return score(X)
-    blocks = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(score)(X[block]) for block in gen_batches(X.shape[0], BLOCK_ROWS)
-    )
-    return np.concatenate(blocks)
+from rboost.engines.learners import in_blocks
 
 
 class AdditiveClassifier(ClassifierMixin, BaseEstimator):

@@ -1,0 +1,161 @@
+"""What an engine is given, and what it leaves behind: all that one has to know to add another.
+
+An engine is a function ``fit(rows, infer, settings) -> EngineFit`` in a file of its own, with a
+name in :data:`rboost.engines.ENGINES`. Of labels it sees the likelihood L alone. Scores of two
+classes are log-odds, (n_rows,), of more classes logarithms of probabilities up to a constant,
+(n_rows, K). Noise is not yet taken into account in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rboost._typing import Floats
+from rboost.native.lightgbm import lightgbm
+from rboost.native.xgboost import xgboost
+from rboost.noise.held_out import ScoredRows
+from rboost.noise.likelihood import Likelihood
+from rboost.progress import track
+
+POOL, LINEAR, TREES, XGBOOST = "pool", "linear", "trees", "xgboost"
+# The most rows of which the pool is an engine: on more it would take longer than trees.
+POOL_ROWS = 20_000
+# The fewest rows a class from which trees add to what the pool knows; of two classes fewer, since
+# one tree a round serves both.
+ROWS_PER_CLASS = {"two": 50, "more": 400}
+# From held-out scores to the likelihoods that an engine goes on with, (K, n_patterns).
+Infer = Callable[[ScoredRows], Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class EngineRows:
+    """The training rows: the table, what labels say, and the share of each class, (K,).
+
+    ``fold`` is the fold that leaves each row out, for engines that are fitted fold by fold.
+    Where few rows stand for all, those with a pattern of ``never_sampled``, (n_patterns,), are all
+    among them.
+    """
+
+    X: Any
+    likelihood: Likelihood
+    shares: Floats
+    fold: NDArray[np.uint8]
+    never_sampled: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class EngineSettings:
+    """What a user may say of an engine; None leaves it to the engine and the table.
+
+    ``seed`` is drawn from ``random_state``. ``is_alone`` says that no other engine is in the stack,
+    ``doing`` what to add to the description of a progress bar.
+    """
+
+    max_iter: int | None = None
+    learning_rate: float | None = None
+    random_state: Any = None
+    seed: int = 0
+    n_jobs: int | None = None
+    verbose: bool = False
+    device: str = "cpu"
+    is_alone: bool = True
+    doing: str = ""
+
+    def track(self, numbers: Iterable[int], total: int, description: str) -> Iterable[int]:
+        """The numbers, with a progress bar where one is asked for."""
+        if not self.verbose:
+            return numbers
+        return track(numbers, total, f"{description}{self.doing}", enabled=True)
+
+
+class Member(Protocol):
+    """A fitted model that scores rows of tables."""
+
+    def __len__(self) -> int:
+        """The number of rounds."""
+
+    def scores(self, X: Any, n_jobs: int | None) -> Floats:
+        """Scores of rows."""
+
+    def feature_importances(self) -> Floats:
+        """How much each column told, as shares; AttributeError where that is not known."""
+
+
+@dataclass(frozen=True, eq=False)
+class EngineFit:
+    """A fitted member, and the scores of all training rows by models not fitted to the row.
+
+    ``scored`` are the rows to infer noise from: all, or few that stand for them. ``columns`` are
+    the likelihoods that the engine ended with, None where they follow from its last scores.
+    """
+
+    member: Member
+    held_out: Floats
+    scored: ScoredRows
+    columns: Floats | None
+    n_iter: int
+    stop_reason: str
+
+
+class Engine(Protocol):
+    """Fits a member of the stack.
+
+    ``infer`` is None where L is settled: where the noise is known, or another engine found it.
+    """
+
+    def __call__(
+        self, rows: EngineRows, infer: Infer | None, settings: EngineSettings
+    ) -> EngineFit:
+        """Fit to the rows."""
+
+
+def start_scores(shares: Floats) -> Floats:
+    """The scores with which every row has the classes as often as their shares: () or (K,)."""
+    logarithms = np.log(shares)
+    return logarithms[1] - logarithms[0] if len(shares) == 2 else logarithms
+
+
+def check_engines(engines: Any, device: str, known: Collection[str]) -> None:
+    """Fail with one sentence when ``engines`` is no choice of engines, or not for the device."""
+    if isinstance(engines, str) and engines == "auto":
+        return
+    names = [engines] if isinstance(engines, str) else engines
+    is_list = isinstance(names, (list, tuple)) and len(names) > 0
+    if not is_list or not all(isinstance(name, str) and name in known for name in names):
+        choices = ", ".join(map(repr, known))
+        raise ValueError(
+            f"engines must be 'auto', one of {choices} or a list of these, not {engines!r}; a "
+            "model of your own goes into NoiseCalibratedClassifier."
+        )
+    if device != "cpu" and not {TREES, XGBOOST} & set(names):
+        raise ValueError(
+            f"device={device!r} is where trees grow, but engines={engines!r} grow none; use "
+            "'xgboost', or device='cpu'."
+        )
+
+
+def chosen_engines(
+    engines: Any, n_rows: int, is_sparse: bool, n_classes: int, device: str = "cpu"
+) -> set[str]:
+    """The names of the engines for a table.
+
+    Whether the pool is one of them does not depend on the number of classes.
+    """
+    if engines == "auto":
+        fewest = n_classes * ROWS_PER_CLASS["two" if n_classes == 2 else "more"]
+        if is_sparse or n_rows < min(fewest, POOL_ROWS):
+            return {POOL}
+        engines = [POOL, TREES] if n_rows <= POOL_ROWS else [TREES]
+    names = {engines} if isinstance(engines, str) else set(engines)
+    if device != "cpu" and TREES in names:
+        names = names - {TREES} | {XGBOOST}
+    if XGBOOST in names:
+        xgboost()  # says what is missing, before other engines are fitted
+    if TREES in names and lightgbm() is None:
+        names = names - {TREES} or {POOL}
+    return names

@@ -1,0 +1,533 @@
+"""Rounds of Algorithm 1 with any classifiers of scikit-learn as base learners.
+
+Base learners are trained on positions of classes. A learner's class probabilities p have shape
+(n_rows, K). Its vote is g = (K·p − 1) / (K − 1), which is 1 for a class that it is sure of and sums
+to 0. For two classes g = (−h, h) with the paper's h, and h alone is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from inspect import signature
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+from sklearn.utils import gen_batches, get_tags
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import has_fit_parameter
+
+from rboost._typing import Floats, Integers
+from rboost._validation import check_classifier
+from rboost.engines.rounds import Loss, RowVotes, Sums, Terms
+from rboost.learners.kernel import RandomKernelClassifier
+from rboost.noise.likelihood import Likelihood
+
+# "uniform": a fraction of the rows without replacement, weighted; "weights": rows drawn with
+# replacement in proportion to their weights, then counted equally; "none": every row, weighted.
+SAMPLINGS = ("none", "uniform", "weights")
+# Copies of rows that weigh less than this share of the heaviest are left out.
+NEGLIGIBLE = 1e-6
+# Above this share of the rows a vote on all of them is faster than taking them out.
+MOST = 0.8
+# Trees that can be told that rows are validated; a subclass may have another ``fit``.
+TREES = (DecisionTreeClassifier, ExtraTreeClassifier)
+# Rows predicted at a time. The blocks do not depend on n_jobs, so neither do the results.
+BLOCK_ROWS = 8192
+
+
+@runtime_checkable
+class LimitsRows(Protocol):
+    """``max_rows`` is the number of rows beyond which more are of no use; None sets no limit."""
+
+    max_rows: int | None
+
+
+@runtime_checkable
+class TunedForBoosting(Protocol):
+    """``boosting_settings`` are parameters as one of many learners needs them."""
+
+    boosting_settings: ClassVar[Mapping[str, Any]]
+
+
+@runtime_checkable
+class FittedNatively(Protocol):
+    """A linear classifier of two classes that the native core can fit, as its options say."""
+
+    max_rows: int | None
+
+    def native_options(self) -> dict[str, Any] | None:
+        """How the native core is to fit it; None when it cannot."""
+
+    def starts(self, n_features: int, random_states: list[Any]) -> Floats:
+        """Where the fits with these random states start: (n_fits, n_starts, n_parameters)."""
+
+    def set_fitted(
+        self, coef: Floats, intercept: float, rates: Floats, loss: float, n_iter: int
+    ) -> None:
+        """Become what the native core has found."""
+
+
+@runtime_checkable
+class HasImportances(Protocol):
+    """A fitted learner that says how much each column told it."""
+
+    feature_importances_: Floats
+
+
+@runtime_checkable
+class ScoresTogether(Protocol):
+    """Fitted learners, such as linear ones, whose votes are computed all at once."""
+
+    def scores(self, X: NDArray[Any], steps: Floats, probability: bool, n_threads: int) -> Floats:
+        """Σ α·h of each row."""
+
+
+@dataclass(frozen=True)
+class BaseLearner:
+    """A classifier to be boosted, and what it can do."""
+
+    estimator: Any
+    max_rows: int | None
+    seeded: list[str]
+    nested: bool
+    native: FittedNatively | None
+
+    @classmethod
+    def of(cls, estimator: Any) -> BaseLearner:
+        """What a classifier can do besides ``fit`` and ``predict``, found out once."""
+        return cls(
+            estimator,
+            estimator.max_rows if isinstance(estimator, LimitsRows) else None,
+            seeded_parameters(estimator),
+            any("__" in name for name in estimator.get_params(deep=True)),
+            estimator if isinstance(estimator, FittedNatively) else None,
+        )
+
+    def new(self, next_seed: Callable[[], int]) -> Any:
+        """An unfitted copy with seeds of its own."""
+        if self.seeded == ["random_state"] and not self.nested:  # a clone takes as long as a fit
+            learner = copy(self.estimator)
+            learner.random_state = next_seed()
+            return learner
+        return clone(self.estimator).set_params(**{name: next_seed() for name in self.seeded})
+
+
+def check_learner(estimator: Any, sampling: str, votes: str) -> BaseLearner:
+    """Fail with one sentence when a classifier cannot be boosted this way."""
+    check_classifier(estimator, "DecisionTreeClassifier(max_depth=1)")
+    if sampling != "weights" and not has_fit_parameter(estimator, "sample_weight"):
+        raise ValueError(
+            f"{type(estimator).__name__} takes no sample_weight, which sampling={sampling!r} needs;"
+            " use sampling='weights', which draws rows instead, or another estimator."
+        )
+    if votes == "probability" and not hasattr(estimator, "predict_proba"):
+        raise ValueError(
+            f"{type(estimator).__name__} has no predict_proba, which votes='probability' needs; "
+            "use votes='class' or another estimator."
+        )
+    return BaseLearner.of(clone(estimator))
+
+
+def tuned_for_boosting(estimator: TunedForBoosting) -> Any:
+    """A copy whose parameters have the values for boosting wherever they have their defaults."""
+    defaults = signature(type(estimator)).parameters
+    return clone(estimator).set_params(
+        **{
+            name: value
+            for name, value in estimator.boosting_settings.items()
+            if getattr(estimator, name) == defaults[name].default
+        }
+    )
+
+
+def check_classes(pool: Sequence[BaseLearner], n_classes: int) -> None:
+    """Fail with one sentence when a base learner knows two classes only, but there are more."""
+    for learner in pool:
+        if n_classes > 2 and not get_tags(learner.estimator).classifier_tags.multi_class:
+            raise ValueError(
+                f"Only binary classification is supported by {type(learner.estimator).__name__}, "
+                f"but y holds {n_classes} classes; boost another estimator."
+            )
+
+
+def seeded_parameters(estimator: Any) -> list[str]:
+    """Every parameter that takes a seed, in the order in which scikit-learn's ensembles seed."""
+    return [
+        name
+        for name in sorted(estimator.get_params(deep=True))
+        if name == "random_state" or name.endswith("__random_state")
+    ]
+
+
+def scaled_weights(weights: Floats, sample_weight: Floats, total: float | None = None) -> Floats:
+    """Scale boosting weights to the total of the sample weights, on a grid of steps of 2⁻³².
+
+    Multiples of a power of two are summed exactly, in any order. So a tree that finds two splits
+    equally good finds them so, and takes the same one, whatever the order of the rows, and whether
+    a row has weight 2 or stands there twice (for whole sample weights of up to a million rows; else
+    up to rounding). Weights below 10⁻¹⁰ of the mean become 0.
+    """
+    largest = weights.max()
+    if largest <= 0:  # a sample of rows so well fitted that their weights vanished: all alike
+        return sample_weight
+    weights = weights / largest  # they may all be close to the smallest number there is
+    scale = (sample_weight.sum() if total is None else total) / weights.sum()
+    return sample_weight * np.ldexp(np.round(np.ldexp(weights / sample_weight * scale, 32)), -32)
+
+
+# --- votes
+
+
+def named_class(learner: Any, X: Any, n_classes: int, **options: bool) -> Floats:
+    """Probability 1 of the predicted class, as in the paper."""
+    return np.eye(n_classes)[np.asarray(learner.predict(X, **options), dtype=np.intp)]
+
+
+def class_probability(learner: Any, X: Any, n_classes: int, **options: bool) -> Floats:
+    """The learner's own probabilities, by which unsure learners say so."""
+    said = np.asarray(learner.predict_proba(X, **options), dtype=np.float64)
+    if said.shape[1] == n_classes:
+        return said
+    probability = np.zeros((len(said), n_classes))
+    probability[:, learner.classes_] = said  # it has not seen all classes
+    return probability
+
+
+VOTES = {"class": named_class, "probability": class_probability}
+
+
+def coded(probability: Floats) -> Floats:
+    """The votes of class probabilities."""
+    n_classes = probability.shape[1]
+    if n_classes == 2:
+        return 2 * probability[:, 1] - 1
+    return (n_classes * probability - 1) / (n_classes - 1)
+
+
+def expanded(scores: Floats) -> Floats:
+    """F, (n_rows, K), also for two classes."""
+    return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
+
+
+class ValidatedRows:
+    """Rows of X, validated once, so that not every learner of an ensemble does it again.
+
+    Trees of scikit-learn compute in float32 and can be told that rows are ready, kernel machines
+    too. On a few hundred rows their checks take longer than the learners.
+    """
+
+    def __init__(self, X: Any) -> None:
+        self._X = X
+
+    @property
+    def _holds_floats(self) -> bool:
+        return isinstance(self._X, np.ndarray) and self._X.dtype.kind == "f"
+
+    @cached_property
+    def _for_trees(self) -> Any:
+        """Finite float32, or None where only a tree itself knows what to do."""
+        if not self._holds_floats:
+            return None
+        with np.errstate(over="ignore"):
+            rows = np.asarray(self._X, dtype=np.float32)
+        return rows if np.isfinite(rows).all() else None
+
+    def _ready_for(self, learner: Any) -> bool:
+        return type(learner) in TREES and self._for_trees is not None
+
+    def fit(self, learner: Any, rows: Integers | slice, targets: Integers, **weighted: Any) -> Any:
+        """Fit a learner to some of the rows."""
+        if self._ready_for(learner):
+            return learner.fit(self._for_trees[rows], targets, check_input=False, **weighted)
+        if type(learner) is RandomKernelClassifier and self._holds_floats and weighted:
+            return learner.fit_validated(self._X[rows], targets, weighted["sample_weight"])
+        return learner.fit(self._X[rows], targets, **weighted)
+
+    def votes(self, learner: Any, votes: str, n_classes: int, rows: Any = slice(None)) -> Floats:
+        """What a learner says of some of the rows, as class probabilities."""
+        if self._ready_for(learner):
+            return VOTES[votes](learner, self._for_trees[rows], n_classes, check_input=False)
+        if type(learner) is RandomKernelClassifier and self._holds_floats and votes != "class":
+            return VOTES[votes](learner, self._X[rows], n_classes, check_input=False)
+        return VOTES[votes](learner, self._X[rows], n_classes)
+
+
+# --- what a base learner is given
+
+
+@dataclass
+class Randomness:
+    """Where random numbers come from; ``deck`` holds shuffled rows that are not dealt yet.
+
+    ``seeds`` are drawn many at a time and then used one by one.
+    """
+
+    state: np.random.RandomState
+    deck: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    seeds: list[int] = field(default_factory=list)
+
+    @cached_property
+    def generator(self) -> np.random.Generator:
+        """Draws a few rows of many, where the random state would permute all of them."""
+        return np.random.default_rng(self.state.randint(2**31 - 1))
+
+    def deal(self, n_rows: int, n_drawn: int) -> NDArray[np.intp]:
+        """Take rows from a shuffled deck of all, and shuffle anew when too few are left.
+
+        So the learners that are dealt halves come in pairs, and every row is left out by one of
+        each pair: all rows are judged by equally many learners.
+        """
+        if len(self.deck) < n_drawn:
+            self.deck = self.state.permutation(n_rows)
+        rows, self.deck = self.deck[:n_drawn], self.deck[n_drawn:]
+        return rows
+
+    def seed(self) -> int:
+        """A number for the ``random_state`` of a base learner."""
+        if not self.seeds:  # drawing many at once is cheaper
+            self.seeds = self.state.randint(2**31 - 1, size=64).tolist()
+        return self.seeds.pop()
+
+
+def draw_uniformly(
+    n_rows: int, max_samples: float, random: Randomness, max_rows: int | None = None
+) -> NDArray[np.intp]:
+    """A fraction of the rows without replacement, but no more than a learner has use for."""
+    n_drawn = n_uniform(n_rows, max_samples)
+    if max_rows is not None and max_rows < n_drawn:
+        return random.generator.choice(n_rows, max_rows, replace=False, shuffle=False)
+    return random.deal(n_rows, n_drawn)
+
+
+def n_uniform(n_rows: int, max_samples: float) -> int:
+    """The number of rows that a fraction comes to, at least one."""
+    return max(1, round(max_samples * n_rows))
+
+
+@dataclass(frozen=True)
+class Copies:
+    """Rows, each as often as it has targets; ``weights`` of None stand for rows that count alike.
+
+    ``rows`` is a slice where they are all rows, once each and in order.
+    """
+
+    rows: Integers | slice
+    targets: Integers
+    weights: Floats | None
+
+    def drawn(self, n_drawn: int, random: Randomness) -> Copies:
+        """Some of them with replacement, in proportion to their weights."""
+        assert self.weights is not None
+        weights = self.weights if self.weights.any() else np.ones_like(self.weights)
+        found = random.state.choice(len(weights), size=n_drawn, p=weights / weights.sum())
+        rows = found if isinstance(self.rows, slice) else self.rows[found]
+        return Copies(rows, self.targets[found], None)
+
+
+def flip_negative(class_weights: Floats, label: Integers) -> Copies:
+    """Each row once for every class but the worst, with what that class is worth beyond the worst.
+
+    Σⱼ wⱼ·1(h ≠ j) = const + Σⱼ (wⱼ − minₗ wₗ)·1(h ≠ j), so a learner that minimises the right side
+    minimises the left. Of two classes one is left: where the paper's weight w is negative, that is
+    the opposite label with weight |w|.
+    """
+    excess = class_weights - class_weights.min(axis=1, keepdims=True)
+    if class_weights.shape[1] == 2:  # also rows of weight 0, which some learners count
+        other = 1 - label
+        flipped = excess[np.arange(len(other)), other] > 0
+        return Copies(slice(None), np.where(flipped, other, label), excess.sum(axis=1))
+    largest = excess.max()
+    if largest <= 0:
+        return Copies(slice(None), label, np.zeros(len(label)))
+    rows, targets = np.nonzero(excess > NEGLIGIBLE * largest)
+    return Copies(rows, targets, excess[rows, targets])
+
+
+def keep_labels(class_weights: Floats, label: Integers) -> Copies:
+    """The label as observed, with |w|: not what eq. (11) asks for, but nearer to the paper."""
+    own = class_weights[np.arange(len(label)), label]
+    return Copies(slice(None), label, np.abs(own - class_weights.mean(axis=1)))
+
+
+# What a base learner is given for a row that is more certain than its label deserves, whose weight
+# in the paper is negative; the paper does not say.
+NEGATIVE_WEIGHTS = {"flip": flip_negative, "keep": keep_labels}
+
+
+@dataclass(frozen=True)
+class RoundSettings:
+    """What a base learner sees, and what it says: those of the default pool."""
+
+    sampling: str = "uniform"
+    max_samples: float = 0.5
+    votes: str = "probability"
+    negative_weights: str = "flip"
+    n_jobs: int | None = None
+
+
+class LearnerRounds:
+    """:class:`rboost.engines.rounds.Rounds` that take the base learners of a pool in turn.
+
+    ``label`` is the class that each row is given as where no class is worth more than another.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        likelihood: Likelihood,
+        label: Integers,
+        loss: Loss,
+        pool: list[BaseLearner],
+        votes: RowVotes,
+        random: Randomness,
+        settings: RoundSettings,
+        n_rounds: int = 0,
+    ) -> None:
+        self._table, self._likelihood, self._label = ValidatedRows(X), likelihood, label
+        self._loss, self._pool, self._random, self._settings = loss, pool, random, settings
+        self._number, self._kept = n_rounds, list[Any]()
+        self.votes, self.out_of_bag = votes.copy(), votes.steps is not None
+
+    def fit_learner(self, columns: Floats) -> None:
+        """Fit a fresh copy of a base learner to rows drawn by ``sampling``."""
+        weight, scores = self._likelihood.weight, expanded(self.votes.scores)
+        self._terms: Terms = self._loss.terms(self._likelihood.with_columns(columns), scores)
+        base = self._pool[self._number % len(self._pool)]
+        self._number += 1
+        copies, total = self._draw(base.max_rows)
+        self.learner = base.new(self._random.seed)
+        self._unseen = self._left_out(copies) if self.out_of_bag else None
+        targets, weights = copies.targets, None
+        if copies.weights is not None:
+            weights = scaled_weights(copies.weights, weight[copies.rows], total)
+        if np.ptp(targets if weights is None else targets[weights > 0]) == 0:
+            self.learner = DummyClassifier(strategy="prior")  # one class: nothing else to learn
+        weighted = {} if weights is None else {"sample_weight": weights}
+        self.learner = self._table.fit(self.learner, copies.rows, targets, **weighted)
+
+    def _draw(self, max_rows: int | None) -> tuple[Copies, float]:
+        """What the next learner is given, and the total weight of the rows that it is drawn from.
+
+        Weights are scaled to that total, so that a penalty such as ``C`` means the same as in a fit
+        of the estimator alone.
+        """
+        settings, n_rows = self._settings, len(self._label)
+        drawn: Integers | slice = slice(None)
+        if settings.sampling == "uniform":
+            drawn = np.sort(draw_uniformly(n_rows, settings.max_samples, self._random, max_rows))
+        ways = NEGATIVE_WEIGHTS[settings.negative_weights]
+        copies = ways(self._terms.class_weights[drawn], self._label[drawn])
+        if settings.sampling == "weights":
+            n_drawn = n_uniform(n_rows, settings.max_samples)
+            copies = copies.drawn(min(n_drawn, max_rows or n_drawn), self._random)
+        if not isinstance(drawn, slice):
+            copies = replace(copies, rows=drawn[copies.rows])
+        return copies, float(self._likelihood.weight[drawn].sum())
+
+    def _left_out(self, copies: Copies) -> Integers:
+        unseen = np.ones(len(self._label), dtype=bool)
+        unseen[copies.rows] = False
+        return np.flatnonzero(unseen)
+
+    def judge(self) -> Sums:
+        """Ask the learner about all rows, or about those that it has not seen."""
+        self._said = self._probability()
+        return self._terms.judge(self._said, self._unseen)
+
+    def _probability(self) -> Floats:
+        n_classes, unseen = self._likelihood.n_classes, self._unseen
+
+        def said(rows: Any = slice(None)) -> Floats:
+            return self._table.votes(self.learner, self._settings.votes, n_classes, rows)
+
+        if unseen is None:
+            return said()
+        if len(unseen) > MOST * len(self._label):
+            return said()[unseen]
+        return said(unseen) if len(unseen) else np.zeros((0, n_classes))
+
+    def move(self, step: float) -> None:
+        """Keep the learner and count its votes."""
+        judges = slice(None) if self._unseen is None else self._unseen
+        self.votes.add(step, coded(self._said), judges)
+        self._kept.append(self.learner)
+
+    def finish(self) -> list[Any]:
+        """The learners that were kept."""
+        return self._kept
+
+
+# --- the learners that were kept
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Learners in the order of their rounds, with their steps α; ``votes`` is what they say."""
+
+    learners: Sequence[Any]
+    steps: Floats
+    votes: str
+    n_classes: int
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "listed"}
+
+    @cached_property
+    def listed(self) -> list[Any]:
+        """The learners as a list."""
+        return list(self.learners)
+
+    def contributions(self, X: Any) -> Iterator[Floats]:
+        """What each learner adds to the scores of rows."""
+        rows = ValidatedRows(X)
+        for step, learner in zip(self.steps, self.listed, strict=True):
+            yield step * coded(rows.votes(learner, self.votes, self.n_classes))
+
+    def scores(self, X: Any, n_jobs: int | None) -> Floats:
+        """H(x), eq. (8): the sum over the learners."""
+        if isinstance(X, np.ndarray) and isinstance(self.learners, ScoresTogether):
+            n_threads = effective_n_jobs(n_jobs)
+            return self.learners.scores(X, self.steps, self.votes == "probability", n_threads)
+
+        def score(rows: Any) -> Floats:
+            n_classes = self.n_classes
+            scores = np.zeros((rows.shape[0],) if n_classes == 2 else (rows.shape[0], n_classes))
+            for contribution in self.contributions(rows):
+                scores += contribution
+            return scores
+
+        return in_blocks(score, X, n_jobs)
+
+    def feature_importances(self) -> Floats:
+        """Mean importance over the learners that have any, weighted by their steps."""
+        # Constant learners, fitted where a sample held one class, have none.
+        weighted = [
+            (step, learner.feature_importances_)
+            for step, learner in zip(self.steps, self.listed, strict=True)
+            if isinstance(learner, HasImportances)
+        ]
+        if not weighted:
+            raise AttributeError("The base learners have no feature_importances_.")
+        steps, importances = map(np.array, zip(*weighted, strict=True))
+        return steps @ importances / steps.sum()
+
+
+def in_blocks(score: Callable[[Any], Floats], X: Any, n_jobs: int | None) -> Floats:
+    """Scores of rows, a block at a time, on several threads where there are several blocks."""
+    if X.shape[0] <= BLOCK_ROWS:
+        return score(X)
+    blocks = Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(score)(X[block]) for block in gen_batches(X.shape[0], BLOCK_ROWS)
+    )
+    return np.concatenate(blocks)

@@ -1,0 +1,228 @@
+"""Rounds of Algorithm 1 in the native core, with one linear base learner of two classes.
+
+The core reads the rows once a round: the votes of a learner are added in the pass that judges the
+next one. It computes what :class:`rboost.engines.learners.LearnerRounds` does; both are tested to
+agree.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
+from sklearn.exceptions import ConvergenceWarning
+
+from rboost import native
+from rboost._typing import Floats
+from rboost.engines.learners import (
+    BaseLearner,
+    FittedNatively,
+    Randomness,
+    RoundSettings,
+    draw_uniformly,
+)
+from rboost.engines.rounds import ExponentialLoss, ExponentialSums, Loss, RowVotes
+from rboost.native.reference import linear_scores
+from rboost.noise.likelihood import Likelihood
+
+# Class weights and steps below these are rounding errors of float32.
+ROUNDING, SMALLEST_STEP = 4e-7, 1e-7
+
+
+@dataclass(frozen=True)
+class LinearLearners(Sequence[Any]):
+    """Fitted copies of ``estimator``, one a row of ``coefs``; made only when they are looked at.
+
+    An infinite intercept stands for the constant learner of a sample that held one class.
+    ``center`` is near the middle of the training rows. ``rates``, ``losses`` and ``iterations``
+    are what each learner's own fit found.
+    """
+
+    estimator: Any
+    coefs: Floats
+    intercepts: Floats
+    rates: Floats
+    losses: Floats
+    iterations: Floats
+    center: Floats
+
+    def __len__(self) -> int:
+        return len(self.intercepts)
+
+    def __getitem__(self, number: Any) -> Any:
+        if isinstance(number, slice):
+            return [self[k] for k in range(*number.indices(len(self)))]
+        coef, intercept = self.coefs[number], self.intercepts[number]
+        if np.isinf(intercept):
+            constant = [int(intercept > 0)]
+            return DummyClassifier(strategy="prior").fit(coef[np.newaxis], constant)
+        learner = copy.copy(self.estimator)
+        learner.set_fitted(
+            coef, intercept, self.rates[number], self.losses[number], int(self.iterations[number])
+        )
+        return learner
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[number] for number in range(len(self)))
+
+    def joined(self, later: LinearLearners) -> LinearLearners:
+        """These learners and later ones."""
+        arrays = ("coefs", "intercepts", "rates", "losses", "iterations")
+        return replace(
+            self,
+            **{
+                name: np.concatenate([getattr(self, name), getattr(later, name)]) for name in arrays
+            },
+        )
+
+    def scores(self, X: NDArray[Any], steps: Floats, probability: bool, n_threads: int) -> Floats:
+        """Σ α·h of each row, all learners at once."""
+        module, rows = native.compiled(), native.rows_for_native(X)
+        weighted = linear_scores if module is None or rows is None else module.linear_scores
+        return weighted(
+            X if rows is None else rows,
+            self.coefs,
+            self.intercepts,
+            steps,
+            self.center,
+            probability,
+            n_threads,
+        )
+
+
+def native_rounds(
+    X: Any,
+    likelihood: Likelihood,
+    loss: Loss,
+    pool: list[BaseLearner],
+    votes: RowVotes,
+    random: Randomness,
+    settings: RoundSettings,
+) -> NativeRounds | None:
+    """The rounds in the native core, or None when they are not for it.
+
+    It takes one linear learner of two classes and the exponential loss, draws no rows by their
+    weights, and knows two columns, of label 0 and of label 1, which the identity may follow.
+    """
+    learner = pool[0].native
+    if len(pool) > 1 or learner is None or not isinstance(loss, ExponentialLoss):
+        return None
+    if likelihood.n_classes > 2 or settings.sampling == "weights":
+        return None
+    used = likelihood.code.max() + 1
+    if used > 4 or not np.array_equal(likelihood.columns[:, 2:used], np.eye(2)[:, : used - 2]):
+        return None
+    options, rows = learner.native_options(), native.rows_for_native(X)
+    if options is None or rows is None:
+        return None
+    return NativeRounds(rows, likelihood, learner, options, votes, random, settings)
+
+
+class NativeRounds:
+    """:class:`rboost.engines.rounds.Rounds` in the native core."""
+
+    def __init__(
+        self,
+        X: NDArray[Any],
+        likelihood: Likelihood,
+        learner: FittedNatively,
+        options: dict[str, Any],
+        votes: RowVotes,
+        random: Randomness,
+        settings: RoundSettings,
+    ) -> None:
+        module, votes = native.compiled(), votes.copy()
+        assert module is not None
+        self._settings, self._random, self._learner = settings, random, clone(learner)
+        self._shape, self._n_unconverged = X.shape, 0
+        self.out_of_bag = votes.steps is not None
+        # The core changes these in place.
+        self._votes = votes.sums
+        self._missed = None if votes.steps is None else votes.total - votes.steps
+        kind = module.FloatRounds if X.dtype == np.float32 else module.DoubleRounds
+        certain = likelihood.code >= 2
+        self._rounds = kind(
+            X,
+            2.0 * (likelihood.code % 2) - 1,
+            None if np.all(likelihood.weight == 1) else likelihood.weight,
+            certain if certain.any() else None,
+            self._votes,
+            self._missed,
+            np.zeros(len(X), dtype=np.float32),
+            **options,
+            probability=settings.votes == "probability",
+            flip_negative=settings.negative_weights == "flip",
+            total_step=votes.total,
+            n_threads=effective_n_jobs(settings.n_jobs),
+        )
+        self._lone_start: Floats | None = None
+
+    def fit_learner(self, columns: Floats) -> None:
+        """Fit the learner to rows drawn by ``sampling``."""
+        sample = None
+        if self._settings.sampling == "uniform":
+            n_rows, max_rows = self._shape[0], self._learner.max_rows
+            sample = draw_uniformly(n_rows, self._settings.max_samples, self._random, max_rows)
+        starts = self._starts(self._random.seed())
+        mixing = np.ascontiguousarray(columns[:, :2].T)
+        self._n_unconverged += not self._rounds.fit_learner(mixing, sample, starts)
+
+    def _starts(self, seed: int) -> Floats:
+        """Where the fit starts; a lone start is the same for every seed."""
+        if self._lone_start is not None:
+            return self._lone_start
+        (starts,) = self._learner.starts(self._shape[1], [seed])
+        if len(starts) == 1:
+            self._lone_start = starts
+        return starts
+
+    def judge(self) -> ExponentialSums:
+        """Add the votes of the learner before, and judge this one, in one pass over the rows."""
+        falling, rising, total, net, least_agreement = self._rounds.judge()
+        perfect = rising == 0 and least_agreement > 0
+        sums = ExponentialSums(falling, rising, total, net, perfect, 2, ROUNDING, SMALLEST_STEP)
+        return sums.with_one_more_row(self._shape[0]) if self.out_of_bag else sums
+
+    def move(self, step: float) -> None:
+        """Keep the learner and count its votes."""
+        self._rounds.move(step)
+
+    def paper_noise(self, noise_matrix: Floats) -> Floats:
+        """Platt's method and one multiplicative update, eq. (19)–(22), by the core."""
+        return self._rounds.update_noise(np.ascontiguousarray(noise_matrix))
+
+    @property
+    def votes(self) -> RowVotes:
+        """What the learners so far say of each row."""
+        self._rounds.settle()
+        total = self._rounds.total_step
+        return RowVotes(self._votes, None if self._missed is None else total - self._missed, total)
+
+    def finish(self) -> LinearLearners:
+        """The learners that were kept; those that did not converge are named once."""
+        if self._n_unconverged:
+            warnings.warn(
+                f"{self._n_unconverged} base learners stopped at max_iter before they converged; "
+                "raise their max_iter or tol, or penalise more with a smaller C.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        coefs, numbers = self._rounds.kept()
+        numbers = np.asfortranarray(numbers)  # each column is used by itself
+        return LinearLearners(
+            self._learner,
+            coefs,
+            intercepts=numbers[:, 0],
+            rates=numbers[:, 1:3],
+            losses=numbers[:, 3],
+            iterations=numbers[:, 4],
+            center=self._rounds.center,
+        )

@@ -1,0 +1,185 @@
+"""Engines "pool" and "linear": Algorithm 1 on out-of-bag votes.
+
+Each round fits a base learner to half of the rows, which the other half judges. So every row has a
+held-out score at no extra fit: the mean vote of the learners that have not seen it. The pool takes
+learners that err in different ways in turn: trees that look for the best cut among a few columns,
+trees with random cuts, and smooth kernel machines; small leaves and penalties keep each of them
+from following single labels. "linear" boosts robust logistic regression alone, in the native core
+where there are two classes.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+from sklearn.utils import check_random_state
+from threadpoolctl import threadpool_limits
+
+from rboost._typing import Floats, Integers
+from rboost.encoding import for_pool, pool_source
+from rboost.engines.engine import EngineFit, EngineRows, EngineSettings, Infer
+from rboost.engines.learners import (
+    BaseLearner,
+    Ensemble,
+    LearnerRounds,
+    Randomness,
+    RoundSettings,
+    check_classes,
+    tuned_for_boosting,
+)
+from rboost.engines.linear import native_rounds
+from rboost.engines.rounds import (
+    ExponentialLoss,
+    LikelihoodLoss,
+    Loss,
+    Progress,
+    Rounds,
+    RowVotes,
+    boost,
+    mixed,
+)
+from rboost.learners import RandomKernelClassifier, RobustLogisticRegression
+from rboost.noise.held_out import ScoredRows
+from rboost.noise.scores import smoothed_log_odds, smoothed_scores
+
+# Rounds of an engine alone; beside others, by the number of rows: the larger a table, the less the
+# last ones add. Chosen on the suite "development" and tables of "sizes".
+ROUNDS_ALONE, ROUNDS_BY_ROWS, FEWEST_ROUNDS = 300, {2000: 200, 8000: 100}, 60
+# A learner of the pool sees no more rows than this.
+MAX_ROWS = 4096
+# The first round after which noise is inferred; then again each time the rounds have doubled.
+FIRST_INFERENCE = 25
+# Rows whose votes are read at a time.
+BLOCK_ROWS = 2**16
+
+
+def fit_pool(rows: EngineRows, infer: Infer | None, settings: EngineSettings) -> EngineFit:
+    """Boost learners of three kinds."""
+    learners = [
+        DecisionTreeClassifier(max_depth=6, max_features="sqrt"),
+        ExtraTreeClassifier(min_samples_leaf=5, max_features=None),
+        RandomKernelClassifier(),
+    ]
+    pool = [BaseLearner.of(learner) for learner in learners]
+    pool = [replace(own, max_rows=min(own.max_rows or MAX_ROWS, MAX_ROWS)) for own in pool]
+    return _fit_rounds(rows, infer, settings, pool)
+
+
+def fit_linear(rows: EngineRows, infer: Infer | None, settings: EngineSettings) -> EngineFit:
+    """Boost robust logistic regression."""
+    learner = tuned_for_boosting(RobustLogisticRegression())
+    return _fit_rounds(rows, infer, settings, [BaseLearner.of(learner)])
+
+
+def rounds_for(n_rows: int, is_alone: bool) -> int:
+    """Rounds of Algorithm 1, unless the user says otherwise."""
+    if is_alone:
+        return ROUNDS_ALONE
+    return next((n for most, n in ROUNDS_BY_ROWS.items() if n_rows <= most), FEWEST_ROUNDS)
+
+
+def is_due(n_rounds: int) -> bool:
+    """Whether noise is inferred after this round."""
+    doubled, rest = divmod(n_rounds, FIRST_INFERENCE)
+    return rest == 0 and doubled & (doubled - 1) == 0
+
+
+def _fit_rounds(
+    rows: EngineRows, infer: Infer | None, settings: EngineSettings, pool: list[BaseLearner]
+) -> EngineFit:
+    likelihood, X = rows.likelihood, for_pool(rows.X)
+    n_rows, n_classes = len(likelihood), likelihood.n_classes
+    check_classes(pool, n_classes)
+    loss: Loss = ExponentialLoss() if n_classes == 2 else LikelihoodLoss()
+    start = likelihood.with_columns(_columns_for(loss, likelihood.columns))
+    votes = RowVotes.zero(n_rows, n_classes, out_of_bag=True)
+    random = Randomness(check_random_state(settings.random_state))
+    ways = RoundSettings(n_jobs=settings.n_jobs)
+    label = likelihood.columns.argmax(axis=0)[likelihood.code]
+    rounds: Rounds = LearnerRounds(X, start, label, loss, pool, votes, random, ways)
+    if len(pool) == 1:
+        rounds = native_rounds(X, start, loss, pool, votes, random, ways) or rounds
+    progress = Progress(start.columns)
+
+    def scored() -> ScoredRows:
+        """Held-out scores; a row that every learner was fitted to has no say."""
+        votes, weight = rounds.votes, likelihood.weight
+        assert votes.steps is not None
+        judged = votes.steps > 0
+        if judged.any() and not judged.all():
+            weight = weight * judged
+        return ScoredRows(vote_scores(votes.means, rows.shares), likelihood.code, weight)
+
+    def update_noise() -> None:
+        if infer is not None and is_due(progress.n_rounds):
+            progress.columns = _columns_for(loss, infer(scored()))
+
+    n_rounds = settings.max_iter or rounds_for(n_rows, settings.is_alone)
+    numbers = range(1, n_rounds + 1)
+    rate = settings.learning_rate or loss.learning_rate
+    with threadpool_limits(1, "blas"):  # many small products, for which threads only wait
+        shown = settings.track(numbers, n_rounds, "Boosting")
+        boost(rounds, progress, update_noise, rate, shown)
+    final = scored()
+    ensemble = Ensemble(rounds.finish(), np.array(progress.steps), ways.votes, n_classes)
+    if not len(ensemble):
+        warnings.warn(
+            f"No base learner was kept ({progress.stop_reason}); try other features, or "
+            "engines='trees'.",
+            stacklevel=6,
+        )
+    member = BoostedLearners(ensemble, rounds.votes.total, rows.shares, pool_source(rows.X))
+    return EngineFit(member, final.scores, final, None, progress.n_rounds, progress.stop_reason)
+
+
+def _columns_for(loss: Loss, columns: Floats) -> Floats:
+    """Likelihoods as the loss takes them."""
+    return mixed(columns) if isinstance(loss, ExponentialLoss) else columns
+
+
+def vote_scores(mean_votes: Floats, shares: Floats) -> Floats:
+    """Mean votes read as probabilities: their log-odds, for more than two classes their logs.
+
+    ``shares`` is the share of each class, by which unanimous votes are smoothed.
+    """
+    n_classes, scores = len(shares), np.empty_like(mean_votes)
+    for begin in range(0, len(scores), BLOCK_ROWS):  # copies of all rows add up
+        votes = mean_votes[begin : begin + BLOCK_ROWS]
+        probability = (1 + (n_classes - 1) * votes) / n_classes
+        scores[begin : begin + BLOCK_ROWS] = (
+            smoothed_log_odds(probability, shares[1])
+            if n_classes == 2
+            else smoothed_scores(probability, shares)
+        )
+    return scores
+
+
+@dataclass(frozen=True)
+class BoostedLearners:
+    """Learners of Algorithm 1, whose mean votes are read as probabilities.
+
+    ``total_step`` is Σ α. ``source`` is the column of the table behind each that the learners were
+    given, if others.
+    """
+
+    ensemble: Ensemble
+    total_step: float
+    shares: Floats
+    source: Integers | None = None
+
+    def __len__(self) -> int:
+        return len(self.ensemble)
+
+    def scores(self, X: Any, n_jobs: int | None) -> Floats:
+        """The mean votes, as scores."""
+        sums = self.ensemble.scores(for_pool(X), n_jobs)
+        return vote_scores(sums / (self.total_step or 1.0), self.shares)
+
+    def feature_importances(self) -> Floats:
+        """Mean importance over the learners."""
+        found = self.ensemble.feature_importances()
+        return found if self.source is None else np.bincount(self.source, found).astype(np.float64)

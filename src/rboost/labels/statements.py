@@ -1,0 +1,289 @@
+"""Labels: all that was said of the classes of rows, as statements (row, source, class).
+
+A source is whoever or whatever names classes: the column of labels, of which each context group is
+a source of its own; an annotator; a person who checked rows; a set of rows that are known to be
+right. Each source has its own noise matrix. Classes are positions inside the package, names only
+where users pass and read them.
+
+Rows of which the same was said share a *pattern*. A pattern has one likelihood of its statements
+given the true class, so all that a learner needs to know of labels is the pattern of each row and
+a small table of likelihoods (:class:`rboost.noise.likelihood.Likelihood`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rboost._typing import Floats, Integers
+from rboost.labels.context import Groups
+
+# Kinds of sources: the label that came with the row, one of several annotators, a person who
+# checked the row, and labels that are known to be right.
+GIVEN, ANNOTATOR, ANSWER, TRUSTED = "given", "annotator", "answer", "trusted"
+OTHERS = (GIVEN, ANNOTATOR, TRUSTED)
+# The position of a class that nobody named.
+NO_CLASS = -1
+# The error rate of every statement about a row that has several, before any rate is inferred.
+FIRST_ERROR = 0.1
+
+
+@dataclass(frozen=True)
+class Source:
+    """Whoever names classes."""
+
+    kind: str
+    name: str | None = None
+
+
+def n_groups(sources: Sequence[Source]) -> int:
+    """The number of context groups among sources."""
+    return sum(source.kind == GIVEN and source.name is not None for source in sources)
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Statements about rows: ``source[s]`` says that ``row[s]`` is of the class ``said[s]``.
+
+    ``sources`` are what the entries of ``source`` refer to. Of two statements of one source about
+    one row the later one holds. ``at_random`` marks rows that were drawn at random for a person to
+    check, (n_rows,). Views of one entry a row hold positions of classes, or ``NO_CLASS``.
+    """
+
+    classes: NDArray[Any]
+    n_rows: int
+    row: Integers
+    source: Integers
+    said: Integers
+    sources: tuple[Source, ...]
+    at_random: NDArray[np.bool_] = field(kw_only=True)
+
+    @classmethod
+    def of(cls, classes: NDArray[Any], position: Integers, groups: Groups | None = None) -> Labels:
+        """The label that came with each row, ``NO_CLASS`` where it has none.
+
+        With groups, each of them is a source of its own.
+        """
+        row = np.flatnonzero(position != NO_CLASS)
+        source = np.zeros(len(row), np.intp) if groups is None else groups.position[row]
+        names = (None,) if groups is None else groups.names
+        sources = tuple(Source(GIVEN, name) for name in names)
+        never = np.zeros(len(position), dtype=bool)
+        return cls(classes, len(position), row, source, position[row], sources, at_random=never)
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return len(self.classes)
+
+    @property
+    def n_groups(self) -> int:
+        """The number of context groups of given labels, 0 without a context."""
+        return n_groups(self.sources)
+
+    def with_statements(self, source: Source, position: Integers) -> Labels:
+        """One more source; ``position`` has a class or ``NO_CLASS`` for each row."""
+        row = np.flatnonzero(position != NO_CLASS)
+        return replace(
+            self,
+            row=np.append(self.row, row),
+            source=np.append(self.source, np.full(len(row), len(self.sources))),
+            said=np.append(self.said, position[row]),
+            sources=(*self.sources, source),
+        )
+
+    def with_answers(self, position: Integers | None, at_random: Any = None) -> Labels:
+        """What people said who checked rows, in the place of all that they said before."""
+        if position is None:
+            return self
+        others = self._is_of(*OTHERS)
+        before = replace(
+            self, row=self.row[others], source=self.source[others], said=self.said[others]
+        )
+        drawn = np.zeros(self.n_rows, dtype=bool) if at_random is None else np.asarray(at_random)
+        return replace(
+            before.with_statements(Source(ANSWER), position),
+            at_random=drawn & (position != NO_CLASS),
+        )
+
+    def followed_by_trusted(self, position: Integers | None) -> Labels:
+        """Further rows, whose classes are known."""
+        if position is None:
+            return self
+        drawn = np.append(self.at_random, np.zeros(len(position), dtype=bool))
+        longer = replace(self, n_rows=len(drawn), at_random=drawn)
+        before = np.full(self.n_rows, NO_CLASS)
+        return longer.with_statements(Source(TRUSTED), np.append(before, position))
+
+    def take(self, rows: Any) -> Labels:
+        """Some of the rows, by a mask or by their numbers in ascending order."""
+        place = np.full(self.n_rows, -1)
+        place[rows] = np.arange(len(place[rows]))
+        kept = place[self.row] >= 0
+        return replace(
+            self,
+            n_rows=int(place.max(initial=-1)) + 1,
+            row=place[self.row[kept]],
+            source=self.source[kept],
+            said=self.said[kept],
+            at_random=self.at_random[rows],
+        )
+
+    def of_kind(self, *kinds: str) -> Integers:
+        """What sources of some kinds say of each row; the last of them where there are several."""
+        found = np.full(self.n_rows, NO_CLASS)
+        chosen = self._is_of(*kinds)
+        found[self.row[chosen]] = self.said[chosen]
+        return found
+
+    def _is_of(self, *kinds: str) -> NDArray[np.bool_]:
+        return np.array([own.kind in kinds for own in self.sources], dtype=bool)[self.source]
+
+    @cached_property
+    def given(self) -> Integers:
+        """The label that came with each row."""
+        return self.of_kind(GIVEN)
+
+    @cached_property
+    def group(self) -> Integers:
+        """The source of each row's given label, −1 where it has none."""
+        found = np.full(self.n_rows, -1)
+        is_given = self._is_of(GIVEN)
+        found[self.row[is_given]] = self.source[is_given]
+        return found
+
+    @cached_property
+    def checked(self) -> Integers:
+        """What people said who checked the row."""
+        return self.of_kind(ANSWER)
+
+    @cached_property
+    def known(self) -> Integers:
+        """The class of trusted rows, and of rows that came without a label and were checked."""
+        unlabelled = np.where(self.given == NO_CLASS, self.checked, NO_CLASS)
+        trusted = self.of_kind(TRUSTED)
+        return np.where(trusted != NO_CLASS, trusted, unlabelled)
+
+    @cached_property
+    def observed(self) -> Integers:
+        """The known class where there is one, else the given one."""
+        return np.where(self.known != NO_CLASS, self.known, self.given)
+
+    @property
+    def has_answers(self) -> bool:
+        """Whether people checked any row that came with a label."""
+        return bool(((self.checked != NO_CLASS) & (self.given != NO_CLASS)).any())
+
+    @cached_property
+    def patterns(self) -> Patterns:
+        """The pattern of statements about each row; answers only about rows without a label.
+
+        How far answers speak for other labels is learnt by regression
+        (:mod:`rboost.noise.answers`), once rows have held-out scores.
+        """
+        heard = self._is_of(*OTHERS) | (self.given[self.row] == NO_CLASS)
+        row, n_classes = self.row[heard], self.n_classes
+        statement = self.source[heard] * n_classes + self.said[heard]
+        n_single = len(self.sources) * n_classes
+        pairs = [((s, k),) for s in range(len(self.sources)) for k in range(n_classes)]
+        statements: list[tuple[tuple[int, int], ...]] = [*pairs, ()]
+        code = np.full(self.n_rows, n_single, dtype=np.int32)  # nothing was said
+        code[row] = statement
+        several = np.flatnonzero(np.bincount(row, minlength=self.n_rows) > 1)
+        if len(several):
+            sets: dict[tuple[tuple[int, int], ...], int] = {}
+            of_row: dict[int, dict[int, int]] = {place: {} for place in several.tolist()}
+            for place, said in zip(row.tolist(), statement.tolist(), strict=True):
+                if place in of_row:
+                    own_source, own_class = divmod(said, n_classes)
+                    of_row[place][own_source] = own_class
+            for place, said_of_it in of_row.items():
+                pattern = tuple(sorted(said_of_it.items()))
+                code[place] = sets.setdefault(pattern, len(statements) + len(sets))
+            statements += list(sets)
+        return Patterns(code, n_classes, self.sources, statements)
+
+
+@dataclass(frozen=True, eq=False)
+class Patterns:
+    """Which pattern of statements each row has; pattern c is the (source, class) of ``said[c]``."""
+
+    code: NDArray[np.int32]
+    n_classes: int
+    sources: tuple[Source, ...]
+    said: Sequence[tuple[tuple[int, int], ...]]
+
+    @classmethod
+    def of_labels(
+        cls, observed: Integers, trusted: NDArray[np.bool_] | None, n_classes: int
+    ) -> Patterns:
+        """Of rows with one label each, of which some are known to be right."""
+        code = observed.astype(np.int32)
+        if trusted is not None:
+            code[trusted] += n_classes
+        said = [((source, k),) for source in range(2) for k in range(n_classes)]
+        return cls(code, n_classes, (Source(GIVEN), Source(TRUSTED)), said)
+
+    @property
+    def n_groups(self) -> int:
+        """The number of context groups of given labels, 0 without a context."""
+        return n_groups(self.sources)
+
+    def _is_trusted(self, source: int) -> bool:
+        return self.sources[source].kind in (TRUSTED, ANSWER)
+
+    @cached_property
+    def label(self) -> Integers:
+        """The class that each pattern names; ``NO_CLASS`` where it names none."""
+        return np.array([own[-1][1] if own else NO_CLASS for own in self.said], dtype=np.intp)
+
+    @cached_property
+    def trusted(self) -> NDArray[np.bool_]:
+        """Whether the class of each pattern is known to be right."""
+        return np.array([any(self._is_trusted(s) for s, _ in own) for own in self.said], dtype=bool)
+
+    @cached_property
+    def group(self) -> Integers:
+        """The source of the given label of each pattern, −1 where it has none."""
+        return np.array(
+            [next((s for s, _ in own if not self._is_trusted(s)), -1) for own in self.said],
+            dtype=np.intp,
+        )
+
+    def first_likelihoods(self) -> Floats:
+        """p(statements | true class j), (K, n_patterns), before any noise is inferred.
+
+        A single label is taken to be right; each of several errs in 10 % of cases.
+        """
+        n_classes = self.n_classes
+        flip = FIRST_ERROR / (n_classes - 1)
+        doubtful = np.full((n_classes, n_classes), flip) + np.eye(n_classes) * (
+            1 - FIRST_ERROR - flip
+        )
+        single, several = [np.eye(n_classes)] * len(self.sources), [doubtful] * len(self.sources)
+        columns = [self._column(own, several if len(own) > 1 else single) for own in self.said]
+        return np.stack(columns, axis=1)
+
+    def likelihoods(self, noise_matrices: Sequence[Floats] | Floats) -> Floats:
+        """p(statements | true class j), (K, n_patterns), for the noise matrix of each source."""
+        return np.stack([self._column(own, noise_matrices) for own in self.said], axis=1)
+
+    def _column(
+        self, statements: tuple[tuple[int, int], ...], noise_matrices: Sequence[Floats] | Floats
+    ) -> Floats:
+        """The product over statements; a trusted one replaces all others. Never all zero."""
+        for source, k in statements:
+            if self._is_trusted(source):
+                return np.eye(self.n_classes)[k]
+        found = np.ones(self.n_classes)
+        for source, k in statements:
+            found = found * noise_matrices[source][:, k]
+        return found if found.any() else np.ones(self.n_classes)

@@ -1,0 +1,386 @@
+"""RBoostClassifier: engines on a likelihood that knows of label flips, and infers their rates."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rboost._typing import Floats
+from rboost._validation import (
+    Number,
+    OneOf,
+    Requirements,
+    Switch,
+    all_or_nothing,
+    as_counts,
+    check_checked_labels,
+    check_class_labels,
+    check_lengths,
+    check_parameters,
+    check_sample_weight,
+    check_trusted_labels,
+    check_weighed,
+    on_host,
+    warn_of_one_class,
+)
+from rboost.encoding import learn_encoding, needs_encoding, stack_rows, warn_of_copies
+from rboost.engines import ENGINES, LINEAR, TREES
+from rboost.engines.engine import EngineSettings, check_engines, chosen_engines
+from rboost.fitting import ScoreClassifier
+from rboost.labels import Labels, group_rows
+from rboost.model.fit import Fitted, fit_rows
+from rboost.native.xgboost import DEVICES, arrays_on
+from rboost.noise.groups import GroupedNoise
+from rboost.noise.held_out import infer_by_group, judge
+from rboost.noise.matrix import check_noise_parameter
+
+
+class RBoostClassifier(ScoreClassifier):
+    """Boosting that models label flips, and finds out how many there are.
+
+    Several engines are run and weighed by the data. Algorithm 1 of Bootkrajang & Kabán minimises a
+    mixture of exponential losses, weighed by how likely each label is to be right, with one base
+    learner a round. Boosted trees, grown by LightGBM, minimise the likelihood of the labels given
+    the noise. Either way rows are scored by learners that were not fitted to them. From these
+    scores the noise matrix and the probabilities of the true classes, two or more, are inferred
+    without a single clean label. :class:`AdaRBoostClassifier` is the paper's own version, with base
+    learners of your choice.
+
+    Parameters
+    ----------
+    engines : {"auto", "pool", "trees", "linear", "xgboost"} or list of these, default="auto"
+        "pool": Algorithm 1 with trees, trees with random cuts and kernel machines in turn. "trees":
+        boosted trees by LightGBM. "linear": Algorithm 1 with robust logistic regression. "xgboost":
+        trees by XGBoost, slower on a CPU and the same on every device and number of machines.
+        Several engines are stacked. "auto": pool and trees up to 20 000 rows, trees on more, the
+        pool on few or sparse rows.
+    max_iter : int, default=None
+        Largest number of rounds of each engine. None means 400 for trees, which stop before where
+        the held-out likelihood rises no more; 300 for Algorithm 1, fewer beside trees.
+    learning_rate : float, default=None
+        Shrinkage of the steps of trees and, where no trees grow, of Algorithm 1. None means 0.1 for
+        trees and, for Algorithm 1, 0.015 with two classes and 0.045 with more.
+    noise_matrix : "estimate" or array-like of shape (n_classes, n_classes), default="estimate"
+        ``noise_matrix[j, k] = p(observed k | true j)``, classes in sorted order. An array fixes it.
+    device : {"cpu", "cuda"}, default="cpu"
+        Where trees are grown. "cuda" is a GPU of NVIDIA, by XGBoost (``rboost[gpu]``); Algorithm 1
+        and what comes before and after the trees runs on the CPU.
+    random_state : int, RandomState instance or None, default=None
+        Seed of samples, folds and base learners.
+    n_jobs : int, default=None
+        Threads used by prediction, by trees, and by rounds in the native core; other rounds are
+        sequential. Results do not depend on it.
+    verbose : int, default=0
+        Whether to show progress bars on standard error.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    engine_weights_ : dict
+        The weight of each engine in the score; those without weight were not kept.
+    noise_matrix_ : ndarray of shape (n_classes, n_classes)
+        The fixed or inferred noise matrix.
+    noise_interval_ : ndarray of shape (2, n_classes, n_classes)
+        Lower and upper ends of intervals that hold the entries of the noise matrix with probability
+        .9, where it was inferred. Wide ones say that the data cannot tell noise from overlap.
+    noise_by_group_ : list of dict
+        With ``context``, one record a group: "name", "n_rows", "wrong_share" with "low" and "high"
+        (90 %), "noise_matrix" and "interval", as above. Groups of few rows are called "(other)".
+    label_issue_probability_ : ndarray of shape (n_samples,)
+        How likely the label of each training row is to be wrong.
+    true_class_ : ndarray of shape (n_samples,)
+        The most probable true class of each training row.
+    held_out_scores_ : ndarray of shape (n_samples + n_trusted,) or (…, n_classes)
+        Log-odds (of more classes logarithms) by learners that were not fitted to the row, from
+        which the noise is inferred; those of trusted rows come last, rows of weight 0 have none.
+    feature_importances_ : ndarray of shape (n_features,)
+        Share of each column in what trees gained and in the mean importance of base learners.
+    stop_reason_ : str
+        Why each engine ended.
+    n_iter_ : int
+        Rounds run, of the engine with most.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, when X had string column names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from rboost import RBoostClassifier
+    >>> from rboost.noise import asymmetric, flip_labels
+    >>> X, y = make_moons(1000, noise=0.2, random_state=4)
+    >>> noisy, flipped = flip_labels(y, asymmetric(0.3, from_class=0), random_state=4)
+    >>> model = RBoostClassifier(random_state=0).fit(X, noisy)
+    >>> model.noise_matrix_.round(1)
+    array([[0.7, 0.3],
+           [0. , 1. ]])
+    >>> model.score(X, y) > 0.95
+    True
+    """
+
+    label_issue_probability_: Floats
+    true_class_: NDArray[Any]
+
+    _requirements: ClassVar[Requirements] = {
+        "max_iter": Number(1, integer=True, closed=True, optional=True),
+        "learning_rate": Number(0, optional=True),
+        "device": OneOf(DEVICES),
+        "n_jobs": Number(-math.inf, integer=True, optional=True),
+        "verbose": Switch(),
+    }
+    # Of training rows, which prediction does not need; a model file leaves them out.
+    _training_only: ClassVar[tuple[str, ...]] = (
+        "label_issue_probability_", "true_class_", "held_out_scores_", "_by_group"
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        *,
+        engines: Any = "auto",
+        max_iter: int | None = None,
+        learning_rate: float | None = None,
+        noise_matrix: Any = "estimate",
+        device: str = "cpu",
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.engines = engines
+        self.max_iter = max_iter
+        self.learning_rate = learning_rate
+        self.noise_matrix = noise_matrix
+        self.device = device
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        y_checked: Any = None,
+        context: Any = None,
+        X_trusted: Any = None,
+        y_trusted: ArrayLike | None = None,
+    ) -> Self:
+        """Fit to observed, possibly wrong labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} or data frame of shape (n_samples, n_features)
+            Features: numbers, and in frames also words, categories and dates; any may be missing.
+        y : array-like of shape (n_samples,)
+            Observed labels of two or more classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights; a row with weight 0 is left out, one with weight 2 counts twice.
+            Weights that are no counts, with a mean below 1 or above a million, are divided by it.
+        y_checked : array-like of shape (n_samples,), default=None
+            What people said who looked at rows of X, missing (None, NaN) where nobody did; they
+            may have chosen rows as they liked. From a few dozen answers follows how far to believe
+            all other labels, and the model is fitted to that.
+        context : array-like of shape (n_samples,) or (n_samples, n_columns), default=None
+            What labels may depend on but classes do not: who labelled a row, its source, the date.
+            Words, numbers or dates, no features; each group of rows has its own noise matrix.
+        X_trusted : {array-like, sparse matrix} of shape (n_trusted, n_features), default=None
+            Further rows, whose labels are known to be right. They are trained on as such, and help
+            to tell noise from overlap.
+        y_trusted : array-like of shape (n_trusted,), default=None
+            Their labels.
+
+        Returns
+        -------
+        self : RBoostClassifier
+            The fitted estimator.
+        """
+        with all_or_nothing(self):
+            self._check_parameters()
+            given = y, sample_weight, y_checked, context, y_trusted
+            y, sample_weight, y_checked, context, y_trusted = map(on_host, given)
+            X = self._check_X(X, reset=True)
+            labels = self._check_labels(X, y, y_checked, context)
+            weight = check_sample_weight(sample_weight, labels.given)
+            check_weighed(labels.given, weight, labels.classes)
+            used, n_rows = weight > 0, len(labels)
+            weight[used] = as_counts(weight[used])
+            warn_of_copies(X if used.all() else X[used], labels.given[used])
+            trusted = check_trusted_labels(X_trusted, y_trusted, labels.classes)
+            if trusted is not None:
+                X = stack_rows(X, self._check_trusted(X_trusted))
+                labels = labels.followed_by_trusted(trusted)
+                weight = np.append(weight, np.full(len(trusted), weight[used].mean()))
+            predicted = self._fit_labels(X, labels, weight)
+            self.label_issue_probability_ = self.label_issue_probability_[:n_rows]
+            self.true_class_ = self.true_class_[:n_rows]
+        warn_of_one_class(predicted, "try other engines or features.", stacklevel=3)
+        return self
+
+    def fit_labels(self, X: Any, labels: Labels) -> Self:
+        """Fit to statements about the rows of X, as audits do; each row has at least one."""
+        with all_or_nothing(self):
+            self._check_parameters()
+            self._fit_labels(self._check_X(X, reset=True), labels, np.ones(len(labels)))
+        return self
+
+    def _fit_labels(self, X: Any, labels: Labels, weight: Floats) -> NDArray[Any]:
+        """Fit to rows with a weight, and judge all; return what the training rows are predicted."""
+        known_noise = check_noise_parameter(self.noise_matrix, labels.n_classes)
+        used = weight > 0
+        rows, own = (X, labels) if used.all() else (X[used], labels.take(used))
+        engines = self._chosen_engines(X, labels.n_classes)
+        fitted = fit_rows(rows, own, weight[used], engines, known_noise, self._settings())
+        self._keep(fitted, labels.classes)
+        noise, scores = fitted.model.noise, fitted.held_out
+        assert scores is not None
+        by_group = infer_by_group(noise, scores, own, weight[used])
+        predicted = self.classes_[noise.probability(scores).argmax(axis=1)]
+        if not used.all():
+            held_out, scores = scores, np.empty((len(used), *scores.shape[1:]))
+            scores[used], scores[~used] = held_out, fitted.model.scores(X[~used], self.n_jobs)
+        judged = judge(noise, scores, labels, by_group)
+        self.label_issue_probability_ = judged.issue
+        self.true_class_ = self.classes_[judged.likeliest]
+        self._by_group = by_group
+        if by_group is not None:
+            self.noise_by_group_ = noise_table(labels, by_group)
+        return predicted
+
+    def _check_parameters(self) -> None:
+        """Fail with one sentence when a parameter is wrong."""
+        check_parameters(self, self._requirements)
+        check_engines(self.engines, self.device, ENGINES)
+        arrays_on(self.device)  # says what is missing
+        if self.n_jobs == 0:
+            raise ValueError("n_jobs must be a number of threads, -1 for all or None, not 0.")
+
+    def _check_labels(self, X: Any, y: Any, y_checked: Any, context: Any) -> Labels:
+        """All that was said of the rows of X, by positions of classes."""
+        classes, position = check_class_labels(y)
+        check_lengths(X, position)
+        answers = check_checked_labels(y_checked, len(position), classes)
+        if context is None:
+            return Labels.of(classes, position).with_answers(answers)
+        if not isinstance(self.noise_matrix, str):
+            raise ValueError(
+                "context needs noise_matrix='estimate', as the noise of groups is inferred; set "
+                "it, or leave context out."
+            )
+        groups = group_rows(context, len(position))
+        return Labels.of(classes, position, groups).with_answers(answers)
+
+    def _check_X(self, X: Any, reset: bool = False) -> Any:
+        """Validate features; tables with words are encoded as the training rows were."""
+        X = on_host(X)
+        if reset:
+            self._encoder = learn_encoding(X) if needs_encoding(X) else None
+            encodes = self._encoder is not None
+            self._encodes_for_pool = encodes and self._chosen_engines(X, 2) != [TREES]
+        if self._encoder is not None:
+            validate_data(self, X, skip_check_array=True, reset=reset)
+            return self._encoder.rows(X, with_pool=self._encodes_for_pool)
+        return validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            ensure_all_finite="allow-nan" if self._takes_nan() else True,
+            reset=reset,
+        )
+
+    def _check_trusted(self, X_trusted: Any) -> Any:
+        try:
+            return self._check_X(X_trusted)
+        except ValueError as error:
+            problem = " ".join(str(error).split())
+            raise ValueError(
+                f"X_trusted must have the columns of X and hold what X may hold: {problem}"
+            ) from error
+
+    def _takes_nan(self) -> bool:
+        """Whether engines take missing numbers; linear learners take none."""
+        return LINEAR not in ([self.engines] if isinstance(self.engines, str) else self.engines)
+
+    def _chosen_engines(self, X: Any, n_classes: int) -> list[str]:
+        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        chosen = chosen_engines(self.engines, n_rows, issparse(X), n_classes, self.device)
+        return [name for name in ENGINES if name in chosen]
+
+    def _settings(self) -> EngineSettings:
+        return EngineSettings(
+            self.max_iter,
+            self.learning_rate,
+            self.random_state,
+            check_random_state(self.random_state).randint(2**31 - 1),
+            self.n_jobs,
+            bool(self.verbose),
+            self.device,
+        )
+
+    def _keep(self, fitted: Fitted, classes: NDArray[Any]) -> None:
+        """Keep what a fit found, and nothing of an earlier one."""
+        for name in ("noise_interval_", "noise_by_group_", *self._training_only):
+            self.__dict__.pop(name, None)
+        self.classes_, self._model = classes, fitted.model
+        self.noise_matrix_ = fitted.model.noise.noise_matrix
+        self.engine_weights_ = fitted.model.stack.weights
+        self.stop_reason_, self.n_iter_ = fitted.stop_reason, fitted.n_iter
+        if fitted.held_out is not None:
+            self.held_out_scores_ = fitted.held_out
+        if isinstance(self.noise_matrix, str):
+            self.noise_interval_ = fitted.model.noise.interval()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = np.shape(self.noise_matrix) != (2, 2)
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self._takes_nan()
+        return tags
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """How much each column told, as shares."""
+        check_is_fitted(self)
+        return self._model.stack.feature_importances()
+
+    def score_rows(self, X: Any) -> Floats:
+        """Scores on the scale of ``held_out_scores_``, before the noise is taken into account."""
+        check_is_fitted(self)
+        return self._model.scores(self._check_X(X), self.n_jobs)
+
+    def decision_function(self, X: Any) -> Floats:
+        """Log-odds of ``classes_[1]`` being the true class; of more classes one score for each.
+
+        Of more than two classes scores are log-probabilities less their mean, of which the largest
+        decides.
+        """
+        check_is_fitted(self)
+        return self._model.decisions(self._check_X(X), self.n_jobs)
+
+
+def noise_table(labels: Labels, noise: GroupedNoise) -> list[dict[str, Any]]:
+    """One record a context group: its name, and what is known of its labels."""
+    counts = np.bincount(labels.group[labels.group >= 0], minlength=labels.n_groups)
+    low, high = noise.wrong_share_interval
+    return [
+        {
+            "name": labels.sources[g].name,
+            "n_rows": int(counts[g]),
+            "wrong_share": float(noise.wrong_share[g]),
+            "low": float(low[g]),
+            "high": float(high[g]),
+            "noise_matrix": noise.noise_matrix[g],
+            "interval": noise.interval[:, g],
+        }
+        for g in range(labels.n_groups)
+    ]

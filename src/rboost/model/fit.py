@@ -1,0 +1,169 @@
+"""A fit of RBoostClassifier, step by step.
+
+    L₀                what is known before anything is inferred: labels are taken as they are
+    engines grow      each gives every row a held-out score
+    noise inferred    from these scores and the labels, and with it the next L
+    engines go on     with L
+    stack             the engines' held-out scores, weighed by the likelihood
+    noise inferred    once more, from the scores of the stack
+
+Answers of people who checked rows are used only after stacking: they say how far to believe all
+labels. What they teach becomes the L of a second fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from rboost._typing import Floats
+from rboost.engines import ENGINES, LINEAR, TREES, XGBOOST
+from rboost.engines.engine import EngineFit, EngineRows, EngineSettings
+from rboost.engines.stack import Stack, combine
+from rboost.engines.trees import n_folds, stratified_folds
+from rboost.labels import Labels
+from rboost.noise.held_out import (
+    NoiseInference,
+    ScoredRows,
+    infer_by_group,
+    infer_with_answers,
+    judge,
+    likelihood_of_answers,
+)
+from rboost.noise.likelihood import Likelihood
+from rboost.noise.posterior import NoisePosterior
+from rboost.numbering import hashed_folds
+
+# Pseudo-count of a class, so that none is without rows once answers have spoken.
+PSEUDO_COUNT = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class StackedModel:
+    """p(true class | x) for new rows: a stack of engines, and the noise."""
+
+    stack: Stack
+    noise: NoisePosterior
+
+    def scores(self, X: Any, n_jobs: int | None) -> Floats:
+        """Scores of rows, before the noise is taken into account."""
+        return self.stack.scores(X, n_jobs)
+
+    def decisions(self, X: Any, n_jobs: int | None) -> Floats:
+        """Log-odds of class 1; of more than two classes log-probabilities less their mean."""
+        logs = self.noise.log_odds(self.scores(X, n_jobs))
+        return logs if logs.ndim == 1 else logs - logs.mean(axis=1, keepdims=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """What a fit found: the model, and held-out scores of the training rows if they are here."""
+
+    model: StackedModel
+    held_out: Floats | None
+    n_iter: int
+    stop_reason: str
+
+
+def fit_rows(
+    X: Any,
+    labels: Labels,
+    weight: Floats,
+    engines: Sequence[str],
+    known_noise: Floats | None,
+    settings: EngineSettings,
+) -> Fitted:
+    """Fit engines to labels as they are, and again to what answers teach of them, if any are."""
+    patterns, n_rows = labels.patterns, len(labels)
+    infer = NoiseInference(patterns, known_noise)
+    columns = patterns.first_likelihoods()
+    if known_noise is not None:
+        columns = infer.likelihoods(known_noise)
+    rows = EngineRows(
+        X,
+        Likelihood(patterns.code, columns, weight),
+        np.bincount(labels.observed, weight, labels.n_classes) / weight.sum(),
+        stratified_folds(labels.observed, n_folds(n_rows), settings.seed),
+        patterns.trusted,
+    )
+    found = fit_engines(rows, engines, infer if known_noise is None else None, settings)
+    if not labels.has_answers:
+        return found.fitted(infer.noise(found.scored))
+    noise = infer_with_answers(found.scores, labels, weight, known_noise)
+    by_group = infer_by_group(noise, found.scores, labels, weight)
+    judged = judge(noise, found.scores, labels, by_group)
+    counts = weight @ judged.posterior + PSEUDO_COUNT
+    rows = replace(
+        rows,
+        likelihood=likelihood_of_answers(judged, found.scores, weight),
+        shares=counts / counts.sum(),
+        never_sampled=np.zeros(n_rows, dtype=bool),
+    )
+    again = replace(settings, doing=" again, with the answers")
+    found = fit_engines(rows, engines, None, again)
+    return found.fitted(infer_with_answers(found.scores, labels, weight, known_noise))
+
+
+@dataclass(frozen=True, eq=False)
+class FittedEngines:
+    """Engines in a stack, its held-out scores, and the rows to infer the noise from."""
+
+    engines: dict[str, EngineFit]
+    stack: Stack
+    scores: Floats
+    scored: ScoredRows
+
+    def fitted(self, noise: NoisePosterior) -> Fitted:
+        """The model with what is known of the noise."""
+        kept = {name: self.engines[name] for name in self.stack.members}
+        return Fitted(
+            StackedModel(self.stack, noise),
+            self.scores,
+            max(fit.n_iter for fit in kept.values()),
+            "; ".join(f"{name}: {fit.stop_reason}" for name, fit in kept.items()),
+        )
+
+
+def fit_engines(
+    rows: EngineRows,
+    engines: Sequence[str],
+    infer: NoiseInference | None,
+    settings: EngineSettings,
+) -> FittedEngines:
+    """Fit engines one after the other, and weigh them.
+
+    Without ``infer`` L is settled. Rounds of Algorithm 1 start from L₀ and infer the noise as they
+    go; trees start from what the pool has found, and infer it themselves where there is no pool.
+    What linear learners find of the noise may be far off, and is used by no other engine.
+    """
+    found: dict[str, EngineFit] = {}
+    settled = rows.likelihood if infer is None else None
+    grow = [name for name in engines if name in (TREES, XGBOOST)]
+    for name in engines:
+        own, update = rows, None
+        if settled is not None and name in grow:
+            own = replace(rows, likelihood=settled)
+        elif infer is not None:
+            update = infer if name in grow else infer.common
+        if name == XGBOOST:
+            numbers = np.arange(len(rows.fold))
+            fold = hashed_folds(numbers, n_folds(len(numbers)), settings.seed)
+            own = replace(own, fold=fold)
+        rate = settings.learning_rate if name in grow or not grow else None
+        fit = ENGINES[name](
+            own, update, replace(settings, learning_rate=rate, is_alone=len(engines) == 1)
+        )
+        found[name] = fit
+        if infer is not None and len(engines) > 1 and name != LINEAR:
+            columns = infer(fit.scored) if fit.columns is None else fit.columns
+            settled = rows.likelihood.with_columns(columns)
+    members = {name: fit.member for name, fit in found.items()}
+    held_out = {name: fit.held_out for name, fit in found.items()}
+    stack, scores = combine(members, held_out, rows.likelihood if settled is None else settled)
+    scored = ScoredRows(scores, rows.likelihood.code, rows.likelihood.weight)
+    if len(found) == 1:
+        scored = found[engines[0]].scored
+    return FittedEngines(found, stack, scores, scored)
