@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rboost.losses import mixing_coefficients
+from rboost.engines.rounds import mixing_coefficients
 
 
 def population_minimiser(observed_probability, noise_matrix, mixing="posterior"):

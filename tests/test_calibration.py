@@ -15,7 +15,7 @@ from rboost.calibration import (
     fit_logistic,
     fit_platt,
 )
-from rboost.losses import mixing_coefficients
+from rboost.engines.rounds import mixing_coefficients
 from rboost.noise import flip_labels, observed_probability
 from tests.population import population_minimiser
 from tests.strategies import noise_matrices

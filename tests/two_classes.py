@@ -13,13 +13,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from rboost import (
+    AdaRBoostClassifier,
     NoiseAwareClassifier,
     NoiseCalibratedClassifier,
     RBoostClassifier,
     RobustLogisticRegression,
     estimate_noise_matrix,
 )
-from rboost.boosting import ALGORITHM_1
 from rboost.datasets import make_banana
 from rboost.noise import asymmetric, flip_labels
 
@@ -34,24 +34,21 @@ REST = np.setdiff1d(np.arange(len(X)), TRUSTED)
 ANSWERS = np.where(np.isin(np.arange(len(X)), TRUSTED), TRUE.astype(float), np.nan)
 CHECKED = {"X_trusted": X[TRUSTED], "y_trusted": TRUE[TRUSTED]}
 STUMP, FOREST = DecisionTreeClassifier(max_depth=1), RandomForestClassifier(30, random_state=0)
-FAST_LINEAR = RobustLogisticRegression(max_rows=200, n_init=1, tol=1e-2)
 
 MODELS = {
-    "rboost": RBoostClassifier("pool", n_estimators=60, random_state=0),
+    "rboost": RBoostClassifier(engines="pool", max_iter=60, random_state=0),
     "rboost told": RBoostClassifier(
-        "pool", n_estimators=60, random_state=0, noise_matrix=asymmetric(0.3, from_class=0)
+        engines="pool", max_iter=60, random_state=0, noise_matrix=asymmetric(0.3, from_class=0)
     ),
-    "rboost by class and isotonic": RBoostClassifier(
-        STUMP, n_estimators=40, votes="class", calibration="isotonic", random_state=0
+    "rboost of linear learners": RBoostClassifier(engines="linear", max_iter=60, random_state=0),
+    "algorithm 1": AdaRBoostClassifier(STUMP, n_estimators=40),
+    "algorithm 1, rLR": AdaRBoostClassifier(
+        RobustLogisticRegression(n_init=1), n_estimators=15, random_state=0
     ),
-    "rboost of linear learners": RBoostClassifier(FAST_LINEAR, n_estimators=60, random_state=0),
-    "algorithm 1": RBoostClassifier(STUMP, **{**ALGORITHM_1, "n_estimators": 40}),
-    "algorithm 1, rLR": RBoostClassifier(
-        RobustLogisticRegression(n_init=1), **{**ALGORITHM_1, "n_estimators": 15}, random_state=0
-    ),
-    "algorithm 1, drawn": RBoostClassifier(
+    "algorithm 1, drawn": AdaRBoostClassifier(
         LogisticRegression(),
-        **{**ALGORITHM_1, "n_estimators": 15, "sampling": "weights"},
+        n_estimators=15,
+        sampling="weights",
         negative_weights="keep",
         mixing="paper",
         random_state=0,

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rboost.boosting.engines.growing import TreeSettings
 from rboost.cli import main
+from rboost.engines.engine import EngineSettings
 
 N_ROWS = 1000
 
@@ -37,11 +37,11 @@ def write_parts(folder, *tables):
     return folder
 
 
-def run(command, most_rounds=60):
+def run(command, max_iter=60):
     """The exit code of a command that grows few trees."""
     with pytest.MonkeyPatch.context() as patch:
-        few = partial(TreeSettings, most_rounds=most_rounds)
-        patch.setattr("rboost.dask.audit.TreeSettings", few)
+        few = partial(EngineSettings, max_iter=max_iter)
+        patch.setattr("rboost.dask.audit.EngineSettings", few)
         return main(command)
 
 

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from rboost.boosting.engines.growing import TreeSettings
 from rboost.dask import audit_labels
+from rboost.engines.engine import EngineSettings
 from tests.dask.tables import cut, on_a_cluster, write_files
 
 N_ROWS, CUTS = 800, [0, 200, 200, 500]
@@ -40,7 +40,7 @@ KNOWN = FRAME["y"].notna().to_numpy()
 def audited(X, client):
     """An audit with few trees."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rboost.dask.audit.TreeSettings", partial(TreeSettings, most_rounds=30))
+        patch.setattr("rboost.dask.audit.EngineSettings", partial(EngineSettings, max_iter=30))
         return audit_labels(X, "y", drop=("key",), cluster=client)
 
 

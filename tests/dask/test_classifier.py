@@ -41,11 +41,13 @@ Y = (X[:, 0] + 0.3 * np.random.RandomState(3).standard_normal(N_ROWS) > 0).astyp
 
 
 def model(**parameters):
-    return RBoostClassifier(**{"n_estimators": 10, "random_state": 0} | parameters)
+    return RBoostClassifier(**{"max_iter": 10, "random_state": 0} | parameters)
 
 
 def in_memory(**parameters):
-    return InMemory("xgboost", **{"n_estimators": 10, "random_state": 0, "n_jobs": 1} | parameters)
+    return InMemory(
+        engines="xgboost", **{"max_iter": 10, "random_state": 0, "n_jobs": 1} | parameters
+    )
 
 
 def arrays(n_chunk=130):
@@ -111,7 +113,7 @@ def test_files_and_columns_by_name(client, tmp_path):
 @pytest.mark.slow
 def test_four_workers_give_what_one_process_does():
     """With three classes, and partitions without rows."""
-    given, frame = {"n_estimators": 4}, table(3)
+    given, frame = {"max_iter": 4}, table(3)
     rows = frame.drop(columns=["y", "weight"])
     with on_a_cluster(n_workers=4) as four:
         cuts = [0, 50, 60, 60, 300, 420]
@@ -233,7 +235,7 @@ def test_a_mistake_is_one_sentence_and_leaves_the_model_as_it_was(client, of_arr
     assert vars(of_array) == before
 
 
-@pytest.mark.parametrize("parameters", [{"device": "gpu"}, {"n_estimators": 0}])
+@pytest.mark.parametrize("parameters", [{"device": "gpu"}, {"max_iter": 0}])
 def test_parameters_are_checked_first(parameters):
     with pytest.raises(ValueError, match=next(iter(parameters))):
         model(**parameters).fit(None, None)
@@ -258,7 +260,7 @@ from rboost.dask import RBoostClassifier
 def fit():
     X = np.random.RandomState(0).standard_normal((200, 2))
     given = da.from_array(X, chunks=(100, 2)), da.from_array(X[:, 0] > 0, chunks=100)
-    return RBoostClassifier(n_estimators=5, random_state=0).fit(*given)
+    return RBoostClassifier(max_iter=5, random_state=0).fit(*given)
 
 def workers(fitted):
     return set(fitted._connection.client.run(os.getpid).values())

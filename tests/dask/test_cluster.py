@@ -20,15 +20,15 @@ from tests.dask.tables import blocks_of
 def test_every_worker_has_its_blocks_in_order_and_the_same_sums(client):
     blocks = blocks_of(client, 5)
 
-    def numbers(own, together):
+    def numbers(own, communicator):
         arrays = [
             np.array(2.5),
             np.ones((2, 3, 4)) / 3,
             np.empty((0, 2)),
             np.full((4, 1), 0.1)[::2],
         ]
-        sums = [together.sum(array * (together.rank + 1)) for array in arrays]
-        return together.gather((together.rank, [block[0] for block in own], sums, None))
+        sums = [communicator.sum(array * (communicator.rank + 1)) for array in arrays]
+        return communicator.gather((communicator.rank, [block[0] for block in own], sums, None))
 
     parts = run_together(client, blocks, numbers, tuple)
     assert [(rank, nothing) for rank, _, _, nothing in parts] == [(0, None), (1, None)]
@@ -45,18 +45,18 @@ def test_every_worker_has_its_blocks_in_order_and_the_same_sums(client):
 def test_all_that_is_told_arrives_in_order_while_the_function_runs(client):
     told = []
 
-    def tell(own, together):
+    def report(own, communicator):
         for number in range(4):
-            together.sum(np.ones(1))
-            together.tell({"number": number, "model": bytes(2_000_000), "at": time.time()})
+            communicator.sum(np.ones(1))
+            communicator.report({"number": number, "model": bytes(2_000_000), "at": time.time()})
             time.sleep(0.4)
-        together.tell({"number": 4, "model": b"", "at": time.time()})
-        return together.gather(together.n_threads)
+        communicator.report({"number": 4, "model": b"", "at": time.time()})
+        return communicator.gather(communicator.n_threads)
 
     def listen(message):
         told.append((message["number"], len(message["model"]), message["at"], time.time()))
 
-    threads = run_together(client, blocks_of(client, 2), tell, tuple, listen)
+    threads = run_together(client, blocks_of(client, 2), report, tuple, listen)
     assert threads == list(client.nthreads().values())
     assert [number for number, *_ in told] == list(range(5))
     assert {size for _, size, *_ in told} == {2_000_000, 0}
@@ -64,10 +64,10 @@ def test_all_that_is_told_arrives_in_order_while_the_function_runs(client):
 
 
 def test_an_error_of_the_function_is_raised_at_once_as_it_is(client):
-    def fail(own, together):
+    def fail(own, communicator):
         for step in range(10**6):
-            together.sum(np.ones(1))
-            if together.rank == 1 and step == 3:
+            communicator.sum(np.ones(1))
+            if communicator.rank == 1 and step == 3:
                 raise ValueError("a class is missing")
 
     started = time.monotonic()
@@ -85,7 +85,7 @@ def test_a_fit_waits_for_that_of_another_client(client):
 
     def fit():
         blocks = blocks_of(client, 2)
-        results.append(run_together(client, blocks, lambda own, together: 7, arguments))
+        results.append(run_together(client, blocks, lambda own, communicator: 7, arguments))
 
     with client.as_current():
         other = distributed.Semaphore(1, cluster.TURN)
@@ -108,7 +108,7 @@ def test_a_client_that_was_killed_keeps_nobody_waiting():
         killed = distributed.Semaphore(1, cluster.TURN)
         killed.acquire()
         killed.refresh_leases = False
-        assert run_together(client, blocks_of(client, 1), lambda own, together: 7, tuple) == 7
+        assert run_together(client, blocks_of(client, 1), lambda own, communicator: 7, tuple) == 7
 
 
 def test_a_handler_of_signals_that_is_not_pythons_is_left_alone(monkeypatch):
@@ -127,7 +127,10 @@ def test_the_client_in_use_is_taken_and_left_open(client):
     with connected(client.scheduler.address) as other:
         assert other is not client
         lengths = run_together(
-            other, blocks_of(other, 2), lambda own, together: together.gather(len(own)), tuple
+            other,
+            blocks_of(other, 2),
+            lambda own, communicator: communicator.gather(len(own)),
+            tuple,
         )
         assert lengths == [1, 1]
     assert (other.status, client.status) == ("closed", "running")

@@ -24,7 +24,7 @@ from rboost.dask.collective import WorkerLostError
     ],
 )  # fmt: skip
 def test_errors_of_xgboost_are_told_apart(client, message, kind, monkeypatch):
-    def fail(own, together):
+    def fail(own, communicator):
         raise collective.xgboost_core.XGBoostError(message)
 
     monkeypatch.setattr(cluster, "ATTEMPTS", 1)

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from rboost.boosting.engines.growing import BIN_ROWS
-from rboost.boosting.together import Alone
 from rboost.dask import RBoostClassifier
 from rboost.dask.blocks import SAMPLE_ROWS, Block
-from rboost.dask.fitting import TrustedRows, _for_bins, _rows_of, _trusted_block
+from rboost.dask.fitting import TrustedRows, _counts_of, _for_bins, _trusted_block
 from rboost.dask.progress import FitProgress
+from rboost.engines.trees import BIN_ROWS
+from rboost.engines.xgboost import SingleProcess
 from rboost.learners.bins import learn_bins
 from rboost.numbering import in_sample
 
@@ -25,9 +25,9 @@ Y = ((X[:, 0] * X[:, 1] > 0) ^ (random.uniform(size=400) < 0.2)).astype(int) + (
 
 def fit(client):
     given = da.from_array(X, chunks=(100, 4)), da.from_array(Y, chunks=100)
-    model = RBoostClassifier(
-        n_estimators=35, learning_rate=0.05, random_state=0, cluster=client
-    ).fit(*given)
+    model = RBoostClassifier(max_iter=35, learning_rate=0.05, random_state=0, cluster=client).fit(
+        *given
+    )
     return model, model.label_issue_probability_.compute()
 
 
@@ -70,11 +70,10 @@ def block(weight, trusted=False):
 @pytest.mark.parametrize("scale", [1.0, 2.0**-20, 2.0**30])
 def test_weights_are_counts_and_trusted_rows_count_as_much(scale):
     weights = scale * np.array([0, 1, 3, 0, 2, 2.0])
-    rows = _rows_of([block(weights), block([1, 1, 1], trusted=True)], Alone(), 2)
+    blocks = [block(weights), block([1, 1, 1], trusted=True)]
+    counts = _counts_of(blocks, np.arange(9) > 5, SingleProcess())
     expected = np.array([0, 1, 3, 0, 2, 2, 2, 2, 2]) / (1 if scale == 1 else 2)
-    assert_array_equal(rows.sample_weight, expected)
-    assert_array_equal(rows.trusted, np.arange(9) > 5)
-    assert rows.observed.min() == 0
+    assert_array_equal(counts, expected)
 
 
 def test_trusted_rows_are_a_block_behind_all_others():

@@ -16,11 +16,11 @@ from tests.dask.tables import blocks_of
 STEPS = 30
 
 
-def add_up(blocks, together, start, total, pause):
+def add_up(blocks, communicator, start, total, pause):
     """Sums over all blocks, one a step, with a checkpoint after each."""
     for step in range(start, STEPS):
-        total = total + step * together.sum(np.sum(blocks, axis=0))
-        together.tell({"step": step + 1, "total": total, "pid": os.getpid()})
+        total = total + step * communicator.sum(np.sum(blocks, axis=0))
+        communicator.report({"step": step + 1, "total": total, "pid": os.getpid()})
         time.sleep(pause)
     return total, start
 
@@ -56,8 +56,8 @@ def test_a_killed_worker_costs_an_attempt(client, victim):
         others = set(pids.values()) - {message["pid"]}
         os.kill(message["pid"] if victim == 0 else others.pop(), signal.SIGKILL)
 
-    def add_up_everywhere(own, together, *arguments):
-        return together.gather(add_up(own, together, *arguments))
+    def add_up_everywhere(own, communicator, *arguments):
+        return communicator.gather(add_up(own, communicator, *arguments))
 
     checkpoint = Checkpoint(when=kill)
     parts = run_together(
@@ -86,8 +86,8 @@ def test_a_worker_that_is_killed_before_its_result_is_fetched_costs_an_attempt(c
         attempts.append(len(attempts))
         return (attempts[-1],)
 
-    def result(own, together, number):
-        together.sum(np.ones(1))
+    def result(own, communicator, number):
+        communicator.sum(np.ones(1))
         return number or Fatal()
 
     assert run_together(client, blocks_of(client, 2), result, arguments) == 1
@@ -139,11 +139,11 @@ def interruptible():
 
 
 def test_an_interrupted_client_leaves_no_running_tasks(client, interruptible):
-    def forever(own, together):
+    def forever(own, communicator):
         while True:
-            together.sum(np.ones(1))
+            communicator.sum(np.ones(1))
             for _ in range(20):  # also when nobody listens any more
-                together.tell({})
+                communicator.report({})
                 time.sleep(0.05)
 
     with pytest.raises(KeyboardInterrupt):

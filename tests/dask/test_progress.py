@@ -6,13 +6,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rboost.boosting.engines.growing import TreeSettings
 from rboost.dask.progress import FitProgress
+from rboost.engines.engine import EngineSettings
 from rboost.learners.bins import Bins
 
 SUMMARY = SimpleNamespace(n_rows=100, label_weights={"a": 60.0, "b": 40.0})
 BINS = Bins((np.array([1.0, 2.0]), None), (0, 5))
-SETTINGS = TreeSettings(seed=3)
+SETTINGS = EngineSettings(seed=3)
 # Two passes of two folds, one of which has not begun to grow.
 GROWN = [[b"one", b"two"], [b"three", b""]]
 FIT = {"summary": SUMMARY, "bins": BINS, "settings": SETTINGS, "noise_matrix": None}

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
+from rboost.boosting import choice
+from rboost.boosting.choice import POOL_ROWS, check_choice, chosen_engines, given_learners
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import StandardScaler
 
 from rboost import RBoostClassifier
-from rboost.boosting import choice
-from rboost.boosting.choice import POOL_ROWS, check_choice, chosen_engines, given_learners
 
 # The number of rows, and whether they are sparse.
 TABLES = {"small": (POOL_ROWS, False), "large": (POOL_ROWS + 1, False), "sparse": (5, True)}

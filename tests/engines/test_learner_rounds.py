@@ -12,15 +12,23 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from rboost import RBoostClassifier
-from rboost.boosting.engine import Start
-from rboost.boosting.engines.learners import LearnerEngine
-from rboost.boosting.learners import check_learner
-from rboost.boosting.sampling import Randomness
-from rboost.boosting.votes import RowVotes, coded, expanded
-from rboost.losses import ExponentialLoss, LikelihoodLoss
-from rboost.tables import Rows
-from tests.boosting.test_learners import FewRows
+from rboost.engines.learners import (
+    LearnerRounds,
+    Randomness,
+    RoundSettings,
+    check_learner,
+    coded,
+    expanded,
+)
+from rboost.engines.rounds import (
+    ExponentialLoss,
+    LikelihoodLoss,
+    RowVotes,
+    mixed,
+    mixing_coefficients,
+)
+from rboost.noise.likelihood import Likelihood
+from tests.engines.test_learners import FewRows
 from tests.strategies import boosting_states, noise_matrices
 
 
@@ -41,21 +49,22 @@ class Told(ClassifierMixin, BaseEstimator):
         return self.predict_proba(X).argmax(axis=1)
 
 
-def engine_of(pool, observed, n_classes=2, loss=None, weight=None, trusted=None, votes=None,
-              checked=None, **parameters):  # fmt: skip
-    """An engine on rows that are named by their only column."""
-    n_rows = len(observed)
+def rounds_of(pool, observed, n_classes=2, loss=None, weight=None, trusted=None, votes=None,
+              out_of_bag=False, **settings):  # fmt: skip
+    """Rounds on rows that are named by their only column; trusted ones have patterns K, K + 1, …"""
+    observed, n_rows = np.asarray(observed), len(observed)
     weight = np.ones(n_rows) if weight is None else weight
-    trusted = np.zeros(n_rows, dtype=bool) if trusted is None else trusted
-    X = np.arange(float(n_rows))[:, np.newaxis]
-    rows = Rows(X, np.asarray(observed), weight, trusted, n_classes)
-    model = RBoostClassifier(**{"sampling": "none", "out_of_bag": False, **parameters})
+    code = observed if trusted is None else observed + n_classes * trusted
+    columns = np.tile(np.eye(n_classes), 1 if trusted is None else 2)
     if votes is None:
-        votes = RowVotes.none_yet(n_rows, n_classes, model.out_of_bag)
-    checked_scores = None if checked is None else np.zeros(len(checked.observed))
-    start = Start(rows, votes, Randomness(np.random.RandomState(0)), 0, checked, checked_scores)
-    pool = [check_learner(learner, model.sampling, model.votes) for learner in pool]
-    return LearnerEngine(model, loss or ExponentialLoss(model.mixing), pool, start)
+        votes = RowVotes.zero(n_rows, n_classes, out_of_bag)
+    settings = RoundSettings(**{"sampling": "none", "max_samples": 1.0, **settings})
+    return LearnerRounds(
+        np.arange(float(n_rows))[:, np.newaxis], Likelihood(code, columns, weight), observed,
+        loss or ExponentialLoss(),
+        [check_learner(learner, settings.sampling, settings.votes) for learner in pool],
+        votes, Randomness(np.random.RandomState(0)), settings,
+    )  # fmt: skip
 
 
 def said(votes):
@@ -67,12 +76,12 @@ def said(votes):
 def test_a_round_is_algorithm_1(state, noise):
     """Each quantity recomputed from the paper's formulas, in the paper's order."""
     labels, scores, sample_weight, votes = state
-    engine = engine_of(
-        [Told(said(votes))], (labels > 0).astype(int), weight=sample_weight, mixing="paper",
+    rounds = rounds_of(
+        [Told(said(votes))], (labels > 0).astype(int), weight=sample_weight,
         votes=RowVotes(scores, None, 1.0),
     )  # fmt: skip
-    engine.fit_learner(noise)
-    sums = engine.judge()
+    rounds.fit_learner(mixing_coefficients(noise, "paper").T)
+    sums = rounds.judge()
 
     w00 = sample_weight * noise[0, 0] * np.exp(-scores)  # eq. (13)
     w01 = sample_weight * noise[0, 1] * np.exp(scores)
@@ -80,8 +89,8 @@ def test_a_round_is_algorithm_1(state, noise):
     w10 = sample_weight * noise[1, 0] * np.exp(-scores)
     w = np.where(labels > 0, w00 - w01, w11 - w10)  # eq. (12)
     scale = np.abs(w).max()
-    if scale > 1e-9 and hasattr(engine._learner, "given"):
-        _, targets, weights = engine._learner.given
+    if scale > 1e-9 and hasattr(rounds.learner, "given"):
+        _, targets, weights = rounds.learner.given
         expected = np.abs(w) * sample_weight.sum() / np.abs(w).sum()
         assert_allclose(weights, expected, rtol=1e-6, atol=1e-8 * sample_weight.sum())
         clear = np.abs(w) > 1e-9 * scale
@@ -91,8 +100,8 @@ def test_a_round_is_algorithm_1(state, noise):
         step = max(0.0, 0.5 * np.log((A - epsilon) / max(B + epsilon, 1e-300)))
         if B + epsilon > 1e-9 * A:
             assert_allclose(sums.step, step, atol=1e-6)
-        engine.move(0.3)
-        assert_allclose(engine.votes.scores, scores + 0.3 * votes)
+        rounds.move(0.3)
+        assert_allclose(rounds.votes.scores, scores + 0.3 * votes)
 
 
 @st.composite
@@ -111,7 +120,7 @@ def judged_learners(draw):
 def test_out_of_bag_scores_are_those_of_the_learners_that_did_not_see_the_row(learners):
     observed, n_classes, probability, seen = learners
     steps = 0.1 * (1 + np.arange(len(seen)))
-    votes = RowVotes.none_yet(len(observed), n_classes, out_of_bag=True)
+    votes = RowVotes.zero(len(observed), n_classes, out_of_bag=True)
     for step, p, s in zip(steps, probability, seen, strict=True):
         votes.add(step, coded(p[~s]), np.flatnonzero(~s))
     for row in range(len(observed)):  # the slow way: every learner, every row
@@ -135,44 +144,35 @@ def test_rows_that_a_learner_has_seen_do_not_judge_it(loss, n_classes, max_sampl
     probability = 0.5 * np.eye(n_classes)[observed] + 0.5 / n_classes
 
     def judged(probability):
-        engine = engine_of(
+        rounds = rounds_of(
             [Told(probability)], observed, n_classes, loss, out_of_bag=True, sampling="uniform",
             max_samples=max_samples,
         )  # fmt: skip
-        engine.fit_learner(noise)
-        return engine, engine.judge()
+        rounds.fit_learner(mixed(noise) if isinstance(loss, ExponentialLoss) else noise)
+        return rounds, rounds.judge()
 
-    engine, sums = judged(probability)
-    seen = np.setdiff1d(np.arange(40), engine._unseen)
+    rounds, sums = judged(probability)
+    seen = np.setdiff1d(np.arange(40), rounds._unseen)
     assert len(seen) == round(max_samples * 40)
     changed = probability.copy()
     changed[seen] = rng.dirichlet(np.ones(n_classes), size=len(seen))
     other, other_sums = judged(changed)
     assert sums.step == other_sums.step > 0
     assert sums.error == other_sums.error
-    for one in (engine, other):
+    for one in (rounds, other):
         one.move(0.5)
-    np.testing.assert_array_equal(engine.votes.scores, other.votes.scores)
+    np.testing.assert_array_equal(rounds.votes.scores, other.votes.scores)
 
 
 def test_a_row_trained_on_as_trusted_keeps_its_label_however_certain_it_is(rng):
     observed, trusted = rng.randint(2, size=40), np.arange(40) < 20
-    engine = engine_of(
+    rounds = rounds_of(
         [Told(np.eye(2)[observed])], observed, trusted=trusted,
         votes=RowVotes(10.0 * (2 * observed - 1), None, 10.0),
     )  # fmt: skip
-    engine.fit_learner(np.array([[0.7, 0.3], [0.2, 0.8]]))
-    _, targets, _ = engine._learner.given
+    rounds.fit_learner(np.hstack([mixed(np.array([[0.7, 0.3], [0.2, 0.8]])), np.eye(2)]))
+    _, targets, _ = rounds.learner.given
     np.testing.assert_array_equal(targets, np.where(trusted, observed, 1 - observed))
-
-
-def test_checked_rows_that_are_not_trained_on_are_scored():
-    checked = Rows(np.zeros((2, 1)), np.array([1, 1]), np.ones(2), np.ones(2, dtype=bool), 2)
-    engine = engine_of([Told(np.eye(2))], [0, 1], checked=checked)
-    engine.fit_learner(np.eye(2))
-    engine.judge()
-    engine.move(0.7)
-    assert_allclose(engine.checked_scores, [-0.7, -0.7])  # both look like the row named 0
 
 
 class Recorder(DecisionTreeClassifier):
@@ -183,14 +183,14 @@ class Recorder(DecisionTreeClassifier):
         return super().fit(X, y, sample_weight)
 
 
-def learner_of(estimator, observed, class_weights=None, **options):
-    """The learner that the engine fits in its first round."""
-    engine = engine_of([estimator], observed, **options)
+def learner_of(estimator, observed, class_weights=None, n_classes=2, **options):
+    """The learner that is fitted in the first round."""
+    rounds = rounds_of([estimator], observed, n_classes, **options)
     if class_weights is not None:
         given = type("Terms", (), {"class_weights": np.asarray(class_weights, dtype=float)})
-        engine._loss = type("Loss", (), {"terms": staticmethod(lambda *_: given)})
-    engine.fit_learner(np.eye(engine._rows.n_classes))
-    return engine, engine._learner
+        rounds._loss = type("Loss", (), {"terms": staticmethod(lambda *_: given)})
+    rounds.fit_learner(np.eye(n_classes))
+    return rounds, rounds.learner
 
 
 def test_weights_keep_the_total_of_the_sample_weights():
@@ -223,9 +223,9 @@ def test_vanished_weights_count_alike():
 def test_one_class_left_gives_the_constant_vote():
     worth = [[0, 1], [0, 1], [0, 1], [0, 0]]
     for estimator in (LogisticRegression(), DecisionTreeClassifier()):
-        engine, learner = learner_of(estimator, [1, 1, 1, 0], worth)
+        _, learner = learner_of(estimator, [1, 1, 1, 0], worth)
         assert isinstance(learner, DummyClassifier)
-        np.testing.assert_array_equal(learner.predict(engine._rows.X), np.ones(4))
+        np.testing.assert_array_equal(learner.predict(np.zeros((4, 1))), np.ones(4))
 
 
 def test_every_random_part_gets_its_own_seed():
@@ -237,22 +237,22 @@ def test_every_random_part_gets_its_own_seed():
 
 def test_the_estimators_of_a_pool_take_turns():
     pool = [LogisticRegression(), DecisionTreeClassifier(), DummyClassifier()]
-    engine = engine_of(pool, [1, 0] * 5)
+    rounds = rounds_of(pool, [1, 0] * 5)
     for number in range(7):
-        engine.fit_learner(np.eye(2))
-        assert type(engine._learner) is type(pool[number % 3])
-        assert engine._learner is not pool[number % 3]
+        rounds.fit_learner(np.eye(2))
+        assert type(rounds.learner) is type(pool[number % 3])
+        assert rounds.learner is not pool[number % 3]
 
 
 @pytest.mark.parametrize("sampling", ["uniform", "weights"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_rows_that_a_learner_has_seen_are_those_it_was_fitted_to(sampling, n_classes):
-    engine, learner = learner_of(
+    rounds, learner = learner_of(
         Recorder(), np.arange(40) % n_classes, n_classes=n_classes, sampling=sampling,
         max_samples=0.5, out_of_bag=True, loss=LikelihoodLoss(),
     )  # fmt: skip
     X, _, weights = learner.given
-    np.testing.assert_array_equal(np.setdiff1d(np.arange(40), engine._unseen), np.unique(X))
+    np.testing.assert_array_equal(np.setdiff1d(np.arange(40), rounds._unseen), np.unique(X))
     if sampling == "uniform":
         assert len(np.unique(X)) == 20
         assert_allclose(weights.sum(), 20, rtol=1e-8)

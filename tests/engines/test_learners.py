@@ -1,21 +1,28 @@
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.linear_model import LinearRegression
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
-from rboost import RBoostClassifier, RobustLogisticRegression
-from rboost.boosting.learners import (
+from rboost import RobustLogisticRegression
+from rboost.engines.learners import (
+    Ensemble,
+    ValidatedRows,
     check_classes,
     check_learner,
-    check_sampling,
+    coded,
+    in_blocks,
     scaled_weights,
     seeded_parameters,
+    tuned_for_boosting,
 )
+from rboost.learners import RandomKernelClassifier
 from rboost.rivals import EtaBoostClassifier
 
 
@@ -51,28 +58,6 @@ def test_votes_by_probability_need_predict_proba():
     check_learner(DecisionTreeClassifier(), "uniform", "probability")
 
 
-@pytest.mark.parametrize(
-    ("sampling", "max_samples", "message"),
-    [
-        ("uniform", 1.5, "max_samples is a fraction and must be at most 1"),
-        ("uniform", 1, "sampling='uniform' with max_samples=1 leaves none out"),
-        ("none", 0.5, "sampling='none' with max_samples=0.5 leaves none out"),
-    ],
-)
-def test_out_of_bag_needs_rows_that_are_left_out(sampling, max_samples, message):
-    with pytest.raises(ValueError, match=message):
-        check_sampling(sampling, max_samples, out_of_bag=True, noise_estimator="noise-aware")
-
-
-def test_noise_is_inferred_from_out_of_bag_scores_only():
-    for sampling in ["none", "uniform", "weights"]:
-        with pytest.raises(ValueError, match=r"'noise-aware' needs out-of-bag scores"):
-            check_sampling(sampling, 0.5, out_of_bag=False, noise_estimator="noise-aware")
-        check_sampling(sampling, 1.0, out_of_bag=False, noise_estimator="paper")
-        check_sampling(sampling, 1.0, out_of_bag=False, noise_estimator="none")
-    check_sampling("weights", 2.0, out_of_bag=True, noise_estimator="noise-aware")
-
-
 def test_seeds_are_found_in_every_part():
     pipeline = make_pipeline(StandardScaler(), DecisionTreeClassifier())
     assert seeded_parameters(pipeline) == ["decisiontreeclassifier__random_state"]
@@ -105,27 +90,15 @@ def test_what_a_learner_can_do_is_found_out_once():
 
 def test_parameters_left_at_their_defaults_are_set_for_boosting():
     given = RobustLogisticRegression(C=0.5, n_init=3)
-    tuned = check_learner(given, "uniform", "probability", out_of_bag=True)
+    tuned = tuned_for_boosting(given)
     settings = {**given.boosting_settings, "n_init": 3}
-    assert tuned.estimator.get_params() == {**given.get_params(), **settings}
-    assert tuned.native is tuned.estimator
-    assert tuned.max_rows == settings["max_rows"]
+    assert tuned.get_params() == {**given.get_params(), **settings}
+    (learner,) = described(tuned)
+    assert learner.native is learner.estimator
+    assert learner.max_rows == settings["max_rows"]
     assert repr(given) == repr(RobustLogisticRegression(C=0.5, n_init=3))
-    assert check_learner(given, "none", "class").estimator.get_params() == (
-        given.get_params()
-    )  # the paper's version
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_linear_learners_as_written_are_the_tuned_ones(rng, n_classes):
-    X, noise = rng.standard_normal((90, 3)), rng.standard_normal(90)
-    y = np.digitize(X[:, 0] + noise, [0, 1][: n_classes - 1])
-    tuned = RobustLogisticRegression(**RobustLogisticRegression.boosting_settings)
-    written, meant = (
-        RBoostClassifier(learner, n_estimators=20, random_state=0).fit(X, y).decision_function(X)
-        for learner in (RobustLogisticRegression(), tuned)
-    )
-    np.testing.assert_array_equal(written, meant)
+    # Algorithm 1 takes a learner as it is.
+    assert check_learner(given, "none", "class").estimator.get_params() == given.get_params()
 
 
 def test_learners_of_two_classes_are_not_given_more():
@@ -134,3 +107,66 @@ def test_learners_of_two_classes_are_not_given_more():
     with pytest.raises(ValueError, match=r"Only binary .* EtaBoostClassifier.* 3 classes"):
         check_classes(two_classes_only, 3)
     check_classes(described(DecisionTreeClassifier()), 3)
+
+
+LEARNERS = [
+    DecisionTreeClassifier(max_depth=3, random_state=0),
+    ExtraTreeClassifier(max_depth=3, random_state=0),
+    RandomKernelClassifier(n_components=20, random_state=0),
+    GaussianNB(),
+]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, int])
+@pytest.mark.parametrize("votes", ["class", "probability"])
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: type(learner).__name__)
+def test_validated_rows_change_no_learner(learner, votes, dtype, rng):
+    """Checks are left out, results are not."""
+    X = (3 * rng.standard_normal((80, 3))).astype(dtype)
+    y, weight = (X[:, 0] > 0).astype(int), rng.gamma(1.0, size=80)
+    some = np.arange(0, 80, 2)
+    rows = ValidatedRows(X)
+    ours = rows.fit(clone(learner), some, y[some], sample_weight=weight[some])
+    theirs = clone(learner).fit(X[some], y[some], sample_weight=weight[some])
+    ask = {"class": theirs.predict, "probability": theirs.predict_proba}[votes]
+    expected = np.eye(2)[ask(X)] if votes == "class" else ask(X)
+    np.testing.assert_allclose(rows.votes(ours, votes, 2), expected, atol=1e-12)
+    np.testing.assert_allclose(rows.votes(ours, votes, 2, some), expected[some], atol=1e-12)
+
+
+def test_rows_that_only_a_tree_knows_how_to_read_are_left_to_it(rng):
+    X = rng.standard_normal((80, 3))
+    X[0, 0] = np.nan
+    y = (X[:, 1] > 0).astype(int)
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0)
+    fitted = ValidatedRows(X).fit(tree, slice(None), y)
+    np.testing.assert_array_equal(fitted.predict(X), clone(tree).fit(X, y).predict(X))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_an_ensemble_sums_votes_by_their_steps_in_blocks_or_not(n_classes, rng, monkeypatch):
+    X = rng.standard_normal((90, 3))
+    y, steps = np.digitize(X[:, 0], [0.0, 0.5][: n_classes - 1]), np.array([0.5, 0.2])
+    learners = [DecisionTreeClassifier(max_depth=d, random_state=0).fit(X, y) for d in (1, 3)]
+    ensemble = Ensemble(learners, steps, "probability", n_classes)
+    expected = sum(
+        step * coded(learner.predict_proba(X))
+        for step, learner in zip(steps, learners, strict=True)
+    )
+    np.testing.assert_allclose(ensemble.scores(X, 1), expected)
+    np.testing.assert_allclose(sum(ensemble.contributions(X)), expected)
+    assert len(ensemble) == 2
+    monkeypatch.setitem(in_blocks.__globals__, "BLOCK_ROWS", 25)
+    for n_jobs in (1, 2):
+        np.testing.assert_allclose(ensemble.scores(X, n_jobs), expected)
+    importances = steps @ [learner.feature_importances_ for learner in learners] / steps.sum()
+    np.testing.assert_allclose(ensemble.feature_importances(), importances)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_an_empty_ensemble_says_nothing(n_classes):
+    ensemble = Ensemble([], np.zeros(0), "class", n_classes)
+    shape = (4,) if n_classes == 2 else (4, n_classes)
+    np.testing.assert_array_equal(ensemble.scores(np.ones((4, 2)), 1), np.zeros(shape))
+    with pytest.raises(AttributeError, match="no feature_importances_"):
+        ensemble.feature_importances()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from rboost.losses import mixing_coefficients
+from rboost.engines.rounds import mixing_coefficients
 from rboost.noise import check_noise_matrix
 from rboost.noise.likelihood import NoisySoftmaxLoss
 

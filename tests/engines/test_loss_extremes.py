@@ -4,25 +4,20 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from rboost.losses import (
-    MAX_STEP,
-    ExponentialLoss,
-    loss_named,
-    step_size,
-)
+from rboost.engines.rounds import MAX_STEP, step_size
 from rboost.noise import symmetric
+from tests.engines.test_losses import LIKELIHOOD, terms_of
 
 
 @pytest.mark.parametrize("size", [1e3, 1e8])
-@pytest.mark.parametrize("name", ["exponential", "likelihood"])
+@pytest.mark.parametrize("loss", ["posterior", "paper", LIKELIHOOD])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_scores_of_any_size_stay_finite(size, name, n_classes):
-    loss = loss_named(name, "posterior", n_classes)
+def test_scores_of_any_size_stay_finite(size, loss, n_classes):
     scores = size * (n_classes * np.eye(n_classes) - 1)
     probability = np.eye(n_classes)
     for observed in (np.arange(n_classes), np.roll(np.arange(n_classes), 1)):
         for noise in [np.eye(n_classes), symmetric(0.3, n_classes)]:
-            terms = loss.terms(observed, scores, noise)
+            terms = terms_of(loss, observed, scores, noise)
             assert np.all(np.isfinite(terms.class_weights))
             assert 0 <= terms.judge(probability).step <= step_size(1.0, 0.0, n_classes)
 
@@ -30,7 +25,7 @@ def test_scores_of_any_size_stay_finite(size, name, n_classes):
 def test_tiny_rates_do_not_drown_the_weights():
     scores = np.array([[-300.0, 300.0], [301.0, -301.0]])
     noise = np.array([[1 - 1e-300, 1e-300], [1e-300, 1 - 1e-300]])
-    terms = ExponentialLoss().terms(np.array([1, 0]), scores, noise)
+    terms = terms_of("posterior", np.array([1, 0]), scores, noise)
     assert_allclose(terms.class_weights.max(), 1)
 
 

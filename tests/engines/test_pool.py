@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-
 from rboost.boosting.noise_updates import FIRST_UPDATE, infer, noise_update, vote_scores
 from rboost.boosting.rounds import Progress
 from rboost.boosting.votes import RowVotes, coded
+
 from rboost.noise import asymmetric, flip_labels
 from rboost.tables import Rows
 

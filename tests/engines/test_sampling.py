@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from rboost.boosting.sampling import NEGATIVE_WEIGHTS, Copies, Randomness, draw_uniformly
+from rboost.engines.learners import NEGATIVE_WEIGHTS, Copies, Randomness, draw_uniformly
 
 
 def test_uniform_takes_each_row_at_most_once(rng):

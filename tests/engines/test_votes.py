@@ -8,7 +8,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from rboost.boosting.votes import VOTES, coded, expanded
+from rboost.engines.learners import VOTES, coded, expanded
 
 
 @given(st.integers(0, 2**31 - 1), st.integers(8, 40), st.integers(2, 4))

@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from rboost.boosting import held_out
-from rboost.boosting.held_out import RowNumbers, infer_from, stand_ins
-from rboost.boosting.together import Alone
-from rboost.noise.stand_ins import ScoredRows
+from rboost.engines import xgboost
+from rboost.engines.xgboost import BinnedRows, SingleProcess
+from rboost.noise.held_out import ScoredRows
+from rboost.noise.likelihood import Likelihood
 
 MOST = 200
-NAMES = ("scores", "observed", "weight", "trusted")
+NAMES = ("scores", "code", "weight")
 
 
 class Threads:
@@ -44,26 +44,37 @@ class _Member:
     def sum(self, numbers):
         return np.sum(self.gather(numbers), axis=0)
 
-    def tell(self, message):
-        raise AssertionError("nothing is to be told")
+    def report(self, message):
+        raise AssertionError("nothing is to be reported")
 
 
 def scored(n_rows, n_classes, seed):
+    """Scores, weights, and patterns: labels, and after them trusted labels."""
     random = np.random.RandomState(seed)
     shape = (n_rows,) if n_classes == 2 else (n_rows, n_classes)
     scores = 2 * random.standard_normal(shape)
-    observed = random.randint(0, n_classes, n_rows)
-    weight = random.choice([0.0, 1.0, 2.0], n_rows)
-    return ScoredRows(scores, observed, weight, random.uniform(size=n_rows) < 0.02)
+    code = random.randint(0, n_classes, n_rows)
+    code = code + n_classes * (random.uniform(size=n_rows) < 0.02)
+    return ScoredRows(scores, code, random.choice([0.0, 1.0, 2.0], n_rows))
 
 
-def spread(rows, parts):
+def stand_ins(rows, number, n_rows, n_classes, communicator=None):
+    """Those of a process that holds these rows, of so many with a weight in all processes."""
+    columns = np.tile(np.eye(n_classes), 2)
+    binned = BinnedRows(
+        [], None, Likelihood(rows.code, columns, rows.weight), np.arange(2 * n_classes) >= n_classes,
+        np.zeros(len(number), np.uint8), number, n_rows,
+    )  # fmt: skip
+    return binned.stand_ins(rows.scores, communicator or SingleProcess())
+
+
+def spread(rows, parts, n_classes):
     """What each of several processes gets, of which each holds some of the rows, in any order."""
     processes = Threads(len(parts))
 
     def run(rank):
-        numbers = RowNumbers(parts[rank], len(rows.scores))
-        return stand_ins(rows.take(parts[rank]), numbers, processes.member(rank))
+        own, n_rows = parts[rank], len(rows.scores)
+        return stand_ins(rows.take(own), own, n_rows, n_classes, processes.member(rank))
 
     with ThreadPoolExecutor(len(parts)) as threads:
         return list(threads.map(run, range(len(parts))))
@@ -81,9 +92,9 @@ def test_stand_ins_do_not_depend_on_how_rows_are_spread(n_classes, n_rows, seed,
     owner = np.random.RandomState(seed).randint(0, n_parts, n_rows)
     parts = [np.flatnonzero(owner == rank)[::-1] for rank in range(n_parts)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(held_out, "MOST_ROWS", MOST)
-        alone = stand_ins(rows, RowNumbers(np.arange(n_rows), n_rows), Alone())
-        everywhere = spread(rows, parts)
+        patch.setattr(xgboost, "MOST_ROWS", MOST)
+        alone = stand_ins(rows, np.arange(n_rows), n_rows, n_classes)
+        everywhere = spread(rows, parts, n_classes)
     for found in everywhere:
         for name in NAMES:
             assert_allclose(getattr(found, name), getattr(alone, name), rtol=1e-12, atol=1e-12)
@@ -93,24 +104,17 @@ def test_stand_ins_do_not_depend_on_how_rows_are_spread(n_classes, n_rows, seed,
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_few_rows_stand_for_themselves(n_classes):
     rows = scored(50, n_classes, 0)
-    found = stand_ins(rows, RowNumbers(np.arange(50), 50), Alone())
+    found = stand_ins(rows, np.arange(50), 50, n_classes)
     for name in NAMES:
         assert_array_equal(getattr(found, name), getattr(rows, name)[rows.weight > 0])
 
 
 def test_of_more_classes_a_share_is_drawn_and_all_trusted_rows(monkeypatch):
-    monkeypatch.setattr(held_out, "MOST_ROWS", MOST)
+    monkeypatch.setattr(xgboost, "MOST_ROWS", MOST)
     rows = scored(4000, 3, 0)
     counted = rows.weight > 0  # others say nothing, and do not thin the rest out
-    numbers = RowNumbers(np.arange(4000), np.count_nonzero(counted))
-    found = stand_ins(rows, numbers, Alone())
-    assert np.count_nonzero(found.trusted) == np.count_nonzero(rows.trusted & counted)
+    found = stand_ins(rows, np.arange(4000), np.count_nonzero(counted), 3)
+    trusted, of_found = rows.code >= 3, found.code >= 3
+    assert np.count_nonzero(of_found) == np.count_nonzero(trusted & counted)
     assert found.weight.all()
-    assert abs(np.count_nonzero(~found.trusted) - MOST) < 5 * np.sqrt(MOST)
-
-
-def test_the_noise_is_inferred_or_given():
-    rows = scored(2000, 2, 0)
-    assert infer_from(rows).noise_matrix.shape == (2, 2)
-    known = np.array([[0.8, 0.2], [0.3, 0.7]])
-    assert_allclose(infer_from(rows, known).noise_matrix, known)
+    assert abs(np.count_nonzero(~of_found) - MOST) < 5 * np.sqrt(MOST)

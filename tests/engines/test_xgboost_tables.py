@@ -6,17 +6,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from rboost import RBoostClassifier
-from rboost.boosting.engines.binned import BinnedRows
-from rboost.boosting.engines.growing import TreeSettings, n_folds
-from rboost.boosting.engines.xgboost import XGBoostBoosters
-from rboost.boosting.held_out import RowNumbers
-from rboost.boosting.likelihood import labels_of
-from rboost.boosting.together import Alone
+from rboost.engines.engine import EngineSettings
+from rboost.engines.trees import n_folds
+from rboost.engines.xgboost import BinnedRows, SingleProcess, XGBoostBoosters
 from rboost.learners.bins import learn_bins
 from rboost.noise import symmetric
-from rboost.numbering import folds
-from tests.boosting.engines.test_trees import rows_of, table
-from tests.boosting.engines.test_xgboost import assert_same, grow, model
+from rboost.numbering import hashed_folds
+from tests.engines.tables import Labelled, table
+from tests.engines.test_xgboost import assert_same, grow, model
 
 pytest.importorskip("xgboost")
 pytestmark = pytest.mark.peers
@@ -25,7 +22,7 @@ pytestmark = pytest.mark.peers
 @pytest.mark.parametrize("container", [sparse.csr_array, sparse.csr_matrix])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_sparse_rows_give_what_dense_ones_do(container, n_classes, monkeypatch):
-    monkeypatch.setattr("rboost.boosting.engines.xgboost.SPARSE_ROWS", 77)
+    monkeypatch.setattr("rboost.engines.xgboost.SPARSE_ROWS", 77)
     rows, _ = table(n_classes)
     dense, scattered = grow(rows), grow(rows, X=container(rows.X))
     assert_same(scattered, dense)
@@ -47,7 +44,7 @@ def test_groups_of_rows_have_their_own_noise():
     X = random.standard_normal((600, 3))
     true, who = (X[:, 0] > 0).astype(int), np.repeat(["careful", "careless"], 300)
     wrong = (random.uniform(size=600) < 0.35) & (who == "careless")
-    found = model(n_estimators=30).fit(X, true ^ wrong, context=who)
+    found = model(max_iter=30).fit(X, true ^ wrong, context=who)
     shares = {group["name"]: group["wrong_share"] for group in found.noise_by_group_}
     assert shares["careful"] < 0.1
     assert shares["careless"] > 0.2
@@ -59,7 +56,7 @@ def test_answers_of_people_count():
     rows, true = table(n_rows=400, rate=0.3)
     checked = np.full(400, np.nan)
     checked[:80] = true[:80]
-    found = model(n_estimators=20).fit(rows.X, rows.observed, y_checked=checked)
+    found = model(max_iter=20).fit(rows.X, rows.observed, y_checked=checked)
     assert_array_equal(found.true_class_[:80], true[:80])
     wrong = (rows.observed != true)[:80]
     assert_array_equal(found.label_issue_probability_[:80], wrong.astype(float))
@@ -74,7 +71,7 @@ def test_words_and_missing_values():
     y = np.isin(words, ["a", "d"]).astype(int)
     y[::7] = 1
     frame["more"] = random.standard_normal(300)
-    found = model(n_estimators=20).fit(frame, y)
+    found = model(max_iter=20).fit(frame, y)
     assert found.score(frame, y) > 0.97
     assert found.feature_importances_.argmax() == 0
     unknown = pandas.DataFrame({"word": ["zebra", None], "number": [0.1] * 2, "more": [0.0] * 2})
@@ -96,27 +93,27 @@ def odd_tables():
 
 
 @pytest.mark.filterwarnings("ignore:Every training row", "ignore:No base learner was kept")
-@pytest.mark.parametrize("estimator", ["xgboost", ["pool", "xgboost"]], ids=str)
+@pytest.mark.parametrize("engines", ["xgboost", ["pool", "xgboost"]], ids=str)
 @pytest.mark.parametrize("case", odd_tables())
-def test_odd_tables_give_finite_answers_and_print_nothing(case, estimator, capfd):
+def test_odd_tables_give_finite_answers_and_print_nothing(case, engines, capfd):
     X, y = odd_tables()[case]
-    found = RBoostClassifier(estimator, n_estimators=6, random_state=0, n_jobs=1).fit(X, y)
+    found = RBoostClassifier(engines=engines, max_iter=6, random_state=0, n_jobs=1).fit(X, y)
     probability = found.predict_proba(X)
     assert np.all(np.isfinite(probability))
     assert_allclose(probability.sum(axis=1), 1)
     assert np.all(np.isfinite(found.held_out_scores_))
     assert np.all(np.isfinite(found.label_issue_probability_))
-    if estimator == "xgboost":  # the pool may have kept nothing that knows
+    if engines == "xgboost":  # the pool may have kept nothing that knows
         assert np.all(np.isfinite(found.feature_importances_))
     assert capfd.readouterr() == ("", "")
 
 
 def test_small_tables_may_leave_folds_without_rows():
     seeds = range(20)
-    assert any(len(set(folds(np.arange(5), n_folds(5), seed))) < 5 for seed in seeds)
+    assert any(len(set(hashed_folds(np.arange(5), n_folds(5), seed))) < 5 for seed in seeds)
     X, y = np.arange(5.0)[:, np.newaxis], np.array([0, 1, 0, 1, 1])
     for seed in seeds:
-        grown = grow(rows_of(X, y), seed=seed, most_rounds=5)
+        grown = grow(Labelled(X, y), seed=seed, max_iter=5)
         assert np.all(np.isfinite(grown.held_out))
 
 
@@ -125,11 +122,15 @@ def test_a_process_may_have_no_row_of_a_fold(n_classes):
     """Its other rows are grown on and scored all the same."""
     rows, _ = table(n_classes)
     number = np.arange(len(rows.observed))
-    of_one = np.flatnonzero(folds(number, n_folds(len(number)), 0) == 1)
-    own = rows.take(of_one)
-    bins = learn_bins(own.X, [0] * own.X.shape[1], 31)
-    binned = BinnedRows([bins.codes(own.X)], bins, own, RowNumbers(of_one, len(number)))
-    boosters = XGBoostBoosters(binned, TreeSettings(), Alone())
-    boosters.grow(3, labels_of(own, symmetric(0.2, n_classes)))
+    fold = hashed_folds(number, n_folds(len(number)), 0)
+    of_one = np.flatnonzero(fold == 1)
+    own, noise = rows.take(of_one), symmetric(0.2, n_classes)
+    bins, likelihood = learn_bins(own.X, [0] * own.X.shape[1], 31), own.likelihood(noise)
+    binned = BinnedRows(
+        [bins.codes(own.X)], bins, likelihood, own.patterns.trusted, fold[of_one], of_one,
+        len(number),
+    )  # fmt: skip
+    boosters = XGBoostBoosters(binned, own.shares, EngineSettings(n_jobs=1), SingleProcess())
+    boosters.grow(3, likelihood)
     assert boosters.scores.shape[0] == len(of_one)
     assert np.isfinite(boosters.scores).all()

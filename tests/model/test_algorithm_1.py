@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import sklearn
 from numpy.testing import assert_allclose
+from rboost.boosting import ALGORITHM_1
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, make_hastie_10_2, make_moons
@@ -12,7 +13,6 @@ from sklearn.ensemble import AdaBoostClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from rboost import RobustLogisticRegression
-from rboost.boosting import ALGORITHM_1
 from rboost.datasets import make_banana
 from rboost.noise import asymmetric, flip_labels, symmetric
 from tests.models import STUMP, algorithm_1

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from rboost.boosting import ALGORITHM_1
 from sklearn.metrics import log_loss
 
 from rboost import RBoostClassifier
-from rboost.boosting import ALGORITHM_1
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose
+from rboost.boosting import additive
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
@@ -17,7 +18,6 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from rboost import RBoostClassifier, RobustLogisticRegression
-from rboost.boosting import additive
 from tests.models import STUMP, algorithm_1, both_versions, every_version, pool
 
 

@@ -3,8 +3,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from scipy.special import expit
-
 from rboost.boosting.decisions import (
     Decision,
     VoteCalibration,
@@ -15,6 +13,8 @@ from rboost.boosting.judgement import judge_labels
 from rboost.boosting.noise_updates import infer, vote_scores
 from rboost.boosting.votes import RowVotes, coded
 from rboost.losses import ExponentialLoss, LikelihoodLoss
+from scipy.special import expit
+
 from rboost.noise import asymmetric, flip_labels, symmetric
 from rboost.tables import Rows
 

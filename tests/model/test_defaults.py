@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from rboost.boosting.noise_updates import FIRST_UPDATE
 from scipy import sparse
 from sklearn.metrics import average_precision_score
 from sklearn.naive_bayes import GaussianNB
@@ -10,7 +11,6 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from rboost import RBoostClassifier
-from rboost.boosting.noise_updates import FIRST_UPDATE
 from rboost.datasets import make_banana
 
 ONE_CLASS = "ignore:Every training row is predicted as:UserWarning"

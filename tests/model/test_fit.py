@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.naive_bayes import GaussianNB
-
-from rboost import RBoostClassifier
 from rboost.boosting import several
 from rboost.boosting.engines.growing import TreeSettings
 from rboost.boosting.engines.trees import grow_trees
+from sklearn.naive_bayes import GaussianNB
+
+from rboost import RBoostClassifier
 from rboost.datasets import make_banana
 from rboost.tables import training_rows
 

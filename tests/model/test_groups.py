@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from rboost.boosting.likelihood import labels_of
 from sklearn.datasets import make_classification
 
 from rboost import RBoostClassifier
-from rboost.boosting.likelihood import labels_of
 from rboost.noise import symmetric
 from rboost.tables import Rows
 

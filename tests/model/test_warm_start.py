@@ -5,9 +5,9 @@ import copy
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from rboost.boosting.votes import VOTES
 from sklearn.base import clone
 
-from rboost.boosting.votes import VOTES
 from rboost.datasets import make_banana
 from tests.models import algorithm_1, both_versions, pool
 

@@ -1,24 +1,39 @@
+"""L of rows, by codes and dense: derivatives, and equality with the loss in logarithms."""
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import log_loss
 
-from rboost.boosting.likelihood import labels_of, start_scores
-from rboost.noise.likelihood import NoisySoftmaxLoss
-from rboost.tables import Rows
+from rboost.engines.engine import start_scores
+from rboost.labels import Patterns
+from rboost.noise import symmetric
+from rboost.noise.likelihood import Likelihood, NoisySoftmaxLoss
+
+N_ROWS = 12
 
 
-def draw(n_classes, seed, n_rows=12):
-    """Rows with weights, some of them trusted, a noise matrix, and scores."""
+def draw(n_classes, seed, n_rows=N_ROWS):
+    """L of rows with labels, some of them trusted, with weights; labels, noise, and scores."""
     random = np.random.RandomState(seed)
     observed = random.permutation(np.arange(n_rows) % n_classes)
     weight, trusted = random.gamma(2.0, size=n_rows), random.uniform(size=n_rows) < 0.3
-    rows = Rows(np.zeros((n_rows, 1)), observed, weight, trusted, n_classes)
     noise = 0.5 * np.eye(n_classes) + 0.5 * random.dirichlet(np.ones(n_classes), size=n_classes)
     shape = (n_rows,) if n_classes == 2 else (n_rows, n_classes)
-    return rows, noise, 2 * random.standard_normal(shape)
+    patterns = Patterns.of_labels(observed, trusted, n_classes)
+    likelihood = Likelihood(patterns.code, patterns.likelihoods([noise, noise]), weight)
+    return likelihood, observed, noise, 2 * random.standard_normal(shape)
+
+
+def draw_patterns(n_classes, seed, n_rows=N_ROWS):
+    """L of rows that share a few columns of any numbers, and scores."""
+    random = np.random.RandomState(seed)
+    columns = random.gamma(0.5, size=(n_classes, 7)) + 1e-3
+    code, weight = random.randint(7, size=n_rows), random.gamma(2.0, size=n_rows)
+    shape = (n_rows,) if n_classes == 2 else (n_rows, n_classes)
+    return Likelihood(code, columns, weight), 2 * random.standard_normal(shape)
 
 
 def of_every_class(scores):
@@ -26,30 +41,36 @@ def of_every_class(scores):
     return np.column_stack([np.zeros(len(scores)), scores]) if scores.ndim == 1 else scores
 
 
-cases = given(st.sampled_from([2, 3]), st.integers(0, 1000))
-
-
-@cases
-def test_the_first_derivative_is_that_of_the_loss(n_classes, seed):
-    rows, noise, scores = draw(n_classes, seed)
-    labels, step = labels_of(rows, noise), 1e-5
+def assert_derivatives(likelihood, scores, step=1e-5):
+    """The first derivative is that of the loss, entry by entry."""
     numerical = np.empty_like(scores)
     for place in np.ndindex(scores.shape):
         there, back = scores.copy(), scores.copy()
         there[place] += step
         back[place] -= step
-        numerical[place] = (labels.loss(there) - labels.loss(back)) / (2 * step)
-    total = labels.weight.sum()
-    assert_allclose(labels.derivatives(scores)[0], total * numerical, atol=1e-7)
+        difference = likelihood.loss_sum(there) - likelihood.loss_sum(back)
+        numerical[place] = difference / (2 * step)
+    assert_allclose(likelihood.derivatives(scores)[0], numerical, atol=1e-7)
+
+
+cases = given(st.sampled_from([2, 3]), st.integers(0, 1000))
+
+
+@cases
+def test_the_first_derivative_is_that_of_the_loss(n_classes, seed):
+    likelihood, _, _, scores = draw(n_classes, seed)
+    assert_derivatives(likelihood, scores)
+    likelihood, scores = draw_patterns(n_classes, seed)
+    assert_derivatives(likelihood, scores)
 
 
 @cases
 def test_the_second_derivative_is_at_least_what_is_expected_of_the_loss(n_classes, seed):
-    rows, noise, scores = draw(n_classes, seed)
-    second, full = labels_of(rows, noise).derivatives(scores)[1], of_every_class(scores)
-    loss = NoisySoftmaxLoss(full, rows.observed, noise)
+    likelihood, observed, noise, scores = draw(n_classes, seed)
+    second, full = likelihood.derivatives(scores)[1], of_every_class(scores)
+    loss = NoisySoftmaxLoss(full, observed, noise)
     for j in range(n_classes):
-        expected = rows.sample_weight * loss.curvature(np.eye(n_classes)[[j] * len(full)])
+        expected = likelihood.weight * loss.curvature(np.eye(n_classes)[[j] * len(full)])
         own = second if n_classes == 2 else second[:, j]
         assert np.all(own >= expected - 1e-12)
         assert np.all(own > 0)
@@ -57,52 +78,117 @@ def test_the_second_derivative_is_at_least_what_is_expected_of_the_loss(n_classe
 
 @cases
 def test_the_loss_is_that_of_robust_logistic_regression(n_classes, seed):
-    rows, noise, scores = draw(n_classes, seed)
-    labels, full = labels_of(rows, noise), of_every_class(scores)
-    losses, slopes = np.empty(len(full)), np.empty(full.shape)
-    for trusted, own_noise in [(False, noise), (True, np.eye(n_classes))]:
-        chosen = rows.trusted == trusted
-        peer = NoisySoftmaxLoss(full[chosen], rows.observed[chosen], own_noise)
-        losses[chosen], slopes[chosen] = peer.loss(), peer.by_scores()
-    assert_allclose(labels.loss(scores), np.average(losses, weights=rows.sample_weight))
-    slopes = rows.sample_weight[:, np.newaxis] * slopes
-    own = labels.derivatives(scores)[0]
-    assert_allclose(own, slopes[:, 1] if n_classes == 2 else slopes, atol=1e-12)
+    """Of labels with noise, of trusted ones, and of patterns of any kind."""
+    labelled, _, _, scores = draw(n_classes, seed)
+    for likelihood in (labelled, draw_patterns(n_classes, seed)[0]):
+        peer = NoisySoftmaxLoss(of_every_class(scores), likelihood.code, likelihood.columns)
+        assert_allclose(likelihood.loss_sum(scores), likelihood.weight @ peer.loss())
+        mean = np.average(peer.loss(), weights=likelihood.weight)
+        assert_allclose(likelihood.loss(scores), mean)
+        slopes = likelihood.weight[:, np.newaxis] * peer.by_scores()
+        found = likelihood.derivatives(scores)[0]
+        assert_allclose(found, slopes[:, 1] if n_classes == 2 else slopes, atol=1e-12)
+
+
+@cases
+def test_coded_and_dense_rows_are_the_same(n_classes, seed):
+    for likelihood, scores in [draw(n_classes, seed)[::3], draw_patterns(n_classes, seed)]:
+        dense = Likelihood.dense(likelihood.columns.T[likelihood.code], likelihood.weight)
+        assert (len(dense), dense.n_classes) == (len(likelihood), n_classes)
+        assert_array_equal(dense.loss_sum(scores), likelihood.loss_sum(scores))
+        for one, other in zip(
+            dense.derivatives(scores), likelihood.derivatives(scores), strict=True
+        ):
+            assert_array_equal(one, other)
+
+
+@cases
+def test_only_ratios_within_a_column_matter(n_classes, seed):
+    likelihood, scores = draw_patterns(n_classes, seed)
+    scaled = likelihood.with_columns(likelihood.columns * np.arange(1, 8))
+    for one, other in zip(scaled.derivatives(scores), likelihood.derivatives(scores), strict=True):
+        assert_allclose(one, other, atol=1e-12)
+    shift = np.log(np.arange(1, 8))[likelihood.code] @ likelihood.weight
+    assert_allclose(scaled.loss_sum(scores), likelihood.loss_sum(scores) - shift)
 
 
 @cases
 def test_without_noise_it_is_the_ordinary_log_loss(n_classes, seed):
-    rows, _, scores = draw(n_classes, seed)
+    likelihood, observed, _, scores = draw(n_classes, seed)
     powers = np.exp(of_every_class(scores))
-    expected = log_loss(
-        rows.observed, powers / powers.sum(axis=1, keepdims=True), sample_weight=rows.sample_weight
-    )
-    assert_allclose(labels_of(rows, np.eye(n_classes)).loss(scores), expected)
+    probability = powers / powers.sum(axis=1, keepdims=True)
+    expected = log_loss(observed, probability, sample_weight=likelihood.weight)
+    clean = Likelihood(observed, np.eye(n_classes), likelihood.weight)
+    assert_allclose(clean.loss(scores), expected)
+
+
+@cases
+def test_what_says_nothing_costs_nothing(n_classes, seed):
+    likelihood, scores = draw_patterns(n_classes, seed)
+    silent = likelihood.with_columns(np.ones_like(likelihood.columns))
+    assert_allclose(silent.loss_sum(scores), 0, atol=1e-12)
+    assert_allclose(silent.derivatives(scores)[0], 0, atol=1e-12)
 
 
 @cases
 def test_some_rows_have_what_they_had_among_all(n_classes, seed):
-    rows, noise, scores = draw(n_classes, seed)
-    labels, some = labels_of(rows, noise), np.arange(0, 12, 2)
-    whole, part = labels.derivatives(scores), labels.take(some).derivatives(scores[some])
+    likelihood, _, _, scores = draw(n_classes, seed)
+    some = np.arange(0, N_ROWS, 2)
+    whole, part = likelihood.derivatives(scores), likelihood.take(some).derivatives(scores[some])
     for one, other in zip(whole, part, strict=True):
-        np.testing.assert_array_equal(one[some], other)
+        assert_array_equal(one[some], other)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_blocks_of_rows_change_nothing(n_classes, monkeypatch):
+    likelihood, _, _, scores = draw(n_classes, 0)
+    whole, loss = likelihood.derivatives(scores), likelihood.loss_sum(scores)
+    monkeypatch.setitem(likelihood.derivatives.__func__.__globals__["BLOCK_ROWS"], "numpy", 5)
+    for one, other in zip(likelihood.derivatives(scores), whole, strict=True):
+        assert_array_equal(one, other)
+    assert_allclose(likelihood.loss_sum(scores), loss)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_derivatives_may_be_in_float32(n_classes):
+    likelihood, _, _, scores = draw(n_classes, 0)
+    for one, other in zip(
+        likelihood.derivatives(scores, np.float32), likelihood.derivatives(scores), strict=True
+    ):
+        assert one.dtype == np.float32
+        assert_allclose(one, other, rtol=1e-6, atol=1e-7)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_scores_that_contradict_their_labels_without_end_stay_finite(n_classes):
-    rows, _, scores = draw(n_classes, 0)
-    labels = labels_of(rows, np.eye(n_classes))
+    likelihood, observed, _, scores = draw(n_classes, 0)
+    clean = Likelihood(observed, np.eye(n_classes), likelihood.weight)
     for size in (1e3, 1e300):
-        for found in (labels.loss(size * scores), *labels.derivatives(size * scores)):
+        for found in (clean.loss(size * scores), *clean.derivatives(size * scores)):
             assert np.all(np.isfinite(found))
 
 
 @cases
 def test_at_the_start_classes_are_as_frequent_as_their_labels(n_classes, seed):
-    rows, _, _ = draw(n_classes, seed)
-    start = start_scores(rows.prevalence)
+    likelihood, observed, _, _ = draw(n_classes, seed)
+    shares = np.bincount(observed, likelihood.weight) / likelihood.weight.sum()
+    start = start_scores(shares)
     assert start.shape == (() if n_classes == 2 else (3,))
-    everywhere = np.zeros((12, *start.shape)) + start
-    slopes = labels_of(rows, np.eye(n_classes)).derivatives(everywhere)[0]
+    everywhere = np.zeros((N_ROWS, *start.shape)) + start
+    clean = Likelihood(observed, np.eye(n_classes), likelihood.weight)
+    slopes = clean.derivatives(everywhere)[0]
     assert_allclose(slopes.sum(axis=0), 0, atol=1e-9)  # no other constant is likelier
+
+
+def test_each_group_has_its_noise_matrix():
+    random = np.random.RandomState(0)
+    matrices = [symmetric(rate, 3) for rate in (0.1, 0.2, 0.4)]
+    observed, group = random.randint(3, size=60), random.randint(3, size=60)
+    columns = np.hstack(matrices)  # pattern 3·g + k is label k of group g
+    likelihood = Likelihood(3 * group + observed, columns, np.ones(60))
+    scores = random.normal(size=(60, 3))
+    by_hand = sum(
+        Likelihood(observed[own], matrix, np.ones(own.sum())).loss_sum(scores[own])
+        for own, matrix in ((group == g, matrices[g]) for g in range(3))
+    )
+    assert likelihood.loss_sum(scores) == pytest.approx(by_hand)

@@ -25,9 +25,7 @@ train, test = slice(None, 700), slice(700, None)
 print(f"{is_wrong[train].sum()} of 700 training labels are wrong")
 
 # %%
-model = RBoostClassifier(n_estimators=60, random_state=0).fit(
-    images[train], given[train]
-)
+model = RBoostClassifier(max_iter=60, random_state=0).fit(images[train], given[train])
 print(f"accuracy on true labels: {model.score(images[test], digits[test]):.1%}")
 
 # %%

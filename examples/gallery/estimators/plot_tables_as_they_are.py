@@ -53,7 +53,7 @@ customers.assign(label=given).head()
 add_month = FunctionTransformer(
     lambda table: table.assign(month=table["joined"].dt.month)
 )
-pipeline = make_pipeline(add_month, RBoostClassifier("trees", random_state=0))
+pipeline = make_pipeline(add_month, RBoostClassifier(engines="trees", random_state=0))
 search = GridSearchCV(
     pipeline,
     {"rboostclassifier__learning_rate": [0.03, 0.1, 0.3]},

@@ -12,8 +12,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy.special import softmax
 
-from rboost.losses import ExponentialLoss, LikelihoodLoss, mixing_coefficients
+from rboost.engines.rounds import ExponentialLoss, LikelihoodLoss, mixing_coefficients
 from rboost.noise import observed_probability, symmetric
+from rboost.noise.likelihood import Likelihood
 
 # %%
 # Scores *F* = (−*H*, *H*) of rows that are all labelled 1: *H* = −3 is sure of class 0, *H* = 3 of
@@ -57,10 +58,13 @@ axes[0].legend()
 plt.show()
 
 # %%
-# In ``rboost.losses`` the pull on each row is the difference of its two class weights; those of
-# exponentials are scaled, so that no score makes them overflow.
-mixture = ExponentialLoss().terms(labels, scores, noise)
-likelihood = LikelihoodLoss().terms(labels, scores, noise)
+# In ``rboost.engines.rounds``, the two losses that boosting minimises, the pull on each row is the
+# difference of its two class weights; those of exponentials are scaled, so that no score makes them
+# overflow. A loss is given one column for each label: what the label says of the true class.
+weight = np.ones(len(H))
+mixing = Likelihood(labels, mixing_coefficients(noise).T, weight)
+mixture = ExponentialLoss().terms(mixing, scores)
+likelihood = LikelihoodLoss().terms(Likelihood(labels, noise, weight), scores)
 for name, pull in {
     "mixture of exponentials": np.exp(mixture.log_scale)
     * mixture.class_weights
