@@ -63,7 +63,7 @@ def test_every_column_stays_and_labels_are_better(data, audited, tmp_path, endin
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("is_fitted_again", [False])
+@pytest.mark.parametrize("is_fitted_again", [False, True])
 def test_answers_come_first_and_are_told_from_given_labels(
     is_fitted_again, data, folder, tmp_path, capsys
 ):

@@ -154,6 +154,45 @@ def test_a_review_needs_the_table_only_when_it_is_opened(how, request_, tmp_path
     assert np.flatnonzero(again.labels.is_checked).tolist() == [2]
 
 
+def test_what_people_said_survives_a_new_fit_and_the_disk(request_, tmp_path):
+    """Also what is too rare to be a class, and that an answer was taken back."""
+    table = pd.read_csv(request_.data, dtype=str)
+    table.loc[table.index[-2:], "label"] = "oak"
+    table.to_csv(request_.data, index=False)
+    (tmp_path / "checked.csv").write_text("key,checked_label\n1.000, A\n1.010,oak\n")
+    folder = tmp_path / "out"
+    with pytest.warns(UserWarning, match="'oak' of 'label': fewer than 5 rows"):
+        audit_into(folder, replace(request_, trusted=tmp_path / "checked.csv"))
+    review = reviewed(folder)
+    review.answer("one", 4, "keep", None)
+    refit_by(review)
+    said = dict(enumerate(["a", "oak", "", "", review.snapshot.fitted.labels.written[4]]))
+    for labels in (review.snapshot.fitted.labels, read_audit(folder).labels):
+        assert dict(enumerate(labels.said[:5])) == said
+        assert not any(labels.said[5:])
+    review.undo("two")
+    review.answer("three", 5, "keep", None)
+    refit_by(review)
+    review.finish()
+    said = read_audit(folder).labels.said
+    assert np.flatnonzero(said != "").tolist() == [0, 1, 5]
+    np.testing.assert_array_equal(said, review.snapshot.fitted.labels.said)
+
+
+def test_an_answer_that_is_taken_back_is_no_answer_although_the_trusted_file_has_it(made, folder):
+    review = reviewed(folder)
+    review.answer("one", 2, "keep", None)
+    review.answer("two", 3, "keep", None)
+    review.finish()
+    audit_into(folder, replace(made[0], trusted=folder / "checked.csv"))
+    again = reviewed(folder)
+    assert np.flatnonzero(again.snapshot.fitted.labels.said != "").tolist() == [2, 3]
+    again.undo("three")
+    refit_by(again)
+    again.finish()
+    assert np.flatnonzero(read_audit(folder).labels.said != "").tolist() == [2]
+
+
 @pytest.mark.filterwarnings("ignore:.*model.skops was not written")
 def test_an_audit_whose_model_could_not_be_kept_is_fitted_again(request_, tmp_path, monkeypatch):
     def fail(*_):

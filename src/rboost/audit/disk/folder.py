@@ -19,7 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from rboost._typing import Integers
 from rboost.audit.arguments import as_objects, with_trusted
 from rboost.audit.disk.model_file import load_model, save_model
 from rboost.audit.disk.origin import make_origin
@@ -48,7 +50,7 @@ from rboost.audit.disk.request import Request, read_inputs, run_audit
 from rboost.audit.features import vectorize
 from rboost.audit.inference import infer, judge_rows
 from rboost.audit.insight.suspects import Suspects
-from rboost.audit.labels import Labels, as_classes, as_written
+from rboost.audit.labels import NO_LABEL, Labels, as_classes, as_written, plain_values, spelling
 from rboost.audit.result import LabelAudit
 from rboost.audit.scorers import make_scorer
 from rboost.context import group_rows
@@ -70,9 +72,7 @@ def audit_into(
     """Audit files and write what was found; a folder that cannot be written fails beforehand."""
     check_folder(folder, request)
     with writable(folder), with_standard_input(request.files) as files:
-        asked = {
-            "request": request.as_dict(), "budget": budget, "source": files_digest(files)
-        }  # fmt: skip
+        asked = {"request": request.as_dict(), "budget": budget, "source": files_digest(files)}
         request = replace(request, data=files)
         audit = run_audit(request, verbose)
         return audit, _write(folder, audit, request, asked, verbose)
@@ -197,11 +197,11 @@ def read_audit(folder: Path) -> LabelAudit:
     scores, given, checked, at_random, copy_of = _read_rows(folder / ROWS, len(table))
     n_extra, groups = len(table) - len(inputs.X), None
     none = [None] * n_extra
+    classes = as_classes(record["classes"])
+    said = _said(classes, checked, inputs.y_checked + (inputs.y_trusted or none))
     labels = Labels(
-        as_classes(record["classes"]), given, checked, request.label, at_random,
-        written=as_written(inputs.y + none),
-        said=as_written(inputs.y_checked + (inputs.y_trusted or none)),
-    )  # fmt: skip
+        classes, given, checked, request.label, at_random, as_written(inputs.y + none), said
+    )
     if inputs.context is not None:
         groups = group_rows(inputs.context, len(inputs.X)).followed_by(n_extra)
     scorer = None
@@ -219,6 +219,17 @@ def read_audit(folder: Path) -> LabelAudit:
         table, labels, as_objects(ids), inputs.id_name, vectorizer, dates, features, scores,
         found, model, n_extra, groups, column_warnings(record), copy_of, scorer,
     )  # fmt: skip
+
+
+def _said(classes: NDArray[Any], checked: Integers, of_files: list[Any]) -> NDArray[Any]:
+    """What people said of each row: the checked class, which answers of a review may have changed.
+
+    The files of the request alone have what is too rare to be a class.
+    """
+    known = {spelling(one) for one in classes.tolist()}
+    rare = [None if spelling(one) in known else one for one in plain_values(of_files)]
+    names = [*as_written(classes), ""]
+    return np.where(checked == NO_LABEL, as_written(rare), np.array(names, dtype=object)[checked])
 
 
 def _read_rows(path: Path, n_rows: int) -> tuple[Any, Any, Any, Any, Any]:
