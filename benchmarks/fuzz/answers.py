@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -41,8 +42,8 @@ ODD_VALUES: tuple[Any, ...] = (
 
 def answers(random: Random, folder: Path) -> None:
     """A review, opened anew, and a few requests; none may end in an error of the server."""
-    audit = world.audit()
-    review = open_review(audit, folder, lambda *_: audit)
+    audit = replace(world.audit(), scorer=None)  # thousands of new fits would take hours
+    review = open_review(audit, folder)
     access = Access(PORT)
     app = make_app(review, access)
     (folder / "requests.txt").write_text("")

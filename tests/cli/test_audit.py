@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rboost.audit.disk.folder import read_audit, rerun
-from rboost.audit.disk.record import read_record
+from rboost.audit.disk.folder import read_audit
 from rboost.cli import main
+from tests.audit.disk.refits import refit
 from tests.cli.tables import N_ROWS, make_table, refused, run
 
 FILES = {"audit.json", "model.skops", "report.html", "rows.npz", "suspects.csv"}
@@ -37,7 +37,7 @@ def test_a_suspicious_column_is_named_on_screen_in_the_report_and_in_the_record(
     assert "leave it out (--drop left)" in (tmp_path / "out" / "report.html").read_text()
     (found,) = read_audit(tmp_path / "out").column_warnings
     assert (found.column, found.kind) == ("left", "copy")
-    again = rerun(tmp_path / "out", {0: 1}, read_record(tmp_path / "out"))
+    again = refit(tmp_path / "out", {0: 1})
     assert again.column_warnings == read_audit(tmp_path / "out").column_warnings == (found,)
     assert main([*arguments, "--no-column-check"]) == 0
     assert "--drop" not in capsys.readouterr().out

@@ -1,16 +1,18 @@
 """``rboost clean``: all columns as they were written, better labels, and the input untouched."""
 
 import runpy
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from rboost.audit.disk.folder import read_audit, rerun
+from rboost.audit.disk.folder import read_audit, write_refitted
 from rboost.audit.disk.record import read_record
 from rboost.cli import main
 from rboost.review.session import open_review
 from tests.cli.tables import make_table
+from tests.review.clients import key
 
 
 @pytest.fixture(scope="module")
@@ -61,20 +63,27 @@ def test_every_column_stays_and_labels_are_better(data, audited, tmp_path, endin
 
 
 @pytest.mark.slow
-def test_answers_come_first_although_no_audit_was_made_with_them(data, folder, tmp_path):
-    opened = read_record(folder)
-    review = open_review(
-        read_audit(folder), folder, lambda checked, drawn: rerun(folder, checked, opened, drawn)
-    )
-    row = int(np.flatnonzero(review.snapshot.fitted.labels.given == 0)[0])
-    review.answer("0b5c41ab-4f2c-4a2b-9d7d-1f3c66a3f0aa", row, "change", 1)
+@pytest.mark.parametrize("is_fitted_again", [False, True])
+def test_answers_come_first_and_are_told_from_given_labels(
+    is_fitted_again, data, folder, tmp_path, capsys
+):
+    save = partial(write_refitted, folder, read_record(folder))
+    review = open_review(read_audit(folder), folder, save)
+    changed, kept = np.flatnonzero(review.snapshot.fitted.labels.given == 0)[:2].tolist()
+    review.answer(key(), changed, "change", 1)
+    review.answer(key(), kept, "keep", None)
+    if is_fitted_again:
+        review.refit()
     review.finish()
+    assert review.refit_job.status == ("done" if is_fitted_again else "idle")
     for how in ("relabel", "drop", "weigh"):
         frame = cleaned(folder, tmp_path / f"{how}.csv", "--how", how)
-        (answered,) = frame[frame["label_source"] == "answer"].to_dict("records")
-        assert answered["key"] == f"k{row:04}"
-        assert (answered["given_label"], answered["churn"]) == ("no", "yes")
-        assert how != "weigh" or float(answered["weight"]) == 1
+        assert "2 by answers" in capsys.readouterr().out
+        answered = frame[frame["label_source"] == "answer"]
+        assert answered["key"].tolist() == [f"k{row:04}" for row in (changed, kept)]
+        assert answered["given_label"].tolist() == ["no", "no"]
+        assert answered["churn"].tolist() == ["yes", "no"]
+        assert how != "weigh" or answered["weight"].astype(float).tolist() == [1, 1]
         assert how == "drop" or len(frame) == len(pd.read_csv(data))
 
 

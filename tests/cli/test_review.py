@@ -1,6 +1,7 @@
 """``rboost review`` from the folder of an audit: answers, a kill, a refit, and the way back."""
 
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -8,29 +9,38 @@ import uuid
 from contextlib import contextmanager
 
 import httpx
+import numpy as np
 import pandas as pd
 import pytest
 
 from rboost.audit.disk.folder import read_audit
 from rboost.cli import main
 from rboost.cli.review import _images_root
-from tests.cli.tables import COMMAND
+from tests.browser import complaints
+from tests.cli.tables import COMMAND, N_ROWS
+from tests.review.web.pages import Page
+
+
+@contextmanager
+def started(folder):
+    """The address that opens the page of a running server once, and its process."""
+    command = [sys.executable, "-c", COMMAND, "review", str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield re.search(r"http://\S+", process.stdout.readline()).group(), process
+        finally:
+            process.kill()
 
 
 @contextmanager
 def served(folder):
     """A client with the cookie of a running server, and its process."""
-    command = [sys.executable, "-c", COMMAND, "review", str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            url = re.search(r"http://\S+", process.stdout.readline()).group()
-            base = url.partition("/?")[0]
-            headers = {"X-Rboost": "1", "Origin": base}
-            with httpx.Client(base_url=base, headers=headers, timeout=60) as client:
-                assert client.get(url, follow_redirects=True).status_code == 200
-                yield client, process
-        finally:
-            process.kill()
+    with started(folder) as (url, process):
+        base = url.partition("/?")[0]
+        headers = {"X-Rboost": "1", "Origin": base}
+        with httpx.Client(base_url=base, headers=headers, timeout=60) as client:
+            assert client.get(url, follow_redirects=True).status_code == 200
+            yield client, process
 
 
 def next_row(client):
@@ -98,6 +108,40 @@ def test_answers_survive_a_kill_and_a_refit_learns_from_them(data, folder):
     options += ["--trusted", str(folder.parent / "checked.csv"), "--out", str(other)]
     assert main(["audit", str(data), *options]) == 0
     assert (read_audit(other).labels.checked == again.labels.checked).all()
+
+
+def change_two_keep_one(page):
+    """Give three answers and fit again; return the titles of these rows and whether it changed."""
+    answers = {}
+    for pressed in "cck":
+        answers[page.text("row-title")] = pressed == "c"
+        page.answer(pressed)
+    page.click("#refit")
+    page.until(lambda: page.text("refit-state").startswith("Fitted again"), seconds=60)
+    return answers
+
+
+def test_clean_tells_answers_that_a_new_fit_learnt_from_given_labels(
+    data, folder, browser, tmp_path, capsys
+):
+    with started(folder) as (url, process):
+        page = Page(browser, url)
+        answers = change_two_keep_one(page)
+        assert complaints(browser) == []
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+    out, other = tmp_path / "clean.csv", {"yes": "no", "no": "yes"}
+    assert main(["clean", str(folder), "--out", str(out), "--threshold", "1"]) == 0
+    assert f"{N_ROWS - 3} as given, 3 by answers, 0 suggested" in capsys.readouterr().out
+    before, after = pd.read_csv(data), pd.read_csv(out)
+    assert after["given_label"].tolist() == before["churn"].tolist()
+    is_answered = after["label_source"] == "answer"
+    assert set(after["label_source"]) == {"answer", "given"}
+    assert np.count_nonzero(is_answered) == 3
+    for name, given, label in after.loc[is_answered, ["key", "given_label", "churn"]].to_numpy():
+        (is_changed,) = (change for title, change in answers.items() if name in title)
+        assert label == (other[given] if is_changed else given)
+    assert (after["churn"] == after["given_label"])[~is_answered].all()
 
 
 @pytest.mark.slow

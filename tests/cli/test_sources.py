@@ -7,9 +7,10 @@ import sys
 import pandas as pd
 import pytest
 
-from rboost.audit.disk.folder import read_audit, rerun
+from rboost.audit.disk.folder import read_audit
 from rboost.audit.disk.record import read_record
 from rboost.cli import main
+from tests.audit.disk.refits import refit
 from tests.cli.tables import N_ROWS, refused, run
 
 
@@ -25,7 +26,7 @@ def test_several_files_are_audited_as_one_table(audited, data, tmp_path, capsys)
     assert "part0.csv (and 1 more)" in (out / "report.html").read_text()
     again = read_audit(out)
     assert list(again.ids) == table["key"].tolist()
-    assert rerun(out, {60: 1}, read_record(out)).labels.checked[60] == 1
+    assert refit(out, {60: 1}).labels.checked[60] == 1
     new = tmp_path / "new.parquet"
     parts = [tmp_path / "part1.csv", tmp_path / "part0.csv"]
     assert run(capsys, "predict", out / "model.skops", *parts, "--out", new)[0] == 0
@@ -50,7 +51,7 @@ def test_standard_input_is_kept_for_the_review(audited, data, tmp_path, capsys, 
     assert "Label audit of standard input" in (out / "report.html").read_text()
     assert read_record(out)["request"]["data"] == ["-"]
     assert len(read_audit(out).ids) == N_ROWS
-    assert rerun(out, {3: 1}, read_record(out)).labels.checked[3] == 1
+    assert refit(out, {3: 1}).labels.checked[3] == 1
     assert len(read_audit(out).ids) == N_ROWS
     pipe()
     assert main(["predict", str(out / "model.skops"), "-"]) == 0
@@ -66,4 +67,4 @@ def test_an_audit_of_one_file_by_an_earlier_version_is_read(folder):
     record["request"]["data"] = record["request"]["data"][0]
     (folder / "audit.json").write_text(json.dumps(record))
     assert len(read_audit(folder).ids) == N_ROWS
-    assert rerun(folder, {3: 1}, record).labels.checked[3] == 1
+    assert refit(folder, {3: 1}).labels.checked[3] == 1

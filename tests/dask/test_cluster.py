@@ -111,12 +111,38 @@ def test_a_client_that_was_killed_keeps_nobody_waiting():
         assert run_together(client, blocks_of(client, 1), lambda own, communicator: 7, tuple) == 7
 
 
-def test_a_handler_of_signals_that_is_not_pythons_is_left_alone(monkeypatch):
-    monkeypatch.setattr(signal, "getsignal", lambda number: None)
-    monkeypatch.setattr(signal, "signal", lambda number, handler: None)
+@pytest.fixture
+def handle_interrupts():
+    """Sets what handles Ctrl-C, which is ignored where a shell started the tests with &."""
+    before = signal.getsignal(signal.SIGINT)
+    yield lambda handler: signal.signal(signal.SIGINT, handler)
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("handler", [signal.default_int_handler, signal.SIG_IGN, signal.SIG_DFL])
+@pytest.mark.parametrize("already", [set(), {signal.SIGINT}])
+def test_handlers_of_signals_are_left_alone_and_the_mask_is_restored(
+    handler, already, handle_interrupts
+):
+    handle_interrupts(handler)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, already)
+    try:
+        with cluster._deaf_to_interrupts():
+            assert signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+            assert signal.getsignal(signal.SIGINT) == handler
+        assert signal.getsignal(signal.SIGINT) == handler
+        assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before | already
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def test_an_interrupt_meanwhile_is_heard_afterwards(handle_interrupts):
+    heard = []
+    handle_interrupts(lambda number, _: heard.append(number))
     with cluster._deaf_to_interrupts():
-        monkeypatch.undo()
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        signal.raise_signal(signal.SIGINT)  # of this thread; others have masks of their own
+        assert heard == []
+    assert heard == [signal.SIGINT]
 
 
 def test_the_client_in_use_is_taken_and_left_open(client):

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -66,23 +66,13 @@ def three_classes():
     return audit_labels(X, np.array(["a", "b", "c"])[y], model=model())
 
 
-def rerun(checked, at_random=(), pause=0.0):
-    """Fit again with checked labels, as the folder of an audit would."""
-    time.sleep(pause)
-    given = [None] * N_ROWS
-    for row, label in checked.items():
-        given[row] = ("<i>dog</i>", "cat")[label]
-    return make_audit(given, at_random, without=(7, 8))
+def saved_after(event):
+    """Keeps a new fit once the event is set, so that a test decides what happens before."""
 
-
-def rerun_after(event):
-    """Fit again once the event is set, so that a test decides what happens before."""
-
-    def wait_and_rerun(*asked):
+    def save(audit):
         assert event.wait(60)
-        return rerun(*asked)
 
-    return wait_and_rerun
+    return save
 
 
 AUDITS = {"two": two_classes, "three": three_classes}
@@ -91,5 +81,5 @@ if __name__ == "__main__":
     from rboost.review import open_review, serve
 
     folder, which, port = sys.argv[1:]
-    review = open_review(AUDITS[which](), Path(folder), partial(rerun, pause=0.5))
+    review = open_review(AUDITS[which](), Path(folder), save=lambda audit: time.sleep(0.5))
     serve(review, port=int(port))

@@ -5,7 +5,7 @@ import time
 
 from rboost.review import open_review
 from rboost.review.explanations import Explanations
-from tests.review.audits import rerun, three_classes
+from tests.review.audits import three_classes
 
 
 class Slow:
@@ -66,7 +66,7 @@ def test_another_audit_has_other_explanations():
 
 
 def test_the_rows_that_come_next_are_explained_before_they_are_asked_for(tmp_path):
-    review = open_review(three_classes(), tmp_path, rerun)
+    review = open_review(three_classes(), tmp_path)
     review.finish()
     row = review.snapshot.rankings["mixed"][0]
     review.answer("5" * 32, int(row), "unsure", None)

@@ -8,7 +8,7 @@ import pytest
 from rboost.io.spreadsheets import unguarded, write_csv
 from rboost.review import open_review
 from rboost.review.session import export_answers
-from tests.review.audits import rerun, two_classes
+from tests.review.audits import two_classes
 from tests.review.clients import key
 
 
@@ -119,7 +119,7 @@ def test_an_answer_during_the_export_without_a_page_is_in_the_file(review, tmp_p
 
 
 def test_another_process_that_answers_is_not_overwritten(review, tmp_path):
-    other = open_review(two_classes(), tmp_path, rerun)
+    other = open_review(two_classes(), tmp_path)
     for row in range(10, 30):
         (review, other)[row % 2].answer(key(), row, "unsure", None)
     read(other)

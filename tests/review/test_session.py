@@ -3,7 +3,6 @@
 import sqlite3
 import threading
 from contextlib import closing
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -15,7 +14,7 @@ from rboost.review.answers import ConflictError
 from rboost.review.queue import random_draws, random_order
 from rboost.review.session import export_answers, with_saved_answers
 from rboost.review.snapshot import Wanted
-from tests.review.audits import make_audit, rerun, three_classes, two_classes
+from tests.review.audits import make_audit, three_classes, two_classes
 from tests.review.clients import key
 
 
@@ -37,7 +36,7 @@ def settle(review):
 
 @pytest.mark.parametrize("make", [two_classes, three_classes])
 def test_the_estimate_follows_the_answers_and_undo_restores_it(make, tmp_path):
-    review = open_review(make(), tmp_path, rerun)
+    review = open_review(make(), tmp_path)
     start = review.snapshot.estimate
     for _ in range(5):
         row = first(review, "suspicious")
@@ -103,12 +102,12 @@ def test_a_change_to_the_given_label_is_refused(review):
 def test_a_new_fit_learns_all_answers_and_says_what_changed(review):
     asked = []
 
-    def learn(checked, at_random):
-        asked.append(checked)
-        review.answer(key(), 20, "keep", None)  # while the fit runs
-        return rerun(checked)
+    def save(audit):
+        rows = np.flatnonzero(audit.labels.is_checked)
+        asked.append(dict(zip(rows.tolist(), audit.labels.checked[rows].tolist(), strict=True)))
+        review.answer(key(), 20, "keep", None)  # before the fit is done
 
-    review._rerun = learn
+    review._save = save
     with pytest.raises(ValueError, match="nothing to learn"):
         review.refit()
     given = review.snapshot.fitted.labels.given
@@ -139,16 +138,16 @@ def test_an_answer_that_was_learnt_can_be_taken_back(review, tmp_path):
     settle(review)
     assert not review.snapshot.live.labels.is_checked[1]
     review.store.close()
-    again = open_review(review.snapshot.fitted, tmp_path, rerun)
+    again = open_review(review.snapshot.fitted, tmp_path)
     assert not again.snapshot.live.labels.is_checked[1]
     assert again.start == review.start
 
 
 def test_a_fit_that_fails_changes_nothing(review):
-    def fail(checked, at_random):
+    def fail(audit):
         raise ValueError("The disk\nis full.")
 
-    review._rerun = fail
+    review._save = fail
     review.answer(key(), 1, "keep", None)
     settle(review)
     before = review.snapshot
@@ -156,17 +155,6 @@ def test_a_fit_that_fails_changes_nothing(review):
     review.refit_job.wait()
     assert (review.refit_job.status, review.refit_job.error) == ("failed", "The disk is full.")
     assert review.snapshot is before
-
-
-def test_a_fit_of_other_rows_is_refused(review):
-    review._rerun = lambda *checked: three_classes()
-    review.answer(key(), 1, "keep", None)
-    review.refit()
-    review.refit_job.wait()
-    # The folder is written by then, so nobody may be told that nothing changed.
-    assert "which is in the folder now, is of other rows" in review.refit_job.error
-    assert "nothing changed" not in review.refit_job.error
-    assert review.snapshot.fitted is two_classes()
 
 
 @pytest.mark.parametrize("change", ["row = 150", "label = 2"])
@@ -178,7 +166,7 @@ def test_answers_to_rows_that_do_not_exist_are_damage(review, tmp_path, change):
         file.execute(f"UPDATE events SET {change}")
         file.commit()
     audit = two_classes()
-    for use in (partial(open_review, rerun=rerun), export_answers, with_saved_answers):
+    for use in (open_review, export_answers, with_saved_answers):
         with pytest.raises(ValueError, match="is damaged or no file of answers"):
             use(audit, tmp_path)
 
@@ -186,7 +174,7 @@ def test_answers_to_rows_that_do_not_exist_are_damage(review, tmp_path, change):
 @pytest.mark.slow
 def test_one_fit_at_a_time(review):
     gate = threading.Event()
-    review._rerun = lambda *checked: (gate.wait(30), rerun(*checked))[1]
+    review._save = lambda audit: gate.wait(30)
     review.answer(key(), 1, "keep", None)
     review.refit()
     with pytest.raises(ConflictError, match="already"):
@@ -200,17 +188,15 @@ def test_one_fit_at_a_time(review):
 def test_labels_that_were_checked_beforehand_are_kept(tmp_path):
     checked = [None] * 150
     checked[5] = "cat"
-    review = open_review(make_audit(checked, without=(7, 8)), tmp_path, rerun)
+    review = open_review(make_audit(checked, without=(7, 8)), tmp_path)
     with pytest.raises(ConflictError, match="came with a checked label"):
         review.answer(key(), 5, "keep", None)
     review.answer(key(), 6, "keep", None)
     settle(review)
     assert np.flatnonzero(review.snapshot.live.labels.is_checked).tolist() == [5, 6]
-    asked = []
-    review._rerun = lambda found, drawn: (asked.append(set(found)), rerun(found))[1]
     review.refit()
     review.refit_job.wait()
-    assert asked == [{5, 6}]
+    assert np.flatnonzero(review.snapshot.fitted.labels.is_checked).tolist() == [5, 6]
 
 
 @pytest.mark.slow

@@ -1,8 +1,8 @@
-"""What audit_labels takes, checked: a table, its labels, names of rows and groups."""
+"""What audit_labels and LabelAudit.refit take, checked: tables, labels, names of rows, groups."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rboost.audit.features import as_frame
 from rboost.audit.labels import Labels, encode_labels, plain_values, spelling
 from rboost.io.packages import package
+from rboost.io.text import listed
 from rboost.labels import Groups, group_rows
 
 FEWEST_ROWS = 20
@@ -56,12 +57,13 @@ def check_arguments(
         _check_length("X", n_rows, name, values)
     if y_checked is None and np.any(checked_at_random):
         raise ValueError("checked_at_random is said of checked labels; pass them as y_checked.")
-    _check_answers(checked, given)
+    _check_labels(checked, given)
     extra, extra_labels = _trusted_rows(table, X_trusted, y_trusted)
     table, names = with_trusted(table, names, extra)
     labels = encode_labels(given + [None] * len(extra_labels), checked + extra_labels, label_name)
-    labels = replace(labels, at_random=_drawn(checked_at_random, n_rows, len(table)))
-    _check_enough(labels)
+    drawn = _drawn(checked_at_random, n_rows, len(table), "checked_at_random")
+    labels = replace(labels, at_random=drawn)
+    check_enough(labels)
     n_extra = len(table) - n_rows
     groups = None if groups is None else groups.followed_by(n_extra)
     return Arguments(table, labels, as_objects(names), groups, n_extra)
@@ -87,7 +89,8 @@ def as_objects(values: list[Any]) -> NDArray[Any]:
     return found
 
 
-def _check_enough(labels: Labels) -> None:
+def check_enough(labels: Labels) -> None:
+    """Fail if too few labels are left that nobody has checked."""
     n_observed = np.count_nonzero(labels.is_observed)
     if n_observed < FEWEST_ROWS:
         raise ValueError(
@@ -96,13 +99,13 @@ def _check_enough(labels: Labels) -> None:
         )
 
 
-def _drawn(at_random: Any, n_rows: int, n_all: int) -> NDArray[np.bool_]:
+def _drawn(at_random: Any, n_rows: int, n_all: int, name: str) -> NDArray[np.bool_]:
     """Whether each row was drawn at random, were it checked; trusted rows at the end were not."""
     drawn = np.asarray(False if at_random is None else at_random)
     if drawn.dtype != bool or drawn.shape not in ((), (n_rows,)):
         raise ValueError(
-            "checked_at_random must be True, False, or one of them for each row of X; pass True "
-            "if all rows that have a checked label were drawn at random."
+            f"{name} must be True, False, or one of them for each row of the table; pass True if "
+            "all rows that have a checked label were drawn at random."
         )
     found = np.zeros(n_all, dtype=bool)
     found[:n_rows] = drawn
@@ -149,7 +152,57 @@ def _trusted_rows(table: Any, X_trusted: Any, y_trusted: Any) -> tuple[Any, list
     return extra[table.columns], labels
 
 
-def _check_answers(checked: list[Any], given: list[Any]) -> None:
+def check_answers(answers: Any, at_random: Any, labels: Labels, ids: NDArray[Any]) -> Labels:
+    """The labels after answers by the names of rows, ``ids``, or with one entry for each of them.
+
+    Names of rows and of classes may be written as text. Trusted rows at the end have no answers.
+    """
+    if isinstance(answers, Mapping):
+        rows, values = _rows_called(answers, ids), plain_values(answers.values())
+    else:
+        values = plain_values(_one_a_row(answers, "answers"))
+        if len(values) != len(ids):
+            raise ValueError(
+                f"answers has {len(values)} entries but the table has {len(ids)} rows; pass one a "
+                "row, missing where nobody looked, or a mapping from the names of rows."
+            )
+        rows = list(range(len(values)))
+    classes = labels.classes.tolist()
+    place: dict[Any, int] = {spelling(str(one)): k for k, one in enumerate(classes)}
+    place |= {spelling(one): k for k, one in enumerate(classes)}  # "1" may stand beside 1
+    checked, is_answered = labels.checked.copy(), np.zeros(len(labels), dtype=bool)
+    for row, value in zip(rows, values, strict=True):
+        if value is None:
+            continue
+        if spelling(value) not in place:
+            raise ValueError(
+                f"answers has {value!r}, which is no class of this audit; use one of "
+                f"{listed(classes, 5)}, or audit again with y_checked."
+            )
+        checked[row], is_answered[row] = place[spelling(value)], True
+    drawn = _drawn(at_random, len(ids), len(labels), "at_random") & is_answered
+    return labels.with_checked(checked, labels.at_random | drawn)
+
+
+def _rows_called(names: Iterable[Any], ids: NDArray[Any]) -> list[int]:
+    """The positions of rows with these names; fails if a name is of no row, or of several."""
+    place: dict[str, list[int]] = {}
+    for row, name in enumerate(map(str, ids)):
+        place.setdefault(name, []).append(row)
+    found: dict[int, None] = {}
+    for name in names:
+        rows = place.get(str(name), [])
+        if not rows:
+            raise ValueError(f"There is no row {name!r}; name rows as audit.ids does.")
+        if len(rows) > 1:
+            raise ValueError(f"{len(rows)} rows are called {name!r}; pass one answer for each row.")
+        if rows[0] in found:
+            raise ValueError(f"answers has the row {name!r} twice; keep one of them.")
+        found[rows[0]] = None
+    return list(found)
+
+
+def _check_labels(checked: list[Any], given: list[Any]) -> None:
     """Fail where a checked label is none of the table's."""
     known = {spelling(value) for value in plain_values(given)} | {None}
     unknown = [value for value in plain_values(checked) if spelling(value) not in known]

@@ -11,15 +11,16 @@ from rboost._typing import Floats, Integers
 from rboost._validation import Number
 from rboost.audit.arguments import check_arguments
 from rboost.audit.features import column_of_feature, merged_copies, vectorize
+from rboost.audit.fit import fit_model
 from rboost.audit.inference import infer
-from rboost.audit.insight.checked import AnswersContradictWarning
 from rboost.audit.insight.columns import SuspiciousColumn
 from rboost.audit.labels import Labels
 from rboost.audit.probabilities import given_scores
 from rboost.audit.render import findings
 from rboost.audit.result import LabelAudit
-from rboost.audit.scorers import DEFAULT, TableModel, fit_scorer, make_scorer
+from rboost.audit.scorers import DEFAULT, make_scorer
 from rboost.audit.suspicion import SuspiciousColumnWarning, find_suspicious_columns
+from rboost.audit.views import warn_of
 
 # What a seed must be for NumPy.
 SEED = Number(0, integer=True, closed=True, high=2**32 - 1)
@@ -119,34 +120,32 @@ def audit_labels(
         needs_columns=probabilities is None,
     )  # fmt: skip
     table, labels, groups = asked.table, asked.labels, asked.groups
-    scores = None if probabilities is None else given_scores(probabilities, labels)
-    vectorizer, dates, features = vectorize(table, instead=scores)
-    scorer, copy_of = None, None
-    if scores is None:
+    given = None if probabilities is None else given_scores(probabilities, labels)
+    vectorizer, dates, features = vectorize(table, instead=given)
+    scorer, copy_of, fitted = None, None, None
+    suspicious: tuple[SuspiciousColumn, ...] = ()
+    if given is None:
         copy_of = merged_copies(features, labels.given, asked.n_extra)
         scorer = make_scorer(model, random_state, n_jobs, verbose, device)
-        scores = fit_scorer(scorer, features, labels, groups, copy_of)
-    inference = infer(scores, labels, groups, copy_of)
-    fitted = None
-    if scorer is not None:
-        fitted = TableModel(vectorizer, dates, scorer, labels.classes, inference.noise)
-    _warn(copy_of, inference.probability, labels)
-    suspicious: tuple[SuspiciousColumn, ...] = ()
-    if check_columns and fitted is not None:
-        suspicious = _checked_columns(
-            table, features, vectorizer, labels, random_state, by_group=groups is None
+        scores, inference, fitted = fit_model(
+            scorer, vectorizer, dates, features, labels, groups, copy_of
         )
+        _warn_of_copies(copy_of)
+        if check_columns:
+            suspicious = _suspicious_columns(
+                table, features, vectorizer, labels, random_state, by_group=groups is None
+            )
+    else:
+        scores, inference = given, infer(given, labels, groups)
     audit = LabelAudit(
         table, labels, asked.ids, id_name, vectorizer, dates, features, scores, inference,
-        fitted, asked.n_extra, groups, suspicious, copy_of,
+        fitted, asked.n_extra, groups, suspicious, copy_of, scorer,
     )  # fmt: skip
-    if contradiction := findings.of_contradiction(audit.predictive_check):
-        warnings.warn(contradiction, AnswersContradictWarning, stacklevel=2)
+    warn_of(audit)
     return audit
 
 
-def _warn(copy_of: Integers | None, probability: Floats, labels: Labels) -> None:
-    """Say that copies were merged, and where the columns say too little."""
+def _warn_of_copies(copy_of: Integers | None) -> None:
     if copy_of is not None:
         n_copies = int(np.count_nonzero(copy_of != np.arange(len(copy_of))))
         warnings.warn(
@@ -154,16 +153,9 @@ def _warn(copy_of: Integers | None, probability: Floats, labels: Labels) -> None
             "each counts once for the model and the noise.",
             stacklevel=3,
         )
-    predicted = np.unique(probability.argmax(axis=1))
-    if len(predicted) == 1:
-        warnings.warn(
-            f"Every row is predicted as {labels.names(predicted)[0]!r}: the columns say too little "
-            f"about {labels.name!r}, so that rates and suspects mean little; add columns.",
-            stacklevel=3,
-        )
 
 
-def _checked_columns(
+def _suspicious_columns(
     table: Any, features: Floats, vectorizer: Any, labels: Labels, seed: int, by_group: bool
 ) -> tuple[SuspiciousColumn, ...]:
     """Columns that hide wrong labels, with a warning each."""

@@ -83,6 +83,24 @@ Way = Callable[[CleanLabels, Labels, Floats, float], CleanLabels]
 WAYS: dict[str, Way] = {"relabel": _relabel, "drop": _drop, "weigh": _weigh}
 
 
+def labelled_table(table: Any, labels: Labels, ids: NDArray[Any], id_name: str) -> Any:
+    """A table with the names of its rows and its given labels as columns.
+
+    Labels and names may have those of trusted rows behind them, which are left out.
+    """
+    if labels.name in table.columns:
+        raise ValueError(
+            f"X has a column called {labels.name!r} too; audit with another label_name."
+        )
+    classes = np.array([*labels.classes.tolist(), None], dtype=object)[labels.given]
+    rare = (labels.given == NO_LABEL) & (labels.written != "")
+    label = np.where(rare, labels.written, classes)[: len(table)]
+    table = table.assign(**{labels.name: label})
+    if id_name not in table.columns:
+        table.insert(0, id_name, ids[: len(table)])
+    return table
+
+
 def cleaned_frame(
     table: Any,
     labels: Labels,

@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rboost._typing import Floats, Integers
-from rboost.audit.cleaning import THRESHOLD, clean_labels, cleaned_frame
+from rboost.audit.arguments import check_answers, check_enough
+from rboost.audit.cleaning import THRESHOLD, clean_labels, cleaned_frame, labelled_table
 from rboost.audit.features import column_of_feature, standardized
+from rboost.audit.fit import fit_model
 from rboost.audit.inference import Inference, infer
 from rboost.audit.insight.checked import (
     PredictiveCheck,
@@ -29,7 +31,7 @@ from rboost.audit.insight.segments import Segment, find_segments
 from rboost.audit.insight.summary import AuditSummary, summarize
 from rboost.audit.insight.suspects import Suspects, choose_suspects
 from rboost.audit.labels import NO_LABEL, Labels
-from rboost.audit.views import AuditViews
+from rboost.audit.views import AuditViews, warn_of
 from rboost.labels import Groups
 from rboost.noise.answers import LearntFromAnswers
 
@@ -69,6 +71,8 @@ class LabelAudit(AuditViews):
         Columns that hide wrong labels; leave them out, or name them as context, and audit again.
     copy_of : ndarray of shape (n_rows,) or None
         For each row the first that it is a copy of; None where copies were not merged.
+    scorer : classifier or None
+        What :meth:`refit` fits a clone of; None if probabilities were given.
     """
 
     table: Any
@@ -85,6 +89,7 @@ class LabelAudit(AuditViews):
     groups: Groups | None = None
     column_warnings: tuple[SuspiciousColumn, ...] = ()
     copy_of: Integers | None = None
+    scorer: Any = None
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -209,15 +214,11 @@ class LabelAudit(AuditViews):
     def _explainer(self) -> Explainer:
         return Explainer(
             self.table, self.labels, self.inference.posterior, self.inference.probability,
-            self.features, self.standardized, self.vectorizer,
-            self.dates, self.model,
+            self.features, self.standardized, self.vectorizer, self.dates, self.model,
         )  # fmt: skip
 
     def explain(self, row: int) -> Explanation:
-        """Say why the label of a row is doubted: columns that speak against it, rows like it.
-
-        ``row`` is the position in the table, counted from 0.
-        """
+        """Say why the label of the row at this position, counted from 0, is doubted."""
         return self.explain_all(np.array([row]))[0]
 
     def explain_all(self, rows: Integers, verbose: bool = False) -> list[Explanation]:
@@ -228,13 +229,45 @@ class LabelAudit(AuditViews):
         """The same audit after a person checked more rows; the model is not fitted again.
 
         ``checked`` holds positions of classes, −1 where nobody looked; ``at_random`` marks rows
-        that were drawn at random. The noise and the probabilities follow at once;
-        :func:`rboost.audit.audit_labels` also learns from them.
+        that were drawn at random. The noise and the probabilities follow at once; after
+        :meth:`refit` the model has learnt from them too.
         """
         labels = self.labels.with_checked(checked, at_random)
         found = infer(self.scores, labels, self.groups, self.copy_of)
         model = None if self.model is None else self.model.with_noise(found.noise)
         return replace(self, labels=labels, inference=found, model=model)
+
+    def refit(self, answers: Any, at_random: Any = None) -> Self:
+        """A new audit of the same table, with the model fitted again to what people said.
+
+        The result is that of :func:`rboost.audit.audit_labels` with ``y_checked``, but columns are
+        neither encoded nor checked again. Where probabilities were given instead of a model, only
+        the noise is inferred again.
+
+        Parameters
+        ----------
+        answers : mapping or array-like of shape (n_rows,)
+            The class that a person chose, by the name of the row as in ``ids``; or one entry for
+            each row of the table, missing where nobody looked. What was checked before stays
+            unless an answer replaces it.
+        at_random : bool or array-like of bool of shape (n_rows,), default=None
+            Which of these rows were drawn for the check at random.
+        """
+        ids = self.ids[: len(self) - self.n_extra]
+        audit = self.refitted(check_answers(answers, at_random, self.labels, ids))
+        warn_of(audit)
+        return audit
+
+    def refitted(self, labels: Labels) -> Self:
+        """The same audit, with the model fitted again to labels of which others are checked."""
+        if self.scorer is None:
+            return self.with_checked(labels.checked, labels.at_random)
+        check_enough(labels)
+        scores, found, model = fit_model(
+            self.scorer, self.vectorizer, self.dates, self.features, labels, self.groups,
+            self.copy_of,
+        )  # fmt: skip
+        return replace(self, labels=labels, scores=scores, inference=found, model=model)
 
     def clean(self, how: str = "relabel", threshold: float = THRESHOLD) -> Any:
         """The table with its labels mended, as a pandas frame.
@@ -258,16 +291,7 @@ class LabelAudit(AuditViews):
             ``label_source`` ("given", "answer", "suggested", "missing") and ``probability_wrong``.
         """
         n_rows = len(self) - self.n_extra
-        if self.labels.name in self.table.columns:
-            raise ValueError(
-                f"X has a column called {self.labels.name!r} too; audit with another label_name."
-            )
-        classes = np.array([*self.classes.tolist(), None], dtype=object)[self.labels.given]
-        rare = (self.labels.given == NO_LABEL) & (self.labels.written != "")
-        label = np.where(rare, self.labels.written, classes)[:n_rows]
-        table = self.table.iloc[:n_rows].assign(**{self.labels.name: label})
-        if self.id_name not in table.columns:
-            table.insert(0, self.id_name, self.ids[:n_rows])
+        table = labelled_table(self.table.iloc[:n_rows], self.labels, self.ids, self.id_name)
         mended = clean_labels(self.labels, self.inference.posterior, how, threshold)
         return cleaned_frame(table, self.labels, self.inference.posterior, mended)
 

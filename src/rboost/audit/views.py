@@ -1,13 +1,16 @@
-"""How an audit shows itself: as a frame, in the terminal, as a page, in a notebook, in pictures."""
+"""How an audit shows itself: frames, text, pages, notebooks, pictures and warnings."""
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from rboost.audit.insight.checked import AnswersContradictWarning
 from rboost.audit.insight.suspects import Suspects
+from rboost.audit.render import findings
 from rboost.audit.render.group_plot import GroupNoiseDisplay
 from rboost.audit.render.listing import list_rows
 from rboost.audit.render.notebook import MOST_ROWS, InlineReport, as_html, as_lines
@@ -119,3 +122,19 @@ class AuditViews:
                 "There are no groups to draw; name the columns that labels depend on as context."
             )
         return GroupNoiseDisplay.from_audit(self).plot(ax)
+
+
+def warn_of(audit: Any) -> None:
+    """Warn where a fit says little: all rows are predicted alike, or the answers contradict it.
+
+    The warning points at the line that called the caller of this function.
+    """
+    labels, predicted = audit.labels, np.unique(audit.inference.probability.argmax(axis=1))
+    if len(predicted) == 1:
+        warnings.warn(
+            f"Every row is predicted as {labels.names(predicted)[0]!r}: the columns say too little "
+            f"about {labels.name!r}, so that rates and suspects mean little; add columns.",
+            stacklevel=3,
+        )
+    if contradiction := findings.of_contradiction(audit.predictive_check):
+        warnings.warn(contradiction, AnswersContradictWarning, stacklevel=3)

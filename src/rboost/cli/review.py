@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ def add_review_command(commands: Any) -> None:
 
 def _review(options: argparse.Namespace) -> int:
     from rboost.audit.disk.cleaned import check_output
-    from rboost.audit.disk.folder import read_audit, rerun
+    from rboost.audit.disk.folder import read_audit, write_refitted
     from rboost.audit.disk.record import read_record, read_request
     from rboost.review.session import export_answers, open_review
     from rboost.review.web.server import serve
@@ -45,10 +46,11 @@ def _review(options: argparse.Namespace) -> int:
         print(export_answers(read_audit(folder), folder, options.export or None))
         return 0
     review = open_review(
-        read_audit(folder), folder,
-        lambda checked, at_random: rerun(folder, checked, opened, at_random),
+        read_audit(folder),
+        folder,
+        save=partial(write_refitted, folder, opened),
         images_root=_images_root(opened["request"]["data"]),
-    )  # fmt: skip
+    )
     serve(review, port=options.port, open_browser=options.open)
     return 0
 

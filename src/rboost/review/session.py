@@ -30,9 +30,8 @@ from rboost.review.queue import ORDERS, still_open
 from rboost.review.snapshot import SECOND, Snapshot, Wanted, after_answers, take_snapshot
 from rboost.review.store import AnswerStore
 
-# Audits the same rows again. It is given the class of every row that a person has checked, by its
-# position, where others count as unchecked, and which of them were drawn at random.
-Rerun = Callable[[dict[int, int], frozenset[int]], LabelAudit]
+# Writes an audit whose model was fitted again to where the audit is kept.
+Save = Callable[[LabelAudit], None]
 # Rows that are explained before anybody asks for them, and before a new order holds.
 N_AHEAD, N_AT_ONCE = 20, 10
 
@@ -45,11 +44,11 @@ class Review:
         audit: LabelAudit,
         store: AnswerStore,
         *,
-        rerun: Rerun,
         checked_csv: Path,
+        save: Save | None = None,
         images_root: Path | None = None,
     ) -> None:
-        self.store, self.checked_csv, self._rerun = store, checked_csv, rerun
+        self.store, self.checked_csv, self._save = store, checked_csv, save
         self.images_root = images_root
         self._explanations = Explanations()
         self._swapping = threading.Lock()
@@ -200,17 +199,9 @@ class Review:
 
     def _refit(self) -> Changes:
         fitted, log = self.snapshot.fitted, self.store.log()
-        labels = with_answers(fitted.labels, log)
-        rows = np.flatnonzero(labels.is_checked)
-        found = self._rerun(
-            dict(zip(rows.tolist(), labels.checked[rows].tolist(), strict=True)),
-            frozenset(np.flatnonzero(labels.at_random).tolist()),
-        )
-        if fingerprint(found) != self.fingerprint:
-            raise ValueError(
-                "The new audit, which is in the folder now, is of other rows, labels or classes, "
-                "so the review cannot go on with it; audit again with --trusted checked.csv."
-            )
+        found = fitted.refitted(with_answers(fitted.labels, log))
+        if self._save is not None:
+            self._save(found)
         changes = compare(after_answers(fitted, log), found)
         snapshot = take_snapshot(found, log)
         with self._swapping:
@@ -229,14 +220,15 @@ class Review:
 
 
 def open_review(
-    audit: LabelAudit, folder: Path, rerun: Rerun, images_root: Path | None = None
+    audit: LabelAudit, folder: Path, save: Save | None = None, images_root: Path | None = None
 ) -> Review:
     """The review of an audit whose folder keeps the answers.
 
-    Cells that name images mean files below ``images_root``.
+    ``save`` is called with every audit that a new fit makes. Cells that name images mean files
+    below ``images_root``.
     """
     store = _open_store(audit, folder)
-    return Review(audit, store, rerun=rerun, checked_csv=folder / CHECKED, images_root=images_root)
+    return Review(audit, store, checked_csv=folder / CHECKED, save=save, images_root=images_root)
 
 
 def _open_store(audit: LabelAudit, folder: Path) -> AnswerStore:

@@ -1,20 +1,22 @@
-"""Audits on disk: read back as they were, repeated with answers, safe from each other."""
+"""Audits on disk: read back as they were, fitted again with answers, safe from each other."""
 
 import json
 import os
 import shutil
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from rboost.audit.disk.folder import audit_into, read_audit, rerun
+from rboost.audit.disk.folder import audit_into, read_audit, write_refitted
 from rboost.audit.disk.record import FORMAT, MODEL, REPORT, SUSPECTS, read_record
 from rboost.audit.disk.request import Request, read_inputs
 from rboost.io.files import staged
 from rboost.review.session import open_review
+from tests.audit.disk.refits import refit
 from tests.audit.reports import without_pictures
 
 CLASSES = ("a", "b", "c")
@@ -94,26 +96,114 @@ def test_folders_go_by_their_format_not_by_the_version_of_the_package(folder):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Every row is predicted")  # as all answers say the same
+@pytest.mark.filterwarnings("ignore::rboost.audit.AnswersContradictWarning")
 def test_a_class_of_which_all_rows_were_checked_can_be_learnt(made, folder):
     rows = np.flatnonzero(made[1].labels.given == 2)
-    opened = read_record(folder)
-    again = rerun(folder, dict.fromkeys(rows.tolist(), 2), opened)
+    again = refit(folder, dict.fromkeys(rows.tolist(), 2))
     assert again.labels.is_checked.sum() == len(rows)
     assert np.isfinite(again.inference.posterior).all()
-    nobody = rerun(folder, dict.fromkeys(rows.tolist(), 0), opened)
+    nobody = refit(folder, dict.fromkeys(rows.tolist(), 0))
     assert nobody.classes.tolist() == list(CLASSES)  # answers must not rename classes
     assert np.isfinite(nobody.model.predict_proba(nobody.table)).all()
 
 
 @pytest.mark.slow
 def test_another_audit_in_the_folder_is_not_overwritten(made, folder, tmp_path):
-    opened = read_record(folder)
+    opened, audit = read_record(folder), read_audit(folder)
     make_table(tmp_path / "other.csv", seed=1)
     audit_into(folder, replace(made[0], data=tmp_path / "other.csv"))
     before = (folder / "audit.json").read_bytes()
     with pytest.raises(ValueError, match="holds another audit by now"):
-        rerun(folder, {0: 1}, opened)
+        write_refitted(folder, opened, audit.refit({"1.000": "b"}))
     assert (folder / "audit.json").read_bytes() == before
+
+
+def reviewed(folder):
+    """The review of a folder as the command opens it."""
+    save = partial(write_refitted, folder, read_record(folder))
+    return open_review(read_audit(folder), folder, save)
+
+
+def refit_by(review):
+    review.refit()
+    review.refit_job.wait()
+    assert review.refit_job.error is None
+
+
+@pytest.mark.parametrize("how", ["deleted", "changed"])
+def test_a_review_needs_the_table_only_when_it_is_opened(how, request_, tmp_path):
+    folder, table = tmp_path / "out", request_.data
+    expected, _ = audit_into(folder, request_)
+    content = table.read_bytes()
+    review = reviewed(folder)
+    if how == "deleted":
+        table.unlink()
+    else:
+        table.write_text("something else")
+    review.answer("one", 2, "keep", None)
+    refit_by(review)
+    review.finish()
+    fitted = review.snapshot.fitted
+    assert_allclose(fitted.scores, expected.refit({"1.020": expected.labels.written[2]}).scores)
+    with pytest.raises((ValueError, OSError), match=str(table)):
+        read_audit(folder)
+    table.write_bytes(content)  # of which the folder is the audit
+    again = read_audit(folder)
+    assert_allclose(again.scores, fitted.scores)
+    assert again.summary() == fitted.summary()
+    assert np.flatnonzero(again.labels.is_checked).tolist() == [2]
+
+
+def test_what_people_said_survives_a_new_fit_and_the_disk(request_, tmp_path):
+    """Also what is too rare to be a class, and that an answer was taken back."""
+    table = pd.read_csv(request_.data, dtype=str)
+    table.loc[table.index[-2:], "label"] = "oak"
+    table.to_csv(request_.data, index=False)
+    (tmp_path / "checked.csv").write_text("key,checked_label\n1.000, A\n1.010,oak\n")
+    folder = tmp_path / "out"
+    with pytest.warns(UserWarning, match="'oak' of 'label': fewer than 5 rows"):
+        audit_into(folder, replace(request_, trusted=tmp_path / "checked.csv"))
+    review = reviewed(folder)
+    review.answer("one", 4, "keep", None)
+    refit_by(review)
+    said = dict(enumerate(["a", "oak", "", "", review.snapshot.fitted.labels.written[4]]))
+    for labels in (review.snapshot.fitted.labels, read_audit(folder).labels):
+        assert dict(enumerate(labels.said[:5])) == said
+        assert not any(labels.said[5:])
+    review.undo("two")
+    review.answer("three", 5, "keep", None)
+    refit_by(review)
+    review.finish()
+    said = read_audit(folder).labels.said
+    assert np.flatnonzero(said != "").tolist() == [0, 1, 5]
+    np.testing.assert_array_equal(said, review.snapshot.fitted.labels.said)
+
+
+def test_an_answer_that_is_taken_back_is_no_answer_although_the_trusted_file_has_it(made, folder):
+    review = reviewed(folder)
+    review.answer("one", 2, "keep", None)
+    review.answer("two", 3, "keep", None)
+    review.finish()
+    audit_into(folder, replace(made[0], trusted=folder / "checked.csv"))
+    again = reviewed(folder)
+    assert np.flatnonzero(again.snapshot.fitted.labels.said != "").tolist() == [2, 3]
+    again.undo("three")
+    refit_by(again)
+    again.finish()
+    assert np.flatnonzero(read_audit(folder).labels.said != "").tolist() == [2]
+
+
+@pytest.mark.filterwarnings("ignore:.*model.skops was not written")
+def test_an_audit_whose_model_could_not_be_kept_is_fitted_again(request_, tmp_path, monkeypatch):
+    def fail(*_):
+        raise RecursionError("too deep")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("rboost.audit.disk.folder.save_model", fail)
+        made, _ = audit_into(tmp_path / "out", request_)
+    again = refit(tmp_path / "out", {0: 1})
+    assert_allclose(again.scores, made.refit({"1.000": "b"}).scores)
+    assert (tmp_path / "out" / MODEL).exists()
 
 
 @pytest.mark.slow
@@ -125,10 +215,7 @@ def test_a_second_round_keeps_the_answers_of_the_first(made, folder):
     )
     trusting = replace(request_, trusted=folder / "checked.csv")
     audit_into(folder, trusting)
-    opened = read_record(folder)
-    review = open_review(
-        read_audit(folder), folder, lambda checked, drawn: rerun(folder, checked, opened, drawn)
-    )
+    review = reviewed(folder)
     review.answer("one", 2, "keep", None)
     review.exporting.wait()
     written = pd.read_csv(folder / "checked.csv", dtype=str, keep_default_na=False)
@@ -234,7 +321,7 @@ def test_probabilities_of_another_model_are_read_kept_and_audited_again(request_
     path.unlink()  # a copy is kept
     again = read_audit(tmp_path / "out")
     assert_allclose(again.issue_probability, made.issue_probability)
-    answered = rerun(tmp_path / "out", {0: 1, 1: 1, 2: 2}, read_record(tmp_path / "out"))
+    answered = refit(tmp_path / "out", {0: 1, 1: 1, 2: 2})
     assert_allclose(answered.scores, in_order)
     assert answered.labels.checked[:3].tolist() == [1, 1, 2]
     pd.concat([frame, frame.iloc[:1]]).to_csv(path, index=False)

@@ -14,7 +14,6 @@ from rboost.review import AnswerStore, fingerprint, open_review
 from rboost.review.web.access import Access
 from rboost.review.web.app import make_app
 from tests.browser import complaints, resize
-from tests.review.audits import rerun
 
 WIDE, NARROW = (1400, 900), (420, 844)
 
@@ -27,9 +26,9 @@ def port_of_its_own():
 class PageServer:
     """Serves the review of an audit from a thread, which starts sooner than a process."""
 
-    def __init__(self, audit, folder, again=rerun, port=0):
+    def __init__(self, audit, folder, save=None, port=0):
         self.audit, self.folder = audit, folder
-        self.review = open_review(audit, folder, again, images_root=folder)
+        self.review = open_review(audit, folder, save, images_root=folder)
         listening = socket.create_server(("127.0.0.1", port))
         self.access = Access(listening.getsockname()[1])
         self.origin = f"http://127.0.0.1:{self.access.port}"

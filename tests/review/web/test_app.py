@@ -7,7 +7,7 @@ import pytest
 
 from rboost.review import open_review
 from rboost.review.web.guard import LARGEST_BODY
-from tests.review.audits import HOSTILE, rerun, rerun_after, three_classes, two_classes
+from tests.review.audits import HOSTILE, saved_after, three_classes, two_classes
 from tests.review.clients import Page, key, post
 
 
@@ -128,7 +128,7 @@ def test_orders_and_skips(client):
     ("audit", "hides_neighbours"), [(two_classes, False), (three_classes, True)]
 )
 def test_a_hidden_opinion_is_not_sent(tmp_path, audit, hides_neighbours):
-    client = Page(open_review(audit(), tmp_path, rerun)).open()
+    client = Page(open_review(audit(), tmp_path)).open()
     for row in (client.get("/api/rows/1").json()["row"], first(client), first(client, opinion=0)):
         assert "opinion" not in row
         assert "suggest" not in json.dumps(row)
@@ -172,7 +172,7 @@ def test_long_cells_are_cut_and_counted(client):
 
 def test_progress_and_a_new_fit(tmp_path):
     may_fit = threading.Event()
-    page = Page(open_review(two_classes(), tmp_path, rerun_after(may_fit)))
+    page = Page(open_review(two_classes(), tmp_path, saved_after(may_fit)))
     client = page.open()
     assert post(client, "/api/refit").status_code == 422
     for row, answer in ((1, "keep"), (2, "change"), (3, "unsure")):

@@ -9,7 +9,7 @@ import pytest
 
 from rboost.review import AnswerStore, fingerprint
 from tests.browser import complaints
-from tests.review.audits import N_ROWS, rerun_after, three_classes, two_classes
+from tests.review.audits import N_ROWS, saved_after, three_classes, two_classes
 from tests.review.web.pages import NARROW, WIDE
 
 pytestmark = pytest.mark.browser
@@ -98,7 +98,7 @@ def test_a_hidden_opinion_stays_hidden_until_it_is_asked_for(visit, browser):
 
 def test_a_new_fit_says_what_changed(visit, browser):
     may_fit = threading.Event()
-    page = visit(again=rerun_after(may_fit))
+    page = visit(save=saved_after(may_fit))
     page.click("#refit")
     page.until(lambda: "nothing to learn" in page.text("refit-state"))
     for key in "cck":

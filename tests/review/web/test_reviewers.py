@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rboost.review import open_review
-from tests.review.audits import rerun, three_classes
+from tests.review.audits import three_classes
 from tests.review.clients import Page, key, post
 
 
@@ -22,7 +22,7 @@ def rows_of(client, **query):
 
 @pytest.fixture
 def three(tmp_path):
-    page = Page(open_review(three_classes(), tmp_path, rerun))
+    page = Page(open_review(three_classes(), tmp_path))
     page.client_ = page.open()
     return page
 

@@ -12,14 +12,16 @@ import json
 import shutil
 import warnings
 import zipfile
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from rboost._typing import Integers
 from rboost.audit.arguments import as_objects, with_trusted
 from rboost.audit.disk.model_file import load_model, save_model
 from rboost.audit.disk.origin import make_origin
@@ -40,16 +42,17 @@ from rboost.audit.disk.record import (
     TRUSTED,
     column_warnings,
     is_of_cluster,
+    kept_request,
     read_record,
     request_of,
 )
 from rboost.audit.disk.request import Request, read_inputs, run_audit
 from rboost.audit.features import vectorize
 from rboost.audit.inference import infer, judge_rows
-from rboost.audit.insight.columns import SuspiciousColumn
 from rboost.audit.insight.suspects import Suspects
-from rboost.audit.labels import Labels, as_classes, as_written
+from rboost.audit.labels import NO_LABEL, Labels, as_classes, as_written, plain_values, spelling
 from rboost.audit.result import LabelAudit
+from rboost.audit.scorers import make_scorer
 from rboost.io.files import (
     atomic_path,
     file_digest,
@@ -64,38 +67,27 @@ from rboost.labels import group_rows
 
 
 def audit_into(
-    folder: Path,
-    request: Request,
-    budget: int | None = None,
-    verbose: int = 0,
-    checked: dict[int, Any] | None = None,
-    at_random: Container[int] = (),
-    original: dict[str, Any] | None = None,
-    known_warnings: tuple[SuspiciousColumn, ...] = (),
+    folder: Path, request: Request, budget: int | None = None, verbose: int = 0
 ) -> tuple[LabelAudit, Suspects]:
-    """Audit files and write what was found; a folder that cannot be written fails beforehand.
-
-    ``original`` is the request to remember, if it is not this one; its columns were checked before,
-    which led to ``known_warnings``.
-    """
-    if original is None:
-        check_folder(folder, request)
+    """Audit files and write what was found; a folder that cannot be written fails beforehand."""
+    check_folder(folder, request)
     with writable(folder), with_standard_input(request.files) as files:
-        record = {
-            "format": FORMAT,
-            "rboost": version("rboost"),
-            "request": original or request.as_dict(),
-            "budget": budget,
-            "source": files_digest(files),
-        }
+        asked = {"request": request.as_dict(), "budget": budget, "source": files_digest(files)}
         request = replace(request, data=files)
-        audit = run_audit(request, verbose, checked, at_random)
-        if original is not None:
-            audit = replace(audit, column_warnings=known_warnings)
-        suspects = audit.suspects(n=budget)
-        listed = audit.to_frame(suspects, verbose=bool(verbose))
-        _write(folder, audit, suspects, request, record, listed)
-    return audit, suspects
+        audit = run_audit(request, verbose)
+        return audit, _write(folder, audit, request, asked, verbose)
+
+
+def write_refitted(folder: Path, opened: dict[str, Any], audit: LabelAudit) -> None:
+    """Replace the audit in a folder by the same one after a refit; the table is not read.
+
+    ``opened`` is the record of the folder when the audit was read: another one is not overwritten.
+    """
+    record = read_record(folder)
+    if any(record[part] != opened[part] for part in ("request", "source", "classes")):
+        raise ValueError(f"{folder} holds another audit by now; start rboost review again.")
+    with writable(folder):
+        _write(folder, audit, kept_request(folder, record), record)
 
 
 def check_folder(folder: Path, request: Request) -> None:
@@ -122,15 +114,16 @@ def check_folder(folder: Path, request: Request) -> None:
 
 
 def _write(
-    folder: Path,
-    audit: LabelAudit,
-    suspects: Suspects,
-    request: Request,
-    record: dict[str, Any],
-    listed: Any,
-) -> None:
-    """Write all files together, the record last."""
-    labels = audit.labels
+    folder: Path, audit: LabelAudit, request: Request, asked: dict[str, Any], verbose: int = 0
+) -> Suspects:
+    """Write all files together, the record last; return the suspects that were listed.
+
+    The record keeps ``asked``: the request as the user made it, the budget, the source's digest.
+    """
+    record: dict[str, Any] = {"format": FORMAT, "rboost": version("rboost")}
+    record |= {name: asked[name] for name in ("request", "budget", "source")}
+    labels, suspects = audit.labels, audit.suspects(n=record["budget"])
+    listed = audit.to_frame(suspects, verbose=bool(verbose))
     with staged(folder, NAMES) as stage:
         write_csv(listed, stage / SUSPECTS)
         with atomic_path(stage / ROWS) as temporary, temporary.open("wb") as file:
@@ -143,9 +136,9 @@ def _write(
         for path, name in ((request.trusted, TRUSTED), (request.probabilities, PROBABILITIES)):
             if path is not None:
                 shutil.copyfile(path, stage / name)
-        asked = Request.from_dict(record["request"]).files
-        if STANDARD_INPUT in asked:  # which cannot be read again
-            shutil.copyfile(request.files[asked.index(STANDARD_INPUT)], stage / STDIN)
+        named = Request.from_dict(record["request"]).files
+        if STANDARD_INPUT in named:  # which cannot be read again
+            shutil.copyfile(request.files[named.index(STANDARD_INPUT)], stage / STDIN)
         if audit.model is not None:
             with _or_without(MODEL, folder):
                 save_model(audit.model, stage / MODEL, _about(audit, request))
@@ -162,6 +155,7 @@ def _write(
         }
         text = json.dumps(record, indent=1, ensure_ascii=False)
         write_atomically(stage / RECORD, text + "\n")
+    return suspects
 
 
 @contextlib.contextmanager
@@ -203,13 +197,16 @@ def read_audit(folder: Path) -> LabelAudit:
     scores, given, checked, at_random, copy_of = _read_rows(folder / ROWS, len(table))
     n_extra, groups = len(table) - len(inputs.X), None
     none = [None] * n_extra
+    classes = as_classes(record["classes"])
+    said = _said(classes, checked, inputs.y_checked + (inputs.y_trusted or none))
     labels = Labels(
-        as_classes(record["classes"]), given, checked, request.label, at_random,
-        written=as_written(inputs.y + none),
-        said=as_written(inputs.y_checked + (inputs.y_trusted or none)),
-    )  # fmt: skip
+        classes, given, checked, request.label, at_random, as_written(inputs.y + none), said
+    )
     if inputs.context is not None:
         groups = group_rows(inputs.context, len(inputs.X)).followed_by(n_extra)
+    scorer = None
+    if request.probabilities is None:
+        scorer = make_scorer(request.model, request.seed, None, 0, request.device)
     if MODEL in record["files"]:
         model, _ = load_model(folder / MODEL)
         vectorizer, dates, features = model.vectorizer, model.dates, model.features(table)
@@ -220,8 +217,19 @@ def read_audit(folder: Path) -> LabelAudit:
         found = infer(scores, labels, groups, copy_of)
     return LabelAudit(
         table, labels, as_objects(ids), inputs.id_name, vectorizer, dates, features, scores,
-        found, model, n_extra, groups, column_warnings(record), copy_of,
+        found, model, n_extra, groups, column_warnings(record), copy_of, scorer,
     )  # fmt: skip
+
+
+def _said(classes: NDArray[Any], checked: Integers, of_files: list[Any]) -> NDArray[Any]:
+    """What people said of each row: the checked class, which answers of a review may have changed.
+
+    The files of the request alone have what is too rare to be a class.
+    """
+    known = {spelling(one) for one in classes.tolist()}
+    rare = [None if spelling(one) in known else one for one in plain_values(of_files)]
+    names = [*as_written(classes), ""]
+    return np.where(checked == NO_LABEL, as_written(rare), np.array(names, dtype=object)[checked])
 
 
 def _read_rows(path: Path, n_rows: int) -> tuple[Any, Any, Any, Any, Any]:
@@ -242,22 +250,3 @@ def _read_rows(path: Path, n_rows: int) -> tuple[Any, Any, Any, Any, Any]:
     if not np.isfinite(found[0]).all():
         raise ValueError(f"{path} is damaged; {AGAIN}.")
     return found[0], found[1], found[2], drawn, copy_of
-
-
-def rerun(
-    folder: Path, checked: dict[int, int], opened: dict[str, Any], at_random: Container[int] = ()
-) -> LabelAudit:
-    """Audit the same file again; ``checked`` has all rows that a person checked, by position.
-
-    ``opened`` is the record of the audit that was checked: another one is not overwritten.
-    ``at_random`` has the positions of rows that were drawn for the check at random.
-    """
-    record = read_record(folder)
-    if any(record[part] != opened[part] for part in ("request", "source", "classes")):
-        raise ValueError(f"{folder} holds another audit by now; start rboost review again.")
-    request = request_of(folder, record)
-    labels = {position: record["classes"][k] for position, k in checked.items()}
-    return audit_into(
-        folder, replace(request, check_columns=False), record["budget"], 0, labels, at_random,
-        original=record["request"], known_warnings=column_warnings(record),
-    )[0]  # fmt: skip

@@ -35,11 +35,17 @@ def read_request(folder: Path) -> Request:
 
 def request_of(folder: Path, record: dict[str, Any]) -> Request:
     """What was asked for, with what was copied of it; fails if the table has changed."""
+    request = kept_request(folder, record)
+    if files_digest(request.files) != record["source"]:
+        raise ValueError(f"{request.source} changed since it was audited; {AGAIN}.")
+    return request
+
+
+def kept_request(folder: Path, record: dict[str, Any]) -> Request:
+    """What was asked for, with what was copied of it; the table may have changed."""
     request = Request.from_dict(record["request"])
     files = [folder / STDIN if path == STANDARD_INPUT else path for path in request.files]
     request = replace(request, data=tuple(files))
-    if files_digest(request.files) != record["source"]:
-        raise ValueError(f"{request.source} changed since it was audited; {AGAIN}.")
     if request.trusted is not None:
         request = replace(request, trusted=folder / TRUSTED)
     if request.probabilities is not None:

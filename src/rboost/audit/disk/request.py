@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Container
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -166,23 +165,9 @@ def _read_probabilities(request: Request, ids: list[Any]) -> Any:
     return table.iloc[[place[name] for name in map(str, ids)]].reset_index(drop=True)
 
 
-def run_audit(
-    request: Request,
-    verbose: int = 0,
-    checked: dict[int, Any] | None = None,
-    at_random: Container[int] = (),
-) -> LabelAudit:
-    """Audit the file.
-
-    ``checked`` are the labels, by position, of all rows of the table that a person has checked;
-    None means those of the file of trusted rows. ``at_random`` are positions of those that were
-    drawn at random.
-    """
+def run_audit(request: Request, verbose: int = 0) -> LabelAudit:
+    """Audit the file."""
     inputs = vars(read_inputs(request))
-    if checked is not None:
-        positions = range(len(inputs["y"]))
-        inputs["y_checked"] = [checked.get(position) for position in positions]
-        inputs["checked_at_random"] = [position in at_random for position in positions]
     with warnings.catch_warnings():
         for category in (SuspiciousColumnWarning, AnswersContradictWarning):
             warnings.simplefilter("ignore", category)  # terminal and report say it
