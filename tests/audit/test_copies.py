@@ -8,7 +8,7 @@ import pytest
 
 from rboost.audit import audit_labels
 from rboost.audit.labels import encode_labels, first_copies
-from rboost.tables import find_copies
+from rboost.encoding import find_copies
 from tests.audit.conftest import make_table
 
 

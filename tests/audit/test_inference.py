@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.special import expit
 
 from rboost.audit.inference import infer
-from rboost.audit.labels import NO_LABEL, Labels
+from rboost.audit.labels import NO_LABEL, table_labels
 from rboost.noise import infer_noise
 
 NOISE_3 = np.array([[0.75, 0.2, 0.05], [0.05, 0.9, 0.05], [0.1, 0.1, 0.8]])
@@ -43,7 +43,7 @@ def table_of(n_classes, n_rows=1000, **options):
 
 def labels_of(given, n_classes):
     given = np.asarray(given, dtype=np.intp)
-    return Labels(np.arange(n_classes), given, np.full(len(given), NO_LABEL))
+    return table_labels(np.arange(n_classes), given, np.full(len(given), NO_LABEL))
 
 
 def random_table(seed, n_classes, n_rows):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rboost.audit.labels import FEWEST_OF_CLASS, NO_LABEL, Labels, encode_labels, is_missing
+from rboost.audit.labels import FEWEST_OF_CLASS, NO_LABEL, table_labels, encode_labels, is_missing
 
 ROWS = st.lists(
     st.tuples(st.integers(-1, 3), st.integers(-1, 3)), min_size=1, max_size=60
@@ -15,7 +15,7 @@ ROWS = st.lists(
 
 def labels_of(rows, n_classes=4):
     table = np.array(rows, dtype=np.intp)
-    return Labels(np.arange(n_classes), table[:, 0], table[:, 1])
+    return table_labels(np.arange(n_classes), table[:, 0], table[:, 1])
 
 
 def decoded(labels):

@@ -35,8 +35,8 @@ class Labelled:
 
     @cached_property
     def shares(self):
-        weights = np.bincount(self.observed, self.weights, self.n_classes)
-        return weights / weights.sum()
+        said = np.eye(self.n_classes)[self.observed] if self.known is None else self.known
+        return self.weights @ said / self.weights.sum()
 
     @cached_property
     def patterns(self):

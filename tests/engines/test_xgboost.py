@@ -184,14 +184,11 @@ def test_trusted_rows_tell_of_the_noise():
 def test_known_classes_count_instead_of_labels(n_classes):
     """Folds are dealt by number, so what is certain gives exactly what clean labels do."""
     rows, true = table(rate=0.3, n_classes=n_classes)
-    counts = np.bincount(true, minlength=n_classes)
     found = grow(replace(rows, known=np.eye(n_classes)[true]))
     expected = grow(replace(rows, observed=true), noise=np.eye(n_classes))
     assert_array_equal(found.columns, np.eye(n_classes)[:, true])
     one, other = (np.reshape(grown.held_out, (300, -1)) for grown in (found, expected))
-    if len(set(counts)) == 1:
-        assert_allclose(one, other, atol=1e-5)
-    assert np.corrcoef(one.ravel(), other.ravel())[0, 1] > 0.99
+    assert_allclose(one, other, atol=1e-5)
 
 
 def test_weights_count_rows():

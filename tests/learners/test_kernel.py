@@ -7,7 +7,7 @@ from sklearn.datasets import load_digits, make_circles
 from sklearn.linear_model import LogisticRegression
 
 from rboost.learners import RandomKernelClassifier
-from rboost.learners.feature_regression import fit_softmax
+from rboost.learners.kernel import fit_softmax
 
 
 @pytest.fixture(scope="module")

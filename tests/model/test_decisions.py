@@ -16,7 +16,7 @@ from rboost.losses import ExponentialLoss, LikelihoodLoss
 from scipy.special import expit
 
 from rboost.noise import asymmetric, flip_labels, symmetric
-from rboost.tables import Rows
+from rboost.fitting import Rows
 
 CALIBRATIONS = ["platt", "logistic", "isotonic"]
 

@@ -10,7 +10,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from rboost import RBoostClassifier
 from rboost.datasets import make_banana
-from rboost.tables import training_rows
+from rboost.fitting import training_rows
 
 ENGINES = [None, "trees", [GaussianNB(), "trees"], ["trees", "pool"]]
 every_choice = pytest.mark.parametrize("estimator", ENGINES, ids=str)

@@ -7,7 +7,7 @@ from sklearn.datasets import make_classification
 
 from rboost import RBoostClassifier
 from rboost.noise import symmetric
-from rboost.tables import Rows
+from rboost.fitting import Rows
 
 
 def careless_table(seed, n_classes=2, n_rows=1000):

@@ -121,7 +121,7 @@ def grouped(n_rows=3000, seed=0):
     true = (random.uniform(size=n_rows) < expit(scores)).astype(int)
     group = random.randint(2, size=n_rows)
     given_ = true ^ (random.uniform(size=n_rows) < np.array([0.02, 0.35])[group])
-    return scores, true, Labels.given(np.arange(2), given_, Groups(group, ("careful", "careless")))
+    return scores, true, Labels.of(np.arange(2), given_, Groups(group, ("careful", "careless")))
 
 
 def test_each_group_has_likelihoods_of_its_own_and_common_ones_are_those_of_all():
@@ -144,7 +144,7 @@ def test_nothing_is_more_than_certain(n_rows, weight):
     scores = 4 * np.linspace(-1, 1, n_rows)
     noise = infer_noise(scores, scores > 0, sample_weight=np.full(n_rows, weight))
     for given_ in ((scores > 0).astype(int), (scores <= 0).astype(int)):
-        judged = judge(noise, scores, Labels.given(np.arange(2), given_))
+        judged = judge(noise, scores, Labels.of(np.arange(2), given_))
         assert_allclose(judged.posterior.sum(axis=1), 1)
         assert np.all((judged.issue >= 0) & (judged.issue <= 1))
         assert_array_equal(judged.likeliest != given_, judged.issue > 0.5)
@@ -158,7 +158,7 @@ def test_rows_are_judged_by_bayes_rule_and_known_ones_are_certain(n_classes, rng
     scores = scores[:, 1] - scores[:, 0] if n_classes == 2 else scores
     given_ = rng.randint(n_classes, size=300)
     noise = infer_noise(scores, given_, noise_matrix=noise_matrix)
-    labels = Labels.given(np.arange(n_classes), given_)
+    labels = Labels.of(np.arange(n_classes), given_)
     judged = judge(noise, scores, labels)
     assert_allclose(judged.issue, noise.issue_probability(scores, given_))
     answers = np.where(np.arange(300) < 20, true, NO_CLASS)
@@ -170,9 +170,9 @@ def test_rows_are_judged_by_bayes_rule_and_known_ones_are_certain(n_classes, rng
 
 def test_rows_without_a_label_have_the_probability_of_their_score():
     scores, _, labels = grouped(200)
-    given_ = np.where(np.arange(200) < 50, NO_CLASS, labels.given_class)
+    given_ = np.where(np.arange(200) < 50, NO_CLASS, labels.given)
     noise = infer_noise(scores[50:], given_[50:])
-    judged = judge(noise, scores, Labels.given(np.arange(2), given_))
+    judged = judge(noise, scores, Labels.of(np.arange(2), given_))
     assert_allclose(judged.posterior[:50], noise.probability(scores[:50]))
     assert np.isnan(judged.issue[:50]).all()
     assert not np.isnan(judged.issue[50:]).any()
@@ -193,11 +193,11 @@ def test_a_model_that_agrees_with_the_scores_has_the_posterior_of_the_answers():
 
 def test_groups_are_judged_by_their_own_noise():
     scores, _, labels = grouped()
-    noise = infer_noise(scores, labels.given_class)
+    noise = infer_noise(scores, labels.given)
     plain = judge(noise, scores, labels)
     by_group = infer_by_group(noise, scores, labels)
     found = judge(noise, scores, labels, by_group)
     careless = labels.group == 1
     assert found.issue[careless].mean() > plain.issue[careless].mean()
     assert found.issue[~careless].mean() < plain.issue[~careless].mean()
-    assert infer_by_group(noise, scores, Labels.given(np.arange(2), labels.given_class)) is None
+    assert infer_by_group(noise, scores, Labels.of(np.arange(2), labels.given)) is None

@@ -5,7 +5,7 @@ from rboost.audit.insight.checked import AnswersContradictWarning
 from rboost.audit.insight.columns import SuspiciousColumn
 from rboost.audit.insight.explanation import Explanation, Reason
 from rboost.audit.insight.suspects import Suspects
-from rboost.audit.labels import Labels
+from rboost.audit.labels import TableLabels
 from rboost.audit.render.group_plot import GroupNoiseDisplay
 from rboost.audit.render.plots import (
     IssueDistributionDisplay,
@@ -23,7 +23,6 @@ __all__ = [
     "GroupNoiseDisplay",
     "IssueDistributionDisplay",
     "LabelAudit",
-    "Labels",
     "NoiseMatrixDisplay",
     "ProjectionDisplay",
     "PromiseDisplay",
@@ -32,5 +31,6 @@ __all__ = [
     "Suspects",
     "SuspiciousColumn",
     "SuspiciousColumnWarning",
+    "TableLabels",
     "audit_labels",
 ]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rboost.audit.features import as_frame
-from rboost.audit.labels import Labels, encode_labels, plain_values, spelling
+from rboost.audit.labels import TableLabels, encode_labels, plain_values, spelling
 from rboost.io.packages import package
 from rboost.io.text import listed
 from rboost.labels import Groups, group_rows
@@ -23,7 +23,7 @@ class Arguments:
     """Rows of a table with their labels; ``n_extra`` trusted ones that are not of it come last."""
 
     table: Any
-    labels: Labels
+    labels: TableLabels
     ids: NDArray[Any]
     groups: Groups | None
     n_extra: int
@@ -60,12 +60,13 @@ def check_arguments(
     _check_labels(checked, given)
     extra, extra_labels = _trusted_rows(table, X_trusted, y_trusted)
     table, names = with_trusted(table, names, extra)
-    labels = encode_labels(given + [None] * len(extra_labels), checked + extra_labels, label_name)
-    drawn = _drawn(checked_at_random, n_rows, len(table), "checked_at_random")
-    labels = replace(labels, at_random=drawn)
-    check_enough(labels)
     n_extra = len(table) - n_rows
     groups = None if groups is None else groups.followed_by(n_extra)
+    drawn = _drawn(checked_at_random, n_rows, len(table), "checked_at_random")
+    labels = encode_labels(
+        given + [None] * n_extra, checked + extra_labels, label_name, drawn, groups
+    )
+    check_enough(labels)
     return Arguments(table, labels, as_objects(names), groups, n_extra)
 
 
@@ -89,7 +90,7 @@ def as_objects(values: list[Any]) -> NDArray[Any]:
     return found
 
 
-def check_enough(labels: Labels) -> None:
+def check_enough(labels: TableLabels) -> None:
     """Fail if too few labels are left that nobody has checked."""
     n_observed = np.count_nonzero(labels.is_observed)
     if n_observed < FEWEST_ROWS:
@@ -152,7 +153,9 @@ def _trusted_rows(table: Any, X_trusted: Any, y_trusted: Any) -> tuple[Any, list
     return extra[table.columns], labels
 
 
-def check_answers(answers: Any, at_random: Any, labels: Labels, ids: NDArray[Any]) -> Labels:
+def check_answers(
+    answers: Any, at_random: Any, labels: TableLabels, ids: NDArray[Any]
+) -> TableLabels:
     """The labels after answers by the names of rows, ``ids``, or with one entry for each of them.
 
     Names of rows and of classes may be written as text. Trusted rows at the end have no answers.

@@ -14,7 +14,7 @@ from rboost.audit.features import column_of_feature, merged_copies, vectorize
 from rboost.audit.fit import fit_model
 from rboost.audit.inference import infer
 from rboost.audit.insight.columns import SuspiciousColumn
-from rboost.audit.labels import Labels
+from rboost.audit.labels import TableLabels
 from rboost.audit.probabilities import given_scores
 from rboost.audit.render import findings
 from rboost.audit.result import LabelAudit
@@ -127,16 +127,14 @@ def audit_labels(
     if given is None:
         copy_of = merged_copies(features, labels.given, asked.n_extra)
         scorer = make_scorer(model, random_state, n_jobs, verbose, device)
-        scores, inference, fitted = fit_model(
-            scorer, vectorizer, dates, features, labels, groups, copy_of
-        )
+        scores, inference, fitted = fit_model(scorer, vectorizer, dates, features, labels, copy_of)
         _warn_of_copies(copy_of)
         if check_columns:
             suspicious = _suspicious_columns(
                 table, features, vectorizer, labels, random_state, by_group=groups is None
             )
     else:
-        scores, inference = given, infer(given, labels, groups)
+        scores, inference = given, infer(given, labels)
     audit = LabelAudit(
         table, labels, asked.ids, id_name, vectorizer, dates, features, scores, inference,
         fitted, asked.n_extra, groups, suspicious, copy_of, scorer,
@@ -156,7 +154,7 @@ def _warn_of_copies(copy_of: Integers | None) -> None:
 
 
 def _suspicious_columns(
-    table: Any, features: Floats, vectorizer: Any, labels: Labels, seed: int, by_group: bool
+    table: Any, features: Floats, vectorizer: Any, labels: TableLabels, seed: int, by_group: bool
 ) -> tuple[SuspiciousColumn, ...]:
     """Columns that hide wrong labels, with a warning each."""
     source = column_of_feature(vectorizer, table)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rboost._typing import Floats, Integers
 from rboost._validation import Number
 from rboost.audit.insight.doubts import issue_probability
-from rboost.audit.labels import NO_LABEL, Labels
+from rboost.audit.labels import NO_LABEL, TableLabels
 
 # From which probability on a label is changed, or a row left out, unless it is said otherwise.
 THRESHOLD = 0.9
@@ -36,7 +36,7 @@ class CleanLabels:
 
 
 def clean_labels(
-    labels: Labels, posterior: Floats, how: str = "relabel", threshold: float = THRESHOLD
+    labels: TableLabels, posterior: Floats, how: str = "relabel", threshold: float = THRESHOLD
 ) -> CleanLabels:
     """Mend the labels; ``threshold`` is the probability from which on something is changed.
 
@@ -56,7 +56,7 @@ def clean_labels(
 
 
 def _relabel(
-    start: CleanLabels, labels: Labels, posterior: Floats, threshold: float
+    start: CleanLabels, labels: TableLabels, posterior: Floats, threshold: float
 ) -> CleanLabels:
     likeliest, chance = posterior.argmax(axis=1), posterior.max(axis=1)
     is_changed = (labels.said == "") & (chance >= threshold) & (likeliest != labels.current)
@@ -67,23 +67,27 @@ def _relabel(
     )
 
 
-def _drop(start: CleanLabels, labels: Labels, posterior: Floats, threshold: float) -> CleanLabels:
+def _drop(
+    start: CleanLabels, labels: TableLabels, posterior: Floats, threshold: float
+) -> CleanLabels:
     wrong = np.nan_to_num(issue_probability(posterior, labels), nan=0.0)
     return CleanLabels(wrong < threshold, start.label, start.source)
 
 
-def _weigh(start: CleanLabels, labels: Labels, posterior: Floats, threshold: float) -> CleanLabels:
+def _weigh(
+    start: CleanLabels, labels: TableLabels, posterior: Floats, threshold: float
+) -> CleanLabels:
     wrong = issue_probability(posterior, labels)
     weight = np.where(start.label == NO_LABEL, 0.0, 1 - np.nan_to_num(wrong, nan=0.0))
     weight[labels.said != ""] = 1.0  # also of a class that is too rare to be learnt
     return CleanLabels(start.is_kept, start.label, start.source, weight)
 
 
-Way = Callable[[CleanLabels, Labels, Floats, float], CleanLabels]
+Way = Callable[[CleanLabels, TableLabels, Floats, float], CleanLabels]
 WAYS: dict[str, Way] = {"relabel": _relabel, "drop": _drop, "weigh": _weigh}
 
 
-def labelled_table(table: Any, labels: Labels, ids: NDArray[Any], id_name: str) -> Any:
+def labelled_table(table: Any, labels: TableLabels, ids: NDArray[Any], id_name: str) -> Any:
     """A table with the names of its rows and its given labels as columns.
 
     Labels and names may have those of trusted rows behind them, which are left out.
@@ -103,7 +107,7 @@ def labelled_table(table: Any, labels: Labels, ids: NDArray[Any], id_name: str) 
 
 def cleaned_frame(
     table: Any,
-    labels: Labels,
+    labels: TableLabels,
     posterior: Floats,
     mended: CleanLabels,
     spelled: list[Any] | None = None,
@@ -136,7 +140,7 @@ def cleaned_frame(
     return frame[mended.is_kept[rows]]
 
 
-def _spelled(before: NDArray[Any], labels: Labels) -> list[Any]:
+def _spelled(before: NDArray[Any], labels: TableLabels) -> list[Any]:
     """The classes as the first of the rows write them that write them like most."""
     rows, spelled = slice(len(before)), []
     for k, name in enumerate(labels.class_names):

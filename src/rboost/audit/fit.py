@@ -7,10 +7,9 @@ from typing import Any
 from sklearn.base import clone
 
 from rboost._typing import Floats, Integers
-from rboost.audit.inference import Inference, infer
-from rboost.audit.labels import Labels
+from rboost.audit.inference import Inference, infer, judge_rows
+from rboost.audit.labels import TableLabels
 from rboost.audit.scorers import TableModel, fit_scorer
-from rboost.labels import Groups
 
 
 def fit_model(
@@ -18,12 +17,17 @@ def fit_model(
     vectorizer: Any,
     dates: dict[str, str],
     features: Floats,
-    labels: Labels,
-    groups: Groups | None,
+    labels: TableLabels,
     copy_of: Integers | None,
 ) -> tuple[Floats, Inference, TableModel]:
-    """Fit a clone of the scorer to features and labels; return scores, inference and model."""
+    """Fit a clone of the scorer to features and labels; return scores, inference and model.
+
+    The scorer has inferred the noise from the same scores and labels, unless it was given others.
+    """
     fitted = clone(scorer)
-    scores = fit_scorer(fitted, features, labels, groups, copy_of)
-    found = infer(scores, labels, groups, copy_of)
+    scores, is_of_labels = fit_scorer(fitted, features, labels, copy_of)
+    if is_of_labels:
+        found = judge_rows(fitted.label_noise, scores, labels, copy_of, fitted.group_noise)
+    else:
+        found = infer(scores, labels, copy_of)
     return scores, found, TableModel(vectorizer, dates, fitted, labels.classes, found.noise)

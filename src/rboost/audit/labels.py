@@ -1,11 +1,11 @@
-"""Labels as an audit sees them: what is given, what a person checked, and what is missing."""
+"""Labels of a table: what is given, what a person checked, and what is missing; in words, too."""
 
 from __future__ import annotations
 
 import warnings
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -14,42 +14,32 @@ from numpy.typing import NDArray
 from rboost._typing import Integers
 from rboost._validation import is_missing
 from rboost.io.text import listed
+from rboost.labels import NO_CLASS, Groups, Labels
 
 # A class with fewer rows cannot be learnt; its rows are treated as if they had no label.
 FEWEST_OF_CLASS = 5
 # More labels than this, or than this share of the rows, look like ids or measurements.
 MOST_CLASSES, LARGEST_SHARE = 50, 0.2
 # The position of a label that is not there.
-NO_LABEL = -1
+NO_LABEL = NO_CLASS
 
 
 @dataclass(frozen=True, eq=False)
-class Labels:
-    """One entry a row: the positions in ``classes`` of given and of checked labels, or −1.
+class TableLabels(Labels):
+    """What was said of the rows of a table, with the words that people wrote.
 
-    ``given`` is what the table says; ``checked`` is what a person said who looked at the row.
-    ``at_random`` marks checked rows that were drawn for the check at random. ``written`` is the
-    label of each row as it stands in the table, ``said`` what a person said of it, both also where
-    they are too rare to be a class, and empty where there is nothing.
+    ``name`` is that of the column of labels. ``written`` is the label of each row as it stands in
+    the table, ``said`` what a person said of it, both also where they are too rare to be a class,
+    and empty where there is nothing. Trusted rows at the end were checked and have no given label.
     """
 
-    classes: NDArray[Any]
-    given: Integers
-    checked: Integers
     name: str = "label"
-    at_random: Any = False
-    written: Any = None
-    said: Any = None
+    written: NDArray[Any] = field(kw_only=True)
+    said: NDArray[Any] = field(kw_only=True)
 
-    def __post_init__(self) -> None:
-        for name, positions in (("written", self.given), ("said", self.checked)):
-            if getattr(self, name) is None:
-                object.__setattr__(self, name, np.array(self.names(positions), dtype=object))
-        drawn = np.broadcast_to(np.asarray(self.at_random, dtype=bool), len(self.given))
-        object.__setattr__(self, "at_random", drawn & self.is_checked)
-
-    def __len__(self) -> int:
-        return len(self.given)
+    def take(self, rows: Any) -> Self:
+        """Some of the rows, by a mask or by their numbers in ascending order."""
+        return replace(super().take(rows), written=self.written[rows], said=self.said[rows])
 
     @property
     def current(self) -> Integers:
@@ -78,10 +68,10 @@ class Labels:
                 f"for each of the {len(self)} rows."
             )
         checked = checked.astype(np.intp)
-        drawn = self.at_random if at_random is None else at_random
         said = np.array(self.names(checked), dtype=object)
         said = np.where(checked == self.checked, self.said, said)
-        return replace(self, checked=checked, at_random=drawn, said=said)
+        drawn = self.at_random if at_random is None else at_random
+        return replace(self.with_answers(checked, drawn), said=said)
 
     @property
     def class_names(self) -> list[str]:
@@ -93,7 +83,30 @@ class Labels:
         return ["" if k == NO_LABEL else str(self.classes[k]) for k in positions]
 
 
-def first_copies(labels: Labels, copy_of: Integers | None) -> Integers:
+def table_labels(
+    classes: NDArray[Any],
+    given: Integers,
+    checked: Integers,
+    name: str = "label",
+    at_random: Any = False,
+    written: Any = None,
+    said: Any = None,
+    groups: Groups | None = None,
+) -> TableLabels:
+    """Labels from one entry a row: positions of given and of checked classes, or −1."""
+    names = np.array([*map(str, classes), ""], dtype=object)
+    stated = Labels.of(classes, np.asarray(given), groups)
+    drawn = np.broadcast_to(np.asarray(at_random, dtype=bool), len(stated))
+    stated = stated.with_answers(np.asarray(checked), drawn)
+    return TableLabels(
+        **{own.name: getattr(stated, own.name) for own in fields(stated)},
+        name=name,
+        written=names[given] if written is None else written,
+        said=names[checked] if said is None else said,
+    )
+
+
+def first_copies(labels: TableLabels, copy_of: Integers | None) -> Integers:
     """For each row the first that repeats it, label and all that people said of it included.
 
     Rows without a given label are themselves alone.
@@ -106,10 +119,17 @@ def first_copies(labels: Labels, copy_of: Integers | None) -> Integers:
     return np.where(labels.given == NO_LABEL, alone, first[group])
 
 
-def encode_labels(y: Any, y_checked: Any = None, name: str = "label") -> Labels:
+def encode_labels(
+    y: Any,
+    y_checked: Any = None,
+    name: str = "label",
+    at_random: Any = False,
+    groups: Groups | None = None,
+) -> TableLabels:
     """Find the classes among labels of any kind; None, NaN and NA are missing.
 
-    ``y_checked`` holds the label of every row that a person has looked at, missing elsewhere.
+    ``y_checked`` holds the label of every row that a person has looked at, missing elsewhere, and
+    ``at_random`` whether it was drawn at random; ``groups`` are those of a context.
     """
     written = plain_values(y)
     checked = [None] * len(written) if y_checked is None else plain_values(y_checked)
@@ -142,9 +162,9 @@ def encode_labels(y: Any, y_checked: Any = None, name: str = "label") -> Labels:
     # Where a person replaced the label by one too rare to learn, the replaced one is gone as well.
     refuted = [value is not None and value not in place for value in checked]
     of_given[np.array(refuted, dtype=bool)] = NO_LABEL
-    return Labels(
-        as_classes(frequent), of_given, of_checked, name,
-        written=as_written(written), said=as_written(checked),
+    return table_labels(
+        as_classes(frequent), of_given, of_checked, name, at_random, as_written(written),
+        as_written(checked), groups,
     )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from rboost._typing import Floats
-from rboost.audit.labels import NO_LABEL, Labels
+from rboost.audit.labels import NO_LABEL, TableLabels
 from rboost.io.text import listed
 from rboost.noise.scores import prevalence_of, smoothed_scores
 
@@ -25,7 +25,7 @@ ROUNDING = 1e-9
 MANY_ROWS = 50
 
 
-def given_scores(probabilities: Any, labels: Labels) -> Floats:
+def given_scores(probabilities: Any, labels: TableLabels) -> Floats:
     """Scores of all rows: (n,) of two classes, else (n, K), as models of an audit give them."""
     values, total = _columns_of_classes(probabilities, labels)
     if len(values) != len(labels):
@@ -60,7 +60,7 @@ def given_scores(probabilities: Any, labels: Labels) -> Floats:
     return smoothed_scores(values, prevalence_of(labels.given[labelled], len(labels.classes)))
 
 
-def _columns_of_classes(probabilities: Any, labels: Labels) -> tuple[Floats, Floats]:
+def _columns_of_classes(probabilities: Any, labels: TableLabels) -> tuple[Floats, Floats]:
     """One column for each class, in their order, and the sum over them and labels that are rare."""
     names = labels.class_names
     rare = sorted({str(label) for label in labels.written[labels.given == NO_LABEL]} - {""})

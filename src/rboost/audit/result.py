@@ -30,7 +30,7 @@ from rboost.audit.insight.reading import ColumnReading, read_columns
 from rboost.audit.insight.segments import Segment, find_segments
 from rboost.audit.insight.summary import AuditSummary, summarize
 from rboost.audit.insight.suspects import Suspects, choose_suspects
-from rboost.audit.labels import NO_LABEL, Labels
+from rboost.audit.labels import NO_LABEL, TableLabels
 from rboost.audit.views import AuditViews, warn_of
 from rboost.labels import Groups
 from rboost.noise.answers import LearntFromAnswers
@@ -44,7 +44,7 @@ class LabelAudit(AuditViews):
     ----------
     table : DataFrame
         The columns that were used, as they were given.
-    labels : Labels
+    labels : TableLabels
         Classes, given labels and labels that a person checked.
     ids : ndarray of shape (n_rows,)
         What each row is called.
@@ -76,7 +76,7 @@ class LabelAudit(AuditViews):
     """
 
     table: Any
-    labels: Labels
+    labels: TableLabels
     ids: NDArray[Any]
     id_name: str
     vectorizer: Any
@@ -233,7 +233,7 @@ class LabelAudit(AuditViews):
         :meth:`refit` the model has learnt from them too.
         """
         labels = self.labels.with_checked(checked, at_random)
-        found = infer(self.scores, labels, self.groups, self.copy_of)
+        found = infer(self.scores, labels, self.copy_of)
         model = None if self.model is None else self.model.with_noise(found.noise)
         return replace(self, labels=labels, inference=found, model=model)
 
@@ -258,15 +258,14 @@ class LabelAudit(AuditViews):
         warn_of(audit)
         return audit
 
-    def refitted(self, labels: Labels) -> Self:
+    def refitted(self, labels: TableLabels) -> Self:
         """The same audit, with the model fitted again to labels of which others are checked."""
         if self.scorer is None:
             return self.with_checked(labels.checked, labels.at_random)
         check_enough(labels)
         scores, found, model = fit_model(
-            self.scorer, self.vectorizer, self.dates, self.features, labels, self.groups,
-            self.copy_of,
-        )  # fmt: skip
+            self.scorer, self.vectorizer, self.dates, self.features, labels, self.copy_of
+        )
         return replace(self, labels=labels, scores=scores, inference=found, model=model)
 
     def clean(self, how: str = "relabel", threshold: float = THRESHOLD) -> Any:

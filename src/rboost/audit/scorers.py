@@ -1,12 +1,11 @@
 """Models that score every row without having been fitted to it.
 
-A scorer is a classifier that takes ``X_trusted``, ``y_trusted`` and ``y_checked`` in ``fit``, and
-has ``held_out_scores_`` and ``score_rows`` afterwards.
+A scorer is a classifier with ``fit_labels``, which takes all that was said of rows, and then with
+``held_out_scores_``, ``score_rows``, ``label_noise`` and ``group_noise``.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -18,14 +17,13 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats, Integers
 from rboost.audit.dates import with_times
 from rboost.audit.features import as_features, cut_texts
-from rboost.audit.labels import NO_LABEL, Labels, first_copies
-from rboost.labels import Groups
+from rboost.audit.inference import counted_rows
+from rboost.audit.labels import NO_LABEL, TableLabels, first_copies
 from rboost.model import RBoostClassifier
 from rboost.noise import NoisePosterior
 from rboost.wrappers import NoiseCalibratedClassifier
@@ -54,7 +52,7 @@ def make_scorer(
         if model not in MODELS:
             raise ValueError(f"There is no model {model!r}; choose one of {', '.join(MODELS)}.")
         model = MODELS[model](seed)
-    if not has_fit_parameter(model, "y_checked"):
+    if not hasattr(model, "fit_labels"):
         return NoiseCalibratedClassifier(model, random_state=seed, n_jobs=n_jobs, verbose=verbose)
     scorer = clone(model)
     options: dict[str, Any] = {"n_jobs": n_jobs, "verbose": verbose}
@@ -64,46 +62,32 @@ def make_scorer(
 
 
 def fit_scorer(
-    scorer: Any,
-    features: Floats,
-    labels: Labels,
-    groups: Groups | None = None,
-    copy_of: Integers | None = None,
-) -> Floats:
-    """Fit to given labels and to what people said of them; score all rows.
+    scorer: Any, features: Floats, labels: TableLabels, copy_of: Integers | None = None
+) -> tuple[Floats, bool]:
+    """Fit to all that was said of rows; score all of them.
 
     ``copy_of`` has, for each row, the first that it is a copy of. Copies are fitted to once, as a
-    row of which there is another is never held out, and have the same scores.
+    row of which there is another is never held out, and have the same scores. Returned is also
+    whether the scorer was given these labels, as it is unless they lack a class: a class that
+    answers alone name is given with them, and one that nobody names is left out.
     """
-    given = labels.given.copy()
-    unheard = ~np.isin(labels.checked, given) & labels.is_checked
-    given[unheard] = labels.checked[unheard]  # no label of the table names their class
-    kept = first_copies(labels, copy_of)
-    observed = np.flatnonzero((given != NO_LABEL) & (kept == np.arange(len(kept))))
-    trusted = np.flatnonzero((given == NO_LABEL) & labels.is_checked)
-    known: dict[str, Any] = {}
-    if len(trusted):
-        known = {"X_trusted": features[trusted], "y_trusted": labels.checked[trusted]}
-    if labels.is_checked[observed].any():
-        checked = labels.checked[observed].astype(object)
-        checked[~labels.is_checked[observed]] = None
-        known["y_checked"] = checked
-    if groups is not None and has_fit_parameter(scorer, "context"):
-        names = [*(f"group {g}" for g in range(len(groups))), None]  # None is of those in no group
-        known["context"] = np.array(names, dtype=object)[groups.position[observed]]
-    rows = features if len(observed) == len(features) else features[observed]
-    # Linear models do many small products, for which threads of BLAS only wait; that all rows are
-    # predicted alike is for the audit itself to say.
-    with threadpool_limits(1, "blas"), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Every training row is predicted")
-        scorer.fit(rows, given[observed], **known)
+    kept, rows = first_copies(labels, copy_of), counted_rows(labels, copy_of)
+    own = labels.take(rows)
+    new = (own.checked != NO_LABEL) & ~np.isin(own.checked, own.observed)
+    own = own.with_given(np.where(new, own.checked, own.given))
+    present = np.unique(own.observed)
+    # Linear models do many small products, for which threads of BLAS only wait.
+    with threadpool_limits(1, "blas"):
+        every = len(rows) == len(features)
+        scorer.fit_labels(features if every else features[rows], own.of_classes(present))
     scores = np.empty((len(labels), *scorer.held_out_scores_.shape[1:]))
-    scores[np.concatenate([observed, trusted])] = scorer.held_out_scores_
+    scores[rows] = scorer.held_out_scores_
     scores = scores[kept]
-    others = np.flatnonzero(labels.current == NO_LABEL)
+    others = np.flatnonzero(labels.observed == NO_LABEL)
     if len(others):
         scores[others] = scorer.score_rows(features[others])
-    return _of_all_classes(scores, scorer.classes_, len(labels.classes))
+    is_of_labels = len(present) == len(labels.classes) and not new.any()
+    return _of_all_classes(scores, present, len(labels.classes)), is_of_labels
 
 
 # How far a class that no row has any more lies below the likeliest one.

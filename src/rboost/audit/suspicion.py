@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 from rboost._typing import Floats, Integers
 from rboost.audit.insight import columns
 from rboost.audit.insight.columns import SuspiciousColumn
-from rboost.audit.labels import Labels
+from rboost.audit.labels import TableLabels
 from rboost.io.packages import package
 from rboost.labels import Groups, group_rows
 from rboost.model import RBoostClassifier
@@ -79,7 +79,7 @@ def find_suspicious_columns(
     table: Any,
     features: Floats,
     source: Integers,
-    labels: Labels,
+    labels: TableLabels,
     seed: int,
     by_group: bool = True,
 ) -> tuple[SuspiciousColumn, ...]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from rboost._typing import Floats, Integers
 from rboost.audit.cleaning import THRESHOLD, clean_labels, cleaned_frame
-from rboost.audit.labels import NO_LABEL, Labels, as_written
+from rboost.audit.labels import NO_LABEL, TableLabels, as_written, table_labels
 from rboost.dask.checks import Summary
 from rboost.dask.gathering import gathered
 from rboost.dask.partitions import joined
@@ -125,13 +125,13 @@ def cleaned_table(
 
 def unchecked_labels(
     observed: Any, summary: Summary, name: Any = "label", written: Any = None
-) -> Labels:
+) -> TableLabels:
     """Labels that nobody checked."""
     if written is None:
         written = np.array([*map(str, summary.classes), ""], dtype=object)[observed]
     nobody = np.full(len(observed), NO_LABEL)
     said = np.full(len(observed), "", dtype=object)
-    return Labels(
+    return table_labels(
         summary.classes, observed.astype(np.intp), nobody, name, written=written, said=said
     )
 

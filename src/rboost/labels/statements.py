@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +48,7 @@ def n_groups(sources: Sequence[Source]) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Statements about rows: ``source[s]`` says that ``row[s]`` is of the class ``said[s]``.
+    """Statements about rows: ``source[s]`` says that ``row[s]`` is of the class ``stated[s]``.
 
     ``sources`` are what the entries of ``source`` refer to. Of two statements of one source about
     one row the later one holds. ``at_random`` marks rows that were drawn at random for a person to
@@ -59,12 +59,12 @@ class Labels:
     n_rows: int
     row: Integers
     source: Integers
-    said: Integers
+    stated: Integers
     sources: tuple[Source, ...]
     at_random: NDArray[np.bool_] = field(kw_only=True)
 
     @classmethod
-    def of(cls, classes: NDArray[Any], position: Integers, groups: Groups | None = None) -> Labels:
+    def of(cls, classes: NDArray[Any], position: Integers, groups: Groups | None = None) -> Self:
         """The label that came with each row, ``NO_CLASS`` where it has none.
 
         With groups, each of them is a source of its own.
@@ -89,24 +89,24 @@ class Labels:
         """The number of context groups of given labels, 0 without a context."""
         return n_groups(self.sources)
 
-    def with_statements(self, source: Source, position: Integers) -> Labels:
+    def with_statements(self, source: Source, position: Integers) -> Self:
         """One more source; ``position`` has a class or ``NO_CLASS`` for each row."""
         row = np.flatnonzero(position != NO_CLASS)
         return replace(
             self,
             row=np.append(self.row, row),
             source=np.append(self.source, np.full(len(row), len(self.sources))),
-            said=np.append(self.said, position[row]),
+            stated=np.append(self.stated, position[row]),
             sources=(*self.sources, source),
         )
 
-    def with_answers(self, position: Integers | None, at_random: Any = None) -> Labels:
+    def with_answers(self, position: Integers | None, at_random: Any = None) -> Self:
         """What people said who checked rows, in the place of all that they said before."""
         if position is None:
             return self
         others = self._is_of(*OTHERS)
         before = replace(
-            self, row=self.row[others], source=self.source[others], said=self.said[others]
+            self, row=self.row[others], source=self.source[others], stated=self.stated[others]
         )
         drawn = np.zeros(self.n_rows, dtype=bool) if at_random is None else np.asarray(at_random)
         return replace(
@@ -114,7 +114,7 @@ class Labels:
             at_random=drawn & (position != NO_CLASS),
         )
 
-    def followed_by_trusted(self, position: Integers | None) -> Labels:
+    def followed_by_trusted(self, position: Integers | None) -> Self:
         """Further rows, whose classes are known."""
         if position is None:
             return self
@@ -123,7 +123,7 @@ class Labels:
         before = np.full(self.n_rows, NO_CLASS)
         return longer.with_statements(Source(TRUSTED), np.append(before, position))
 
-    def take(self, rows: Any) -> Labels:
+    def take(self, rows: Any) -> Self:
         """Some of the rows, by a mask or by their numbers in ascending order."""
         place = np.full(self.n_rows, -1)
         place[rows] = np.arange(len(place[rows]))
@@ -133,15 +133,25 @@ class Labels:
             n_rows=int(place.max(initial=-1)) + 1,
             row=place[self.row[kept]],
             source=self.source[kept],
-            said=self.said[kept],
+            stated=self.stated[kept],
             at_random=self.at_random[rows],
         )
+
+    def with_given(self, position: Integers) -> Self:
+        """Other classes in the place of the labels that came with rows."""
+        is_given, stated = self._is_of(GIVEN), self.stated.copy()
+        stated[is_given] = position[self.row[is_given]]
+        return replace(self, stated=stated)
+
+    def of_classes(self, present: Integers) -> Self:
+        """The same where only some classes, in ascending order, are named."""
+        return replace(self, classes=present, stated=np.searchsorted(present, self.stated))
 
     def of_kind(self, *kinds: str) -> Integers:
         """What sources of some kinds say of each row; the last of them where there are several."""
         found = np.full(self.n_rows, NO_CLASS)
         chosen = self._is_of(*kinds)
-        found[self.row[chosen]] = self.said[chosen]
+        found[self.row[chosen]] = self.stated[chosen]
         return found
 
     def _is_of(self, *kinds: str) -> NDArray[np.bool_]:
@@ -191,7 +201,7 @@ class Labels:
         """
         heard = self._is_of(*OTHERS) | (self.given[self.row] == NO_CLASS)
         row, n_classes = self.row[heard], self.n_classes
-        statement = self.source[heard] * n_classes + self.said[heard]
+        statement = self.source[heard] * n_classes + self.stated[heard]
         n_single = len(self.sources) * n_classes
         pairs = [((s, k),) for s in range(len(self.sources)) for k in range(n_classes)]
         statements: list[tuple[tuple[int, int], ...]] = [*pairs, ()]
@@ -214,12 +224,12 @@ class Labels:
 
 @dataclass(frozen=True, eq=False)
 class Patterns:
-    """Which pattern of statements each row has; pattern c is the (source, class) of ``said[c]``."""
+    """Which pattern of statements each row has; ``statements[c]`` are (source, class) of pattern c."""
 
     code: NDArray[np.int32]
     n_classes: int
     sources: tuple[Source, ...]
-    said: Sequence[tuple[tuple[int, int], ...]]
+    statements: Sequence[tuple[tuple[int, int], ...]]
 
     @classmethod
     def of_labels(
@@ -229,8 +239,8 @@ class Patterns:
         code = observed.astype(np.int32)
         if trusted is not None:
             code[trusted] += n_classes
-        said = [((source, k),) for source in range(2) for k in range(n_classes)]
-        return cls(code, n_classes, (Source(GIVEN), Source(TRUSTED)), said)
+        statements = [((source, k),) for source in range(2) for k in range(n_classes)]
+        return cls(code, n_classes, (Source(GIVEN), Source(TRUSTED)), statements)
 
     @property
     def n_groups(self) -> int:
@@ -243,18 +253,20 @@ class Patterns:
     @cached_property
     def label(self) -> Integers:
         """The class that each pattern names; ``NO_CLASS`` where it names none."""
-        return np.array([own[-1][1] if own else NO_CLASS for own in self.said], dtype=np.intp)
+        return np.array([own[-1][1] if own else NO_CLASS for own in self.statements], dtype=np.intp)
 
     @cached_property
     def trusted(self) -> NDArray[np.bool_]:
         """Whether the class of each pattern is known to be right."""
-        return np.array([any(self._is_trusted(s) for s, _ in own) for own in self.said], dtype=bool)
+        return np.array(
+            [any(self._is_trusted(s) for s, _ in own) for own in self.statements], dtype=bool
+        )
 
     @cached_property
     def group(self) -> Integers:
         """The source of the given label of each pattern, −1 where it has none."""
         return np.array(
-            [next((s for s, _ in own if not self._is_trusted(s)), -1) for own in self.said],
+            [next((s for s, _ in own if not self._is_trusted(s)), -1) for own in self.statements],
             dtype=np.intp,
         )
 
@@ -269,12 +281,14 @@ class Patterns:
             1 - FIRST_ERROR - flip
         )
         single, several = [np.eye(n_classes)] * len(self.sources), [doubtful] * len(self.sources)
-        columns = [self._column(own, several if len(own) > 1 else single) for own in self.said]
+        columns = [
+            self._column(own, several if len(own) > 1 else single) for own in self.statements
+        ]
         return np.stack(columns, axis=1)
 
     def likelihoods(self, noise_matrices: Sequence[Floats] | Floats) -> Floats:
         """p(statements | true class j), (K, n_patterns), for the noise matrix of each source."""
-        return np.stack([self._column(own, noise_matrices) for own in self.said], axis=1)
+        return np.stack([self._column(own, noise_matrices) for own in self.statements], axis=1)
 
     def _column(
         self, statements: tuple[tuple[int, int], ...], noise_matrices: Sequence[Floats] | Floats

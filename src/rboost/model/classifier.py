@@ -39,6 +39,7 @@ from rboost.native.xgboost import DEVICES, arrays_on
 from rboost.noise.groups import GroupedNoise
 from rboost.noise.held_out import infer_by_group, judge
 from rboost.noise.matrix import check_noise_parameter
+from rboost.noise.posterior import NoisePosterior
 
 
 class RBoostClassifier(ScoreClassifier):
@@ -224,6 +225,17 @@ class RBoostClassifier(ScoreClassifier):
         warn_of_one_class(predicted, "try other engines or features.", stacklevel=3)
         return self
 
+    @property
+    def label_noise(self) -> NoisePosterior:
+        """What is known of the noise, with intervals."""
+        check_is_fitted(self)
+        return self._model.noise
+
+    @property
+    def group_noise(self) -> GroupedNoise | None:
+        """The noise of each context group; None without a context."""
+        return self._by_group
+
     def fit_labels(self, X: Any, labels: Labels) -> Self:
         """Fit to statements about the rows of X, as audits do; each row has at least one."""
         with all_or_nothing(self):
@@ -234,6 +246,11 @@ class RBoostClassifier(ScoreClassifier):
     def _fit_labels(self, X: Any, labels: Labels, weight: Floats) -> NDArray[Any]:
         """Fit to rows with a weight, and judge all; return what the training rows are predicted."""
         known_noise = check_noise_parameter(self.noise_matrix, labels.n_classes)
+        if labels.n_groups and known_noise is not None:
+            raise ValueError(
+                "context needs noise_matrix='estimate', as the noise of groups is inferred; set "
+                "it, or leave context out."
+            )
         used = weight > 0
         rows, own = (X, labels) if used.all() else (X[used], labels.take(used))
         engines = self._chosen_engines(X, labels.n_classes)
@@ -267,14 +284,7 @@ class RBoostClassifier(ScoreClassifier):
         classes, position = check_class_labels(y)
         check_lengths(X, position)
         answers = check_checked_labels(y_checked, len(position), classes)
-        if context is None:
-            return Labels.of(classes, position).with_answers(answers)
-        if not isinstance(self.noise_matrix, str):
-            raise ValueError(
-                "context needs noise_matrix='estimate', as the noise of groups is inferred; set "
-                "it, or leave context out."
-            )
-        groups = group_rows(context, len(position))
+        groups = None if context is None else group_rows(context, len(position))
         return Labels.of(classes, position, groups).with_answers(answers)
 
     def _check_X(self, X: Any, reset: bool = False) -> Any:

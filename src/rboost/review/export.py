@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rboost.audit import LabelAudit, Labels
+from rboost.audit import LabelAudit, TableLabels
 from rboost.audit.disk.request import AT_RANDOM, YES
 from rboost.audit.labels import NO_LABEL
 from rboost.io.packages import package
@@ -31,7 +31,7 @@ def write_checked(audit: LabelAudit, store: AnswerStore, path: Path) -> None:
             return
 
 
-def checked_frame(audit: LabelAudit, labels: Labels, log: Log) -> Any:
+def checked_frame(audit: LabelAudit, labels: TableLabels, log: Log) -> Any:
     """The answers to an audit as a frame, the oldest first, then rows that were checked before.
 
     ``labels`` are those of the audit after the answers. Nothing is checked where the person was
@@ -62,7 +62,7 @@ def checked_frame(audit: LabelAudit, labels: Labels, log: Log) -> Any:
     return package("pandas").DataFrame({audit.id_name: audit.ids[rows], **columns})
 
 
-def _in_words(labels: Labels, answers: list[Answer]) -> str:
+def _in_words(labels: TableLabels, answers: list[Answer]) -> str:
     """Who says what; all of them chose a label."""
     names = labels.names(answer.label for answer in answers if answer.label is not None)
     return ", ".join(

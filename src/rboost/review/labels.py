@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from rboost.audit import Labels
+from rboost.audit import TableLabels
 from rboost.audit.labels import NO_LABEL
 from rboost.review.answers import Log
 from rboost.review.queue import random_draws
 
 
-def with_answers(labels: Labels, log: Log) -> Labels:
+def with_answers(labels: TableLabels, log: Log) -> TableLabels:
     """What is checked, and what by chance: what the audit came with, and the answers of the log.
 
     An audit that was fitted to answers holds them as checked. Some may have been taken back since,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rboost._typing import Floats, Integers
-from rboost.audit import LabelAudit, Labels
+from rboost.audit import LabelAudit, TableLabels
 from rboost.audit.labels import NO_LABEL
 from rboost.review.design import settling_rows
 
@@ -77,13 +77,13 @@ def mixed(audit: LabelAudit, rows: Integers, n_answers: int = 0) -> Integers:
     return np.concatenate([first, informative(audit, np.setdiff1d(rows, first))])
 
 
-def random_order(labels: Labels) -> Integers:
+def random_order(labels: TableLabels) -> Integers:
     """All rows with a label in an order that has nothing to do with them, always the same."""
     shuffled = np.random.RandomState(0).permutation(len(labels))
     return shuffled[labels.given[shuffled] != NO_LABEL]
 
 
-def random_draws(labels: Labels, n_answers: int, is_closed: NDArray[np.bool_]) -> Integers:
+def random_draws(labels: TableLabels, n_answers: int, is_closed: NDArray[np.bool_]) -> Integers:
     """The rows that were drawn at random: the first of their order, one in five answers.
 
     How many they are depends on the number of answers alone, and those that were answered for

@@ -28,6 +28,7 @@ from rboost.fitting import ScoreClassifier
 from rboost.labels import NO_CLASS, Labels
 from rboost.noise.held_out import infer_with_answers, judge
 from rboost.noise.matrix import check_noise_parameter
+from rboost.noise.posterior import NoisePosterior
 from rboost.noise.scores import prevalence_of
 from rboost.wrappers.base import ClassifierAround
 from rboost.wrappers.out_of_fold import (
@@ -144,6 +145,15 @@ class NoiseCalibratedClassifier(ClassifierAround, ScoreClassifier):
             self.true_class_ = self.true_class_[: len(given)]
         warn_of_one_class(predicted, "try another estimator or other features.", stacklevel=3)
         return self
+
+    # Noise by context group is left to whoever asks for it.
+    group_noise: ClassVar[None] = None
+
+    @property
+    def label_noise(self) -> NoisePosterior:
+        """What is known of the noise, with intervals."""
+        check_is_fitted(self)
+        return self._noise
 
     def fit_labels(self, X: Any, labels: Labels) -> Self:
         """Fit to statements about the rows of X, as audits do; each row has at least one."""

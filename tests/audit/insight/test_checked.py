@@ -13,7 +13,7 @@ from rboost.audit.insight.checked import (
     compare_promises,
     count_random_checks,
 )
-from rboost.audit.labels import Labels
+from rboost.audit.labels import table_labels
 from rboost.noise import flip_labels, infer_noise, symmetric
 
 
@@ -22,7 +22,7 @@ def labels_of(n_checked, n_wrong, n_rows=400, at_random=True):
     checked = np.full(n_rows, -1)
     checked[:n_checked] = 0
     checked[:n_wrong] = 1
-    return Labels(np.array(["a", "b"]), given, checked, at_random=at_random)
+    return table_labels(np.array(["a", "b"]), given, checked, at_random=at_random)
 
 
 @given(st.integers(1, 80), st.data())
@@ -39,7 +39,7 @@ def test_only_rows_that_were_drawn_and_had_a_label_count():
     assert count_random_checks(labels).n_checked == 20
     assert count_random_checks(labels_of(40, 10, at_random=False)) is None
     without = np.where(np.arange(400) < 5, -1, labels.given)
-    found = count_random_checks(Labels(labels.classes, without, labels.checked, at_random=True))
+    found = count_random_checks(table_labels(labels.classes, without, labels.checked, at_random=True))
     assert (found.n_checked, found.n_wrong) == (35, 5)
 
 
@@ -79,7 +79,7 @@ def test_what_was_assumed_is_rarely_contradicted():
         for rows in (order[:60], np.argsort(-wrong)[:60]):
             checked = np.full(len(true), -1)
             checked[rows] = true[rows]
-            labels = Labels(np.array([0, 1]), observed, checked)
+            labels = table_labels(np.array([0, 1]), observed, checked)
             found = check_predictions(before, scores, labels)
             assert found.expected == pytest.approx(wrong[rows].sum())
             p_values.append(found.p_value)
@@ -93,7 +93,7 @@ def test_what_nobody_expected_contradicts():
     before = infer_noise(scores, true)  # every label agrees with what the columns say
     checked = np.full(len(true), -1)
     checked[:150] = true[:150]
-    labels = Labels(np.array([0, 1]), true, checked)
+    labels = table_labels(np.array([0, 1]), true, checked)
     assert not check_predictions(before, scores, labels).contradicts
     checked[:22] = 1 - true[:22]
     found = check_predictions(before, scores, labels.with_checked(checked))
@@ -114,7 +114,7 @@ def test_promises_are_compared_with_what_people_found_bin_by_bin():
     noisy, flipped = flip_labels(true, symmetric(0.2), random_state=0)
     before = infer_noise(scores, noisy)
     rows = random.rand(2000) < 0.5
-    labels = Labels(np.array(["a", "b"]), noisy, np.where(rows, true, -1))
+    labels = table_labels(np.array(["a", "b"]), noisy, np.where(rows, true, -1))
     found = compare_promises(before, scores, labels)
     assert sum(one.n_checked for one in found) == rows.sum()
     assert sum(one.n_wrong for one in found) == (flipped & rows).sum()
@@ -125,5 +125,5 @@ def test_promises_are_compared_with_what_people_found_bin_by_bin():
         assert one.n_checked == own.sum()
         assert one.found_low <= one.found <= one.found_high
     assert np.mean([one.is_kept for one in found]) >= 0.6  # the labels are as was assumed
-    nobody = Labels(labels.classes, noisy, np.full(2000, -1))
+    nobody = table_labels(labels.classes, noisy, np.full(2000, -1))
     assert compare_promises(before, scores, nobody) == ()

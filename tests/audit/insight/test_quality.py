@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from rboost.audit.insight.quality import estimate_quality
-from rboost.audit.labels import NO_LABEL, Labels
+from rboost.audit.labels import NO_LABEL, table_labels
 
 
 def simulate(n_rows, n_classes, seed, sharp=3.0, n_missing=0):
@@ -20,7 +20,7 @@ def simulate(n_rows, n_classes, seed, sharp=3.0, n_missing=0):
     posterior = joint / joint.sum(axis=1, keepdims=True)
     given[:n_missing] = NO_LABEL
     posterior[:n_missing] = probability[:n_missing]
-    labels = Labels(np.arange(n_classes), given, np.full(n_rows, NO_LABEL))
+    labels = table_labels(np.arange(n_classes), given, np.full(n_rows, NO_LABEL))
     return posterior, probability, labels, true
 
 

@@ -11,7 +11,7 @@ from rboost.audit import audit_labels
 from rboost.audit.features import standardized, vectorize
 from rboost.audit.insight.explanation import Explainer
 from rboost.audit.insight.usual import usual_values
-from rboost.audit.labels import Labels
+from rboost.audit.labels import table_labels
 from rboost.audit.render.wording import shortened
 from rboost.noise import flip_labels, symmetric
 
@@ -125,7 +125,7 @@ def explained(draw):
     table["days"] = pd.to_datetime(table["days"])
     random = np.random.RandomState(draw(st.integers(0, 99)))
     label, nobody = random.randint(0, 2, n_rows), np.full(n_rows, -1)
-    labels = Labels(np.array(["no", "yes"]), label, nobody)
+    labels = table_labels(np.array(["no", "yes"]), label, nobody)
     wrong = np.where(random.rand(n_rows) < 0.3, 0.9, 0.1)
     posterior = np.empty((n_rows, 2))
     posterior[np.arange(n_rows), label], posterior[np.arange(n_rows), 1 - label] = 1 - wrong, wrong

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from rboost.literature.classifiers.depuration import Neighbourhood, depurate, voting_fraction
-from rboost.tables import Rows
+from rboost.fitting import Rows
 
 
 def two_classes(X, labels, weight):

@@ -12,7 +12,7 @@ from rboost.datasets import make_banana
 from rboost.literature.classifiers import RobustKernelLogisticRegression
 from rboost.literature.classifiers.kernel_logistic import KERNELS, leave_one_out, scale_of_kernel
 from rboost.noise import asymmetric, flip_labels, symmetric
-from rboost.tables import checked_rows
+from rboost.fitting import checked_rows
 
 
 @pytest.fixture(scope="module")

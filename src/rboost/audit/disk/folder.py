@@ -50,7 +50,14 @@ from rboost.audit.disk.request import Request, read_inputs, run_audit
 from rboost.audit.features import vectorize
 from rboost.audit.inference import infer, judge_rows
 from rboost.audit.insight.suspects import Suspects
-from rboost.audit.labels import NO_LABEL, Labels, as_classes, as_written, plain_values, spelling
+from rboost.audit.labels import (
+    NO_LABEL,
+    as_classes,
+    as_written,
+    plain_values,
+    spelling,
+    table_labels,
+)
 from rboost.audit.result import LabelAudit
 from rboost.audit.scorers import make_scorer
 from rboost.io.files import (
@@ -127,7 +134,7 @@ def _write(
     with staged(folder, NAMES) as stage:
         write_csv(listed, stage / SUSPECTS)
         with atomic_path(stage / ROWS) as temporary, temporary.open("wb") as file:
-            arrays = {
+            arrays: dict[str, Any] = {
                 "scores": audit.scores, "given": labels.given, "checked": labels.checked,
                 "at_random": labels.at_random, "copy_of": audit.copy_of,
             }  # fmt: skip
@@ -199,22 +206,22 @@ def read_audit(folder: Path) -> LabelAudit:
     none = [None] * n_extra
     classes = as_classes(record["classes"])
     said = _said(classes, checked, inputs.y_checked + (inputs.y_trusted or none))
-    labels = Labels(
-        classes, given, checked, request.label, at_random, as_written(inputs.y + none), said
-    )
     if inputs.context is not None:
         groups = group_rows(inputs.context, len(inputs.X)).followed_by(n_extra)
+    labels = table_labels(
+        classes, given, checked, request.label, at_random, as_written(inputs.y + none), said, groups
+    )
     scorer = None
     if request.probabilities is None:
         scorer = make_scorer(request.model, request.seed, None, 0, request.device)
     if MODEL in record["files"]:
         model, _ = load_model(folder / MODEL)
         vectorizer, dates, features = model.vectorizer, model.dates, model.features(table)
-        found = judge_rows(model.noise, scores, labels, groups, copy_of)
+        found = judge_rows(model.noise, scores, labels, copy_of)
     else:
         model = None
         vectorizer, dates, features = vectorize(table, instead=scores)
-        found = infer(scores, labels, groups, copy_of)
+        found = infer(scores, labels, copy_of)
     return LabelAudit(
         table, labels, as_objects(ids), inputs.id_name, vectorizer, dates, features, scores,
         found, model, n_extra, groups, column_warnings(record), copy_of, scorer,

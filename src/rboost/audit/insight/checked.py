@@ -13,7 +13,7 @@ import numpy as np
 from scipy.stats import binomtest
 
 from rboost._typing import Floats
-from rboost.audit.labels import NO_LABEL, Labels
+from rboost.audit.labels import NO_LABEL, TableLabels
 from rboost.noise import NoisePosterior
 
 LEVEL = 0.9
@@ -83,7 +83,9 @@ class Promise:
         return self.found_low <= self.promised <= self.found_high
 
 
-def compare_promises(before: NoisePosterior, scores: Floats, labels: Labels) -> tuple[Promise, ...]:
+def compare_promises(
+    before: NoisePosterior, scores: Floats, labels: TableLabels
+) -> tuple[Promise, ...]:
     """What was promised of checked labels ``before`` the answers, beside what people found."""
     rows = np.flatnonzero(labels.is_checked & (labels.given != NO_LABEL))
     if not len(rows):
@@ -103,16 +105,16 @@ def compare_promises(before: NoisePosterior, scores: Floats, labels: Labels) -> 
     return tuple(found)
 
 
-def count_random_checks(labels: Labels) -> RandomChecks | None:
+def count_random_checks(labels: TableLabels) -> RandomChecks | None:
     """The exact interval (Clopper and Pearson) of checked labels that were drawn at random.
 
     Examples
     --------
     >>> import numpy as np
     >>> from rboost.audit.insight.checked import count_random_checks
-    >>> from rboost.audit.labels import Labels
+    >>> from rboost.audit.labels import table_labels
     >>> checked = np.array([0, 0, 1, 1, -1])
-    >>> labels = Labels(np.array(["a", "b"]), np.array([0, 0, 1, 0, 1]), checked)
+    >>> labels = table_labels(np.array(["a", "b"]), np.array([0, 0, 1, 0, 1]), checked)
     >>> found = count_random_checks(labels.with_checked(checked, checked >= 0))
     >>> found.n_checked, found.n_wrong, round(found.low, 3), round(found.high, 3)
     (4, 1, 0.013, 0.751)
@@ -127,7 +129,7 @@ def count_random_checks(labels: Labels) -> RandomChecks | None:
 
 
 def check_predictions(
-    before: NoisePosterior, scores: Floats, labels: Labels
+    before: NoisePosterior, scores: Floats, labels: TableLabels
 ) -> PredictiveCheck | None:
     """Compare checked labels with what was expected of them ``before`` the answers.
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from rboost._typing import Floats, Integers
-from rboost.audit.labels import NO_LABEL, Labels
+from rboost.audit.labels import NO_LABEL, TableLabels
 
 
-def issue_probability(posterior: Floats, labels: Labels) -> Floats:
+def issue_probability(posterior: Floats, labels: TableLabels) -> Floats:
     """How likely each label is to be wrong: 0 if checked, NaN for rows without a label."""
     wrong = np.full(len(labels), np.nan)
     observed = np.flatnonzero(labels.is_observed)
@@ -21,7 +21,7 @@ def issue_probability(posterior: Floats, labels: Labels) -> Floats:
     return np.clip(wrong, 0.0, 1.0)
 
 
-def suggested_classes(posterior: Floats, probability: Floats, labels: Labels) -> Integers:
+def suggested_classes(posterior: Floats, probability: Floats, labels: TableLabels) -> Integers:
     """Position of the likeliest class other than the given one."""
     # Of a confirmed row all other classes have the posterior 0; the features then decide.
     chances = posterior + 1e-9 * probability

@@ -23,7 +23,7 @@ from rboost.audit.features import column_of_feature
 from rboost.audit.insight.doubts import issue_probability, suggested_classes
 from rboost.audit.insight.likeness import Neighbours, comparable, relevance
 from rboost.audit.insight.usual import Usual, usual_values
-from rboost.audit.labels import NO_LABEL, Labels
+from rboost.audit.labels import NO_LABEL, TableLabels
 from rboost.audit.scorers import TableModel
 from rboost.progress import track
 
@@ -95,7 +95,7 @@ class Explainer:
     def __init__(
         self,
         table: Any,
-        labels: Labels,
+        labels: TableLabels,
         posterior: Floats,
         probability: Floats,
         features: Floats,

@@ -10,7 +10,7 @@ from sklearn.decomposition import PCA
 
 from rboost._typing import Floats, Integers
 from rboost.audit.insight.suspects import Suspects
-from rboost.audit.labels import NO_LABEL, Labels
+from rboost.audit.labels import NO_LABEL, TableLabels
 
 # More points than this cannot be told apart in a picture.
 MOST_ROWS, MOST_SUSPECTS = 3000, 500
@@ -41,7 +41,7 @@ class Projection:
     explained: float
 
 
-def project(standardized: Floats, labels: Labels, suspects: Suspects) -> Projection:
+def project(standardized: Floats, labels: TableLabels, suspects: Suspects) -> Projection:
     """Project a sample of the labelled rows, and the suspects; always the same sample."""
     doubted = suspects.rows[:MOST_SUSPECTS][::-1]
     others = np.setdiff1d(np.flatnonzero(labels.current != NO_LABEL), doubted)

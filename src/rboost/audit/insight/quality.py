@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rboost._typing import Floats
-from rboost.audit.labels import NO_LABEL, Labels
+from rboost.audit.labels import NO_LABEL, TableLabels
 
 ASSUMPTIONS = (
     "whether a label is wrong depends on the true class (and on the context, if any is named), or "
@@ -37,7 +37,7 @@ class Quality:
     n_rows: int
 
 
-def estimate_quality(posterior: Floats, probability: Floats, labels: Labels) -> Quality:
+def estimate_quality(posterior: Floats, probability: Floats, labels: TableLabels) -> Quality:
     """Expected accuracy of the predictions p(true | features) under the posterior."""
     labelled = np.flatnonzero(labels.current != NO_LABEL)
     posterior = posterior[labelled]

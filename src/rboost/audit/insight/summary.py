@@ -15,7 +15,7 @@ from rboost.audit.insight.columns import SuspiciousColumn
 from rboost.audit.insight.doubts import issue_probability
 from rboost.audit.insight.gain import Budget, review_gain
 from rboost.audit.insight.suspects import Suspects
-from rboost.audit.labels import Labels
+from rboost.audit.labels import TableLabels
 from rboost.labels import Groups
 from rboost.noise import NoisePosterior
 from rboost.noise.groups import GroupedNoise
@@ -136,7 +136,7 @@ class AuditSummary:
 
 
 def summarize(
-    labels: Labels,
+    labels: TableLabels,
     found: Inference,
     suspects: Suspects,
     unused_columns: tuple[str, ...] = (),
@@ -180,7 +180,7 @@ def summarize(
     )
 
 
-def _is_uncertain(labels: Labels, found: Inference) -> bool:
+def _is_uncertain(labels: TableLabels, found: Inference) -> bool:
     """Whether all labels might be right although classes overlap, or a rate be anything."""
     if not labels.is_observed.any():
         return False
@@ -190,7 +190,7 @@ def _is_uncertain(labels: Labels, found: Inference) -> bool:
     return bool(might_be_right or (high - low > WIDE).any())
 
 
-def _classes(labels: Labels, posterior: Floats, issue: Floats) -> tuple[ClassSummary, ...]:
+def _classes(labels: TableLabels, posterior: Floats, issue: Floats) -> tuple[ClassSummary, ...]:
     observed, current = labels.is_observed, labels.current
     posterior, carried = posterior[current >= 0], current[current >= 0]
     found = []
@@ -211,7 +211,7 @@ def _classes(labels: Labels, posterior: Floats, issue: Floats) -> tuple[ClassSum
 
 
 def _groups(
-    labels: Labels, noise: GroupedNoise | None, groups: Groups | None
+    labels: TableLabels, noise: GroupedNoise | None, groups: Groups | None
 ) -> tuple[GroupSummary, ...]:
     if noise is None or groups is None:
         return ()
@@ -231,7 +231,7 @@ def _groups(
     )
 
 
-def expected_flips(posterior: Floats, labels: Labels) -> Floats:
+def expected_flips(posterior: Floats, labels: TableLabels) -> Floats:
     """``[j, k]``: how many rows of class j are expected to carry the label k, as it was given.
 
     Off the diagonal these add up to the wrong labels that are expected and those corrected.
@@ -258,7 +258,7 @@ def expected_rates(noise: NoisePosterior) -> tuple[Floats, Floats]:
     return rates, np.stack([np.minimum(low, rates), np.maximum(high, rates)])
 
 
-def _expected_noise(labels: Labels, found: Inference) -> tuple[FlipRate, ...]:
+def _expected_noise(labels: TableLabels, found: Inference) -> tuple[FlipRate, ...]:
     numbers = expected_flips(found.posterior, labels).ravel().tolist()
     flips = _noise(labels, *expected_rates(found.noise))
     return tuple(
@@ -266,7 +266,7 @@ def _expected_noise(labels: Labels, found: Inference) -> tuple[FlipRate, ...]:
     )
 
 
-def _noise(labels: Labels, matrix: Floats, interval: Floats) -> tuple[FlipRate, ...]:
+def _noise(labels: TableLabels, matrix: Floats, interval: Floats) -> tuple[FlipRate, ...]:
     low, high = interval
     return tuple(
         FlipRate(true, given, float(matrix[j, k]), float(low[j, k]), float(high[j, k]))
