@@ -123,7 +123,7 @@ def cleaned_frame(
     added = {
         "given_label": labels.written[rows],
         "label_source": mended.source[rows],
-        "probability_wrong": issue_probability(posterior, labels)[rows].round(4),
+        "probability_wrong": _given_is_wrong(posterior[rows], labels.given[rows]).round(4),
     }
     if mended.weight is not None:
         added["weight"] = mended.weight[rows].round(4)
@@ -134,6 +134,12 @@ def cleaned_frame(
     for name, values in zip(names[len(table.columns) :], added.values(), strict=True):
         frame[name] = values
     return frame[mended.is_kept[rows]]
+
+
+def _given_is_wrong(posterior: Floats, given: Integers) -> Floats:
+    """How likely each given label is wrong, after what a person said; NaN where there is none."""
+    wrong = np.clip(1 - posterior[np.arange(len(given)), given], 0.0, 1.0)
+    return np.where(given == NO_LABEL, np.nan, wrong)
 
 
 def _spelled(before: NDArray[Any], labels: Labels) -> list[Any]:
