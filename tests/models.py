@@ -1,30 +1,29 @@
-"""The versions of RBoostClassifier: its defaults, its engines alone, and as the paper has it."""
+"""The classifiers of Algorithm 1 and of likelihoods, by the same words in all tests."""
 
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from rboost import RBoostClassifier
-from rboost.boosting import ALGORITHM_1
+from rboost import AdaRBoostClassifier, RBoostClassifier
 
 STUMP = DecisionTreeClassifier(max_depth=1)
 
 
-def algorithm_1(estimator=STUMP, **parameters):
+def algorithm_1(estimator=STUMP, n_rounds=150, **parameters):
     """The paper's version, with other parameters where they are given."""
-    return RBoostClassifier(estimator, **{**ALGORITHM_1, **parameters})
+    return AdaRBoostClassifier(estimator, **{"n_estimators": n_rounds, **parameters})
 
 
-def pool(estimator="pool", **parameters):
-    """Algorithm 1 with out-of-bag scores and the default pool, or another estimator."""
-    return RBoostClassifier(estimator, **parameters)
+def with_engines(engines):
+    """Engines, for so many rounds and with other parameters."""
+
+    def build(n_rounds=None, **parameters):
+        return RBoostClassifier(engines=engines, max_iter=n_rounds, **parameters)
+
+    return build
 
 
-def trees(estimator="trees", **parameters):
-    """Boosted trees, or another estimator."""
-    return RBoostClassifier(estimator, **parameters)
-
-
-ROUNDS = {"pool": pool, "algorithm 1": algorithm_1}
-VERSIONS = {"default": RBoostClassifier, "trees": trees, **ROUNDS}
-both_versions = pytest.mark.parametrize("version", ROUNDS.values(), ids=ROUNDS.keys())
+ENGINES = {name: with_engines(name) for name in ("pool", "trees", "linear")}
+RBOOST = {"default": with_engines("auto"), **ENGINES}
+VERSIONS = {**RBOOST, "algorithm 1": algorithm_1}
+every_engine = pytest.mark.parametrize("version", RBOOST.values(), ids=RBOOST.keys())
 every_version = pytest.mark.parametrize("version", VERSIONS.values(), ids=VERSIONS.keys())

@@ -53,6 +53,16 @@ def test_weights_are_how_likely_the_label_is_right(small_audit):
     assert frame["tree"][is_open].fillna("").tolist() == written
 
 
+def test_the_probability_is_of_the_given_label_and_a_person_settles_it(small_audit):
+    frame, labels = small_audit.clean("drop", 1.0), small_audit.labels
+    found = frame["probability_wrong"].to_numpy()
+    is_open = ~labels.is_checked
+    np.testing.assert_allclose(found[is_open], small_audit.issue_probability[is_open], atol=1e-4)
+    refuted = labels.checked != labels.given
+    assert refuted[labels.is_checked].any()
+    assert found[labels.is_checked].tolist() == refuted[labels.is_checked].astype(float).tolist()
+
+
 def test_columns_of_the_table_keep_their_names(small_audit):
     from dataclasses import replace
 

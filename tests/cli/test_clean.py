@@ -83,6 +83,7 @@ def test_answers_come_first_and_are_told_from_given_labels(
         assert answered["key"].tolist() == [f"k{row:04}" for row in (changed, kept)]
         assert answered["given_label"].tolist() == ["no", "no"]
         assert answered["churn"].tolist() == ["yes", "no"]
+        assert answered["probability_wrong"].astype(float).tolist() == [1, 0]
         assert how != "weigh" or answered["weight"].astype(float).tolist() == [1, 1]
         assert how == "drop" or len(frame) == len(pd.read_csv(data))
 

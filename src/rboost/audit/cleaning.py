@@ -18,6 +18,7 @@ from rboost._typing import Floats, Integers
 from rboost._validation import Number
 from rboost.audit.insight.doubts import issue_probability
 from rboost.audit.labels import NO_LABEL, TableLabels
+from rboost.noise.held_out import wrong_probability
 
 # From which probability on a label is changed, or a row left out, unless it is said otherwise.
 THRESHOLD = 0.9
@@ -127,7 +128,7 @@ def cleaned_frame(
     added = {
         "given_label": labels.written[rows],
         "label_source": mended.source[rows],
-        "probability_wrong": issue_probability(posterior, labels)[rows].round(4),
+        "probability_wrong": wrong_probability(posterior[rows], labels.given[rows]).round(4),
     }
     if mended.weight is not None:
         added["weight"] = mended.weight[rows].round(4)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from rboost._typing import Floats
-from rboost.audit.labels import NO_LABEL
 from rboost.dask.blocks import Block
 from rboost.dask.checks import Summary
 from rboost.dask.fitting import Encoding, TableFit
@@ -16,6 +15,7 @@ from rboost.encoding import learn_encoding
 from rboost.engines import XGBOOST
 from rboost.io.packages import package
 from rboost.model import RBoostClassifier
+from rboost.noise.held_out import wrong_probability
 
 dask, arrays = package("dask", "dask"), package("dask.array", "dask")
 
@@ -53,8 +53,7 @@ def issue_probabilities(client: Any, fit: TableFit) -> list[Any]:
 
 def issues_of(block: Block, posterior: Floats) -> Floats:
     """p(y ≠ ỹ) of the rows of a block."""
-    right = posterior[np.arange(len(posterior)), block.observed]
-    return np.where(block.observed == NO_LABEL, np.nan, np.clip(1 - right, 0.0, 1.0))
+    return wrong_probability(posterior, block.observed)
 
 
 def as_dask_array(parts: Sequence[Any], summary: Summary) -> Any:

@@ -161,13 +161,18 @@ class Judgement:
     @property
     def issue(self) -> Floats:
         """How likely each given label is to be wrong; NaN where there is none."""
-        right = self.posterior[np.arange(len(self.given)), self.given]
-        return np.where(self.given == NO_CLASS, np.nan, np.clip(1 - right, 0.0, 1.0))
+        return wrong_probability(self.posterior, self.given)
 
     @property
     def likeliest(self) -> Integers:
         """The most probable class of each row; of equally probable ones, that of the label."""
         return likeliest(self.posterior, np.maximum(self.given, 0))
+
+
+def wrong_probability(posterior: Floats, given: Codes) -> Floats:
+    """How likely each given label is to be wrong; NaN where there is none."""
+    wrong = np.clip(1 - posterior[np.arange(len(given)), given], 0.0, 1.0)
+    return np.where(given == NO_CLASS, np.nan, wrong)
 
 
 def judge(
