@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from rboost.noise.interval import shortest_interval
 from rboost.noise.platt import binning
-from rboost.noise.platt.posterior import NoiseAwarePlatt
+from rboost.noise.posterior import NoiseAwarePlatt, shortest_interval
 from tests.native.test_noise_platt import TINY, counts_of, draw, slowly
 
 pytestmark = pytest.mark.usefixtures("instruction_set")
@@ -144,7 +143,7 @@ def test_intervals_are_those_specified(seed, n_cells, level):
     random = np.random.RandomState(seed)
     low, high = np.sort(random.randint(20, size=(2, n_cells)) / 20.0, axis=0)
     weights = random.dirichlet(np.ones(n_cells))
-    found = shortest_interval(low, high, weights, level)
+    found = shortest_interval((low, high, weights), level)
     with slowly():
-        expected = shortest_interval(low, high, weights, level)
+        expected = shortest_interval((low, high, weights), level)
     assert_allclose(found[1] - found[0], expected[1] - expected[0], atol=1e-12)

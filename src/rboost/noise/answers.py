@@ -1,6 +1,6 @@
 """What people who checked rows say of the labels that nobody checked.
 
-Without answers p(y | score, ỹ) rests on assumptions about the noise (``noise/guessed.py``). The
+Without answers p(y | score, ỹ) rests on assumptions about the noise (``FlippedOrGuessed``). The
 answer of a person is drawn from it, whatever the noise is, and however the row was chosen by its
 score and its label. So it is learnt from the answers, by a regression that begins where the
 assumptions lead:
@@ -25,9 +25,7 @@ from scipy.special import logsumexp, softmax
 from sklearn.utils import gen_batches
 
 from rboost._typing import Floats, Integers
-from rboost.noise.guessed import FlippedOrGuessed
-from rboost.noise.interval import Cells
-from rboost.noise.posterior import NoisePosterior
+from rboost.noise.posterior import Cells, FlippedOrGuessed, NoisePosterior, mixed_cells
 
 # Standard deviations beforehand of what multiplies logarithms (a and c), of how far labels are
 # believed, all and those of a class (b and bⱼ), and of what is added for a class (dⱼ). Settled with
@@ -82,7 +80,7 @@ class LearntFromAnswers(NoisePosterior):
         """Where p(observed | true) lies with which probability."""
         flips = self.before.flipped.rate_cells(true, observed)
         rates = self.matrices[:, true, observed]
-        return self._beside(flips, rates, rates)
+        return self._mixed(flips, rates, rates)
 
     def wrong_share_cells(self, scores: Floats, observed: Integers) -> Cells:
         """Where the share of labels that are wrong lies with which probability.
@@ -97,15 +95,11 @@ class LearntFromAnswers(NoisePosterior):
         share = doubt.mean(axis=1)
         reach = np.sqrt(3 * (doubt * (1 - doubt)).mean(axis=1) / len(scores))
         flips = self.before.flipped.wrong_share_cells(scores, observed)
-        return self._beside(flips, np.maximum(share - reach, 0), np.minimum(share + reach, 1))
+        return self._mixed(flips, np.maximum(share - reach, 0), np.minimum(share + reach, 1))
 
-    def _beside(self, flips: Cells, low: Floats, high: Floats) -> Cells:
-        """Cells of flips as they were assumed, and those of the draws from all other cases."""
-        share = self.weights[0]
-        drawn = np.full(len(low), (1 - share) / len(low))
-        return (
-            np.append(flips[0], low), np.append(flips[1], high), np.append(share * flips[2], drawn)
-        )  # fmt: skip
+    def _mixed(self, flips: Cells, low: Floats, high: Floats) -> Cells:
+        """Cells given flips as assumed, and cells of the draws from all other cases."""
+        return mixed_cells(flips, self.weights[0], low, high, 1 - self.weights[0])
 
     def posterior(self, scores: Floats, observed: Integers) -> Floats:
         """p(y = j | score, ỹ) of each row."""

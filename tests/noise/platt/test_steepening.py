@@ -8,8 +8,8 @@ from scipy.special import expit
 from rboost import native
 from rboost.noise.matrix import rates_of
 from rboost.noise.platt import scaling
-from rboost.noise.platt.scaling import fit_noise_aware_platt
-from rboost.noise.platt.steepening import FARTHEST, MANY_ROWS, STRENGTHS, UNCHANGED, Steepening
+from rboost.noise.platt.scaling import MANY_ROWS, STRENGTHS, fit_noise_aware_platt
+from rboost.noise.posterior import FARTHEST, UNCHANGED, Steepening
 
 GRID = np.linspace(-3, 3, 61)
 

@@ -34,9 +34,9 @@ TRUSTED_TYPES: tuple[str, ...] = (
     "rboost.noise.classes.kinds.Kind",
     "rboost.noise.classes.model.Layout",
     "rboost.noise.classes.posterior.ClassesPosterior",
-    "rboost.noise.guessed.FlippedOrGuessed",
-    "rboost.noise.platt.posterior.NoiseAwarePlatt",
-    "rboost.noise.platt.steepening.Steepening",
+    "rboost.noise.posterior.FlippedOrGuessed",
+    "rboost.noise.posterior.NoiseAwarePlatt",
+    "rboost.noise.posterior.Steepening",
     "rboost.wrappers.calibrated.NoiseCalibratedClassifier",
     "numpy.dtype",
     # Trees are numbers that compiled code follows blindly; see ``rboost.audit.disk.tree_checks``.

@@ -11,9 +11,8 @@ from sklearn.utils import gen_batches
 
 from rboost._typing import Floats, Integers
 from rboost.noise.classes.fit import Fit
-from rboost.noise.interval import Cells
 from rboost.noise.likelihood import true_posterior
-from rboost.noise.posterior import NoisePosterior
+from rboost.noise.posterior import Cells, NoisePosterior
 
 # Rows for which every kind of noise is evaluated at a time.
 BLOCK_ROWS = 8192

@@ -61,7 +61,7 @@ KINDS = (
     NoiseKind("any", 0.04, (16, 16), _any_rates),
 )
 # What is left: no label is flipped for its class alone, and p(ỹ = 1 | s) levels off where it does
-# because the columns tell no more (``rboost.noise.guessed``).
+# because the columns tell no more (``FlippedOrGuessed``).
 GUESSED = 0.3
 # A class that is rarer than this is never sure in most tables: the top of its curve is free.
 RARE_CLASS = 1 / 3

@@ -28,9 +28,13 @@ from scipy.special import expit
 from rboost.noise.matrix import check_noise_matrix, rates_of
 from rboost.noise.platt.binning import LabelCounts, bin_rows
 from rboost.noise.platt.kinds import KINDS, Grid, explore, overlap
-from rboost.noise.platt.posterior import NoiseAwarePlatt
 from rboost.noise.platt.sigmoid import fit_lines
-from rboost.noise.platt.steepening import MANY_ROWS, STRENGTHS, UNCHANGED, Steepening
+from rboost.noise.posterior import UNCHANGED, NoiseAwarePlatt, Steepening
+
+# A smaller total weight of rows cannot tell one steepening from another; scores stay as they are.
+MANY_ROWS = 2000
+# Strengths of the steepening, tried in this order as long as the marginal likelihood grows.
+STRENGTHS = (1.0, 1.5, 2.0)
 
 
 def fit_noise_aware_platt(
