@@ -22,7 +22,7 @@ from rboost.noise.classes.model import Layout, Rows
 from rboost.noise.classes.posterior import ClassesPosterior, relative_scores
 from rboost.noise.classes.search import compare_kinds
 from rboost.noise.matrix import check_noise_matrix
-from rboost.noise.platt.scaling import fit_noise_aware_platt, read_two_ways
+from rboost.noise.platt import fit_noise_aware_platt, read_two_ways
 from rboost.noise.posterior import FlippedOrGuessed, NoisePosterior, seen_together
 
 # Overlaps of this many pairs of classes per class are looked at, and of so many in all.
