@@ -2,35 +2,22 @@
 
 Scores are of rows that the scorer was not fitted to: of its training rows it explains wrong labels
 as well as right ones. Two classes have one score a row and their noise is integrated over
-(``noise/platt``); more have one score for each class, and one joint model with several kinds of
-noise (``noise/classes``).
+(``noise/platt.py``); more have one score for each class, and one joint model with several kinds of
+noise (``noise/classes.py``).
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import softmax
+from numpy.typing import ArrayLike
 
 from rboost._typing import Floats, Integers
 from rboost.noise.answers import learn_from_answers
-from rboost.noise.classes.fit import fit_kind
-from rboost.noise.classes.kinds import known_noise
-from rboost.noise.classes.model import Layout, Rows
-from rboost.noise.classes.posterior import ClassesPosterior, relative_scores
-from rboost.noise.classes.search import compare_kinds
-from rboost.noise.matrix import check_noise_matrix
+from rboost.noise.classes import compare_kinds, fit_known_noise
 from rboost.noise.platt import fit_noise_aware_platt, read_two_ways
 from rboost.noise.posterior import FlippedOrGuessed, NoisePosterior, seen_together
 
-# Overlaps of this many pairs of classes per class are looked at, and of so many in all.
-OVERLAPS_PER_CLASS, MOST_OVERLAPS = 2, 24
-# Guesses are this many times as plausible as labels that are all right, of more than two classes:
-# tables of many classes as they come overlap much, and are rarely that wrong.
-GUESSED_TO_NONE = 0.3
-# Rows that stand for all where it is asked how often classes are confused.
+# The confusion of classes is averaged over every n-th row of a large table, at least this many.
 CURVE_ROWS = 20_000
 
 
@@ -80,10 +67,14 @@ def infer_noise(
            [0. , 1. ]])
     """
     array, weight = np.asarray(scores), sample_weight
-    if array.ndim == 1:
-        found = _of_two_classes(array, observed, weight, trusted, noise_matrix)
+    found: NoisePosterior
+    if noise_matrix is not None:
+        fit = fit_noise_aware_platt if array.ndim == 1 else fit_known_noise
+        found = fit(array, observed, weight, trusted=trusted, noise_matrix=noise_matrix)
+    elif array.ndim == 1:
+        found = _with_guesses(*read_two_ways(array, observed, weight, trusted), array, weight)
     else:
-        found = _of_more_classes(array, observed, weight, trusted, noise_matrix)
+        found = _with_guesses(*compare_kinds(array, observed, weight, trusted), array, weight)
     answers = None if checked is None else check_answers(checked, array, found)
     if answers is None:
         return found
@@ -109,36 +100,6 @@ def check_answers(checked: ArrayLike, scores: Floats, found: NoisePosterior) -> 
     return answers.astype(np.intp) if np.any(answers >= 0) else None
 
 
-def _of_two_classes(
-    scores: Floats, observed: Any, weight: Any, trusted: Any, noise_matrix: Any
-) -> NoisePosterior:
-    if noise_matrix is not None:
-        return fit_noise_aware_platt(
-            scores, observed, weight, trusted=trusted, noise_matrix=noise_matrix
-        )
-    return _with_guesses(*read_two_ways(scores, observed, weight, trusted), scores, weight)
-
-
-def _of_more_classes(
-    scores: Floats, observed: Any, weight: Any, trusted: Any, noise_matrix: Any
-) -> NoisePosterior:
-    rows, spread = _standardised(scores, observed, weight, trusted)
-    if noise_matrix is not None:
-        kind = known_noise(check_noise_matrix(noise_matrix, n_classes=rows.n_classes))
-        layout = Layout(rows.n_classes, rows.overlapping, kind)
-        return ClassesPosterior((fit_kind(rows, kind, [layout.center]),), np.ones(1), spread)
-    found = compare_kinds(rows)
-    weights = np.exp([log_weight for log_weight, _ in found])
-    flipped = ClassesPosterior(tuple(fit for _, fit in found), weights, spread)
-    clean = [number for number, (_, fit) in enumerate(found) if fit.layout.kind.name == "none"]
-    if not clean:
-        return _with_guesses(flipped, flipped, 0.0, scores, weight)
-    # Guesses explain the labels exactly as well as no noise at all.
-    odds = float(weights[clean[0]]) * GUESSED_TO_NONE
-    overlap = ClassesPosterior((found[clean[0]][1],), np.ones(1), spread)
-    return _with_guesses(flipped, overlap, odds / (1 + odds), scores, weight)
-
-
 def _with_guesses(
     flipped: NoisePosterior,
     overlap: NoisePosterior,
@@ -150,50 +111,3 @@ def _with_guesses(
     curve = overlap.observed_probability(np.asarray(scores[some], dtype=np.float64))
     weights = None if weight is None else np.asarray(weight, dtype=np.float64)[some]
     return FlippedOrGuessed(flipped, overlap, share, seen_together(curve, weights))
-
-
-def _standardised(
-    scores: NDArray[Any],
-    observed: ArrayLike,
-    sample_weight: ArrayLike | None,
-    trusted: ArrayLike | None,
-) -> tuple[Rows, float]:
-    """Checked rows with scores relative to the largest of their row, in units of their spread."""
-    if scores.ndim != 2 or scores.shape[1] < 3 or not len(scores):
-        raise ValueError(
-            "scores must have rows and one column for each class; of two classes, one score a row."
-        )
-    n_rows, n_classes = scores.shape
-    label = np.asarray(observed)
-    weight = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    trust = np.zeros(n_rows, dtype=bool) if trusted is None else np.asarray(trusted, dtype=bool)
-    if any(column.shape != (n_rows,) for column in (label, weight, trust)):
-        raise ValueError("scores, observed, sample_weight and trusted must have one entry a row.")
-    if not np.isfinite(scores).all():
-        raise ValueError("scores must be finite numbers.")
-    if scores.min() >= 0 and np.allclose(scores.sum(axis=1), 1):
-        raise ValueError(
-            "scores look like probabilities; pass their logarithms, such as "
-            "numpy.log(probabilities + 0.001)."
-        )
-    if not np.isin(label, np.arange(n_classes)).all():
-        raise ValueError(f"observed must hold positions of classes, 0 to {n_classes - 1}.")
-    if np.any(weight < 0) or not 0 < weight.sum() < np.inf:
-        raise ValueError("sample_weight must not be negative and must not be 0 for every row.")
-    used = np.flatnonzero(weight)
-    label, weight, trust = label[used].astype(np.intp), weight[used], trust[used]
-    relative = relative_scores(scores[used])
-    spread = float(np.sqrt(np.average((relative**2).mean(axis=1), weights=weight))) or 1.0
-    overlapping = _overlapping(softmax(relative, axis=1), label, weight)
-    return Rows(relative / spread, label, weight, trust, overlapping), spread
-
-
-def _overlapping(probability: Floats, observed: Integers, weight: Floats) -> Integers:
-    """The pairs of classes that scores and labels confuse most, either way."""
-    n_classes = probability.shape[1]
-    confused = np.zeros((n_classes, n_classes))
-    np.add.at(confused, observed, weight[:, np.newaxis] * probability)
-    first, second = np.triu_indices(n_classes, 1)
-    order = np.argsort(-(confused + confused.T)[first, second], kind="stable")
-    chosen = order[: min(OVERLAPS_PER_CLASS * n_classes, MOST_OVERLAPS)]
-    return np.column_stack([first[chosen], second[chosen]])

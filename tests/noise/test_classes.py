@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from rboost.noise import asymmetric, infer_noise, symmetric
-from rboost.noise.classes.model import Rows
-from rboost.noise.classes.posterior import _deviation
+from rboost.noise.class_model import Rows
+from rboost.noise.classes import _deviation
 from rboost.noise.inject import flip_labels
 
 
