@@ -7,9 +7,9 @@ from scipy.special import expit, logit
 
 from rboost.calibration import CALIBRATIONS
 from rboost.noise import platt
+from rboost.noise.inference import probability_of, smoothed_log_odds
 from rboost.noise.matrix import rates_of, with_rates
 from rboost.noise.platt import KINDS, LARGEST_SUM, MAX_BINS, fit_noise_aware_platt
-from rboost.noise.scores import probability_of, smoothed_log_odds
 from tests.strategies import noise_matrices
 
 GRID = np.linspace(-6, 6, 41)

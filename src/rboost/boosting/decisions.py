@@ -18,7 +18,7 @@ from rboost.boosting.votes import RowVotes
 from rboost.calibration import Calibration, agree_with_decision
 from rboost.losses import Loss
 from rboost.noise import NoisePosterior
-from rboost.noise.scores import probability_of
+from rboost.noise.inference import probability_of
 from rboost.tables import Rows
 
 

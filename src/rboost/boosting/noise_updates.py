@@ -15,9 +15,9 @@ from rboost.boosting.votes import RowVotes
 from rboost.calibration import CALIBRATIONS, SLOPE_PENALTY, Calibration
 from rboost.losses import Loss
 from rboost.noise import NoisePosterior, infer_noise, multiplicative_update, true_probability
+from rboost.noise.inference import smoothed_log_odds, smoothed_scores
 from rboost.noise.likelihood import NoisySoftmaxLoss
 from rboost.noise.matrix import keep_informative
-from rboost.noise.scores import smoothed_log_odds, smoothed_scores
 from rboost.tables import Rows
 
 # The first round after which the noise is inferred; then again each time the rounds have doubled.

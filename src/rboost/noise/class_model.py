@@ -132,8 +132,7 @@ def symmetric_noise(n_classes: int) -> Kind:
     """Every class is flipped at the same rate, to all others alike."""
     direction = np.full((n_classes, n_classes), 1 / (n_classes - 1))
     np.fill_diagonal(direction, -1.0)
-    prior = np.log(PRIOR["symmetric"])
-    return _kind("symmetric", direction[np.newaxis], prior, LARGEST_SPREAD)
+    return _kind("symmetric", direction[np.newaxis], np.log(PRIOR["symmetric"]), LARGEST_SPREAD)
 
 
 def out_of(n_classes: int, true: int) -> Kind:
@@ -254,14 +253,12 @@ class Layout:
         """Clip overlaps and rates to their ranges."""
         clipped = parameters.copy()
         clipped[self.rates] = np.clip(clipped[self.rates], 0.0, 0.99 * self.kind.largest)
-        overlaps = clipped[self.overlaps]
-        clipped[self.overlaps] = np.clip(overlaps, -LARGEST_OVERLAP, LARGEST_OVERLAP)
+        clipped[self.overlaps] = clipped[self.overlaps].clip(-LARGEST_OVERLAP, LARGEST_OVERLAP)
         return clipped
 
     def noise_matrix(self, parameters: Floats) -> Floats:
         """T = I' + Σ_m r_m·D_m."""
-        flips = np.tensordot(parameters[self.rates], self.kind.directions, 1)
-        return self.kind.origin + flips
+        return self.kind.origin + np.tensordot(parameters[self.rates], self.kind.directions, 1)
 
     def stretched(self, parameters: Floats, scores: Floats) -> Floats:
         """s ∘ z of each row."""
@@ -403,7 +400,7 @@ class _Posterior:
         noise = layout.noise_matrix(parameters)
         true = layout.true_probability(parameters, rows.scores)
         observed = self._observed(true, noise)
-        jacobian = self._jacobian(parameters, true, observed, noise)
+        jacobian = self._slopes(parameters, true, observed, noise)
         at_label = jacobian[:, self._places[0], self._places[1]] / observed[self._places]
         gradient = at_label @ rows.weight
         gradient -= layout.precision * (parameters - layout.center)
@@ -412,7 +409,7 @@ class _Posterior:
         flat = jacobian.reshape(len(jacobian), -1)
         information = flat @ flat.T + np.diag(layout.precision)
         frequencies, deviation = self._frequencies(true)
-        relative = self._frequency_jacobian(parameters, true) / (frequencies * FREQUENCY_SCALE)
+        relative = self._frequency_slopes(parameters, true) / (frequencies * FREQUENCY_SCALE)
         gradient = gradient + -relative @ deviation
         information = information + relative @ relative.T
         if layout.kind.n_rates:
@@ -431,9 +428,7 @@ class _Posterior:
         frequencies = np.maximum(self._share @ true, SMALLEST_FREQUENCY)
         return frequencies, np.log(frequencies / self._labels) / FREQUENCY_SCALE
 
-    def _jacobian(
-        self, parameters: Floats, true: Floats, observed: Floats, noise: Floats
-    ) -> Floats:
+    def _slopes(self, parameters: Floats, true: Floats, observed: Floats, noise: Floats) -> Floats:
         """∂p(ỹ = k) by each parameter, shape (n_parameters, n_rows, K)."""
         layout, trusted = self.layout, self.rows.trusted
         n_rows, n_classes = true.shape
@@ -457,7 +452,7 @@ class _Posterior:
             found[layout.rates, trusted] = 0.0
         return found
 
-    def _frequency_jacobian(self, parameters: Floats, true: Floats) -> Floats:
+    def _frequency_slopes(self, parameters: Floats, true: Floats) -> Floats:
         """∂π_k by each parameter: the mean over rows of Σ_j ∂F_j·p_j·(δ_jk − p_k)."""
         layout, rows = self.layout, self.rows
         found = np.zeros((len(parameters), rows.n_classes))

@@ -157,10 +157,7 @@ def fit_known_noise(
 
 
 def compare_kinds(
-    scores: Floats,
-    observed: ArrayLike,
-    sample_weight: ArrayLike | None = None,
-    trusted: ArrayLike | None = None,
+    scores: Floats, observed: ArrayLike, sample_weight: ArrayLike | None, trusted: ArrayLike | None
 ) -> tuple[ClassesPosterior, ClassesPosterior, float]:
     """Compare kinds of flips with each other, and with labels that were guessed.
 
@@ -259,10 +256,7 @@ def _relative(scores: Floats) -> Floats:
 
 
 def _standardised(
-    scores: Floats,
-    observed: ArrayLike,
-    sample_weight: ArrayLike | None,
-    trusted: ArrayLike | None,
+    scores: Floats, observed: ArrayLike, sample_weight: ArrayLike | None, trusted: ArrayLike | None
 ) -> tuple[Rows, float]:
     """Checked rows with scores relative to the largest of their row, in units of their spread."""
     if scores.ndim != 2 or scores.shape[1] < 3 or not len(scores):

@@ -346,7 +346,7 @@ def _mixed(fits: Sequence[GroupFit], log_prior: Floats) -> GroupFit:
     return GroupFit(matrix, offsets, variance, float(share), float(its_variance), float(evidence))
 
 
-class _Expectation(NamedTuple):
+class _EStep(NamedTuple):
     """The E-step at some T and b: ``counts`` is N, ``lost`` is Vₖ for each label k."""
 
     log_likelihood: float
@@ -381,7 +381,7 @@ def fit_group(rows: GroupRows, prior: GroupPrior, start: GroupFit | None = None)
     return _summary(found, matrix, offsets, prior)
 
 
-def _expect(rows: GroupRows, matrix: Floats, offsets: Floats) -> _Expectation:
+def _expect(rows: GroupRows, matrix: Floats, offsets: Floats) -> _EStep:
     n_classes = len(matrix)
     probability = np.exp(offsets)[:, np.newaxis] * rows.probability
     probability /= probability.sum(axis=0)
@@ -406,12 +406,10 @@ def _expect(rows: GroupRows, matrix: Floats, offsets: Floats) -> _Expectation:
     expected = probability @ rows.weight
     twice = np.diag(expected) - (rows.weight * probability) @ probability.T
     by_offsets = counts.sum(axis=1) - expected
-    return _Expectation(log_likelihood, counts[:, :-1], lost, by_offsets, twice, wrong)
+    return _EStep(log_likelihood, counts[:, :-1], lost, by_offsets, twice, wrong)
 
 
-def _log_posterior(
-    found: _Expectation, matrix: Floats, offsets: Floats, prior: GroupPrior
-) -> float:
+def _log_posterior(found: _EStep, matrix: Floats, offsets: Floats, prior: GroupPrior) -> float:
     """Up to a constant in T and b."""
     value = found.log_likelihood - offsets @ offsets / (2 * prior.shift**2)
     if np.isinf(prior.strength):
@@ -419,9 +417,7 @@ def _log_posterior(
     return float(value + prior.strength * np.sum(prior.matrix * np.log(matrix)))
 
 
-def _em(
-    found: _Expectation, matrix: Floats, offsets: Floats, prior: GroupPrior
-) -> tuple[Floats, Floats]:
+def _em(found: _EStep, matrix: Floats, offsets: Floats, prior: GroupPrior) -> tuple[Floats, Floats]:
     """One step of EM, which never decreases the posterior density."""
     gradient = found.by_offsets - offsets / prior.shift**2
     curvature = found.by_offsets_twice + np.eye(len(matrix)) / prior.shift**2
@@ -433,7 +429,7 @@ def _em(
 
 
 def _newton(
-    found: _Expectation, matrix: Floats, offsets: Floats, prior: GroupPrior
+    found: _EStep, matrix: Floats, offsets: Floats, prior: GroupPrior
 ) -> tuple[Floats, Floats]:
     """One step of Newton's method, which converges much faster near the mode."""
     gradient = found.by_offsets - offsets / prior.shift**2
@@ -449,7 +445,7 @@ def _newton(
     return softmax(np.maximum(logs, -100), axis=1), offsets
 
 
-def _informations(found: _Expectation, matrix: Floats, prior: GroupPrior) -> tuple[Floats, Floats]:
+def _informations(found: _EStep, matrix: Floats, prior: GroupPrior) -> tuple[Floats, Floats]:
     """Complete-data and observed information, in log T (row by row) and b; where T = C, in b alone.
 
     A constant added to the logarithms of a row is not identified; 1 is added to the information on
@@ -481,7 +477,7 @@ def _scores(matrix: Floats, label: int) -> Floats:
     return np.hstack([scores.reshape(n_classes, -1), np.eye(n_classes)])
 
 
-def _summary(found: _Expectation, matrix: Floats, offsets: Floats, prior: GroupPrior) -> GroupFit:
+def _summary(found: _EStep, matrix: Floats, offsets: Floats, prior: GroupPrior) -> GroupFit:
     """Variances and the marginal likelihood at the mode."""
     n_classes = len(matrix)
     complete, observed = _informations(found, matrix, prior)
@@ -508,9 +504,8 @@ def _summary(found: _Expectation, matrix: Floats, offsets: Floats, prior: GroupP
             block = slice(j * n_classes, (j + 1) * n_classes)
             slopes = np.diag(row) - np.outer(row, row)
             variance[j] = np.diag(slopes @ covariance[block, block] @ slopes)
-    return GroupFit(
-        matrix, offsets, variance, float(wrong / asked), float(share_variance), float(evidence)
-    )
+    share = float(wrong / asked), float(share_variance)
+    return GroupFit(matrix, offsets, variance, *share, float(evidence))
 
 
 def _log_beta(parameters: Floats) -> float:

@@ -1,15 +1,15 @@
-"""infer_noise: from scores and observed labels to the noise and the true classes.
+"""infer_noise: from held-out scores and observed labels to the posterior of noise and classes.
 
-Scores are of rows that the scorer was not fitted to: of its training rows it explains wrong labels
-as well as right ones. Two classes have one score a row and their noise is integrated over
-(``noise/platt.py``); more have one score for each class, and one joint model with several kinds of
-noise (``noise/classes.py``).
+Scores must be held out: on its training rows a scorer explains wrong labels as well as right ones.
+Two classes have one score a row, and their noise is integrated over (``noise/platt.py``); more have
+one score for each class, and one joint model with several kinds of noise (``noise/classes.py``).
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import expit
 
 from rboost._typing import Floats, Integers
 from rboost.noise.answers import learn_from_answers
@@ -17,6 +17,10 @@ from rboost.noise.classes import compare_kinds, fit_known_noise
 from rboost.noise.platt import fit_noise_aware_platt, read_two_ways
 from rboost.noise.posterior import FlippedOrGuessed, NoisePosterior, seen_together
 
+# Pseudo-counts that smooth mean votes, as a share of all votes: a few hundred unanimous votes are
+# no certainty. They are in proportion to the class frequencies, because equal ones would make the
+# small probabilities of a rare class indistinguishable.
+SMOOTHING = 0.01
 # The confusion of classes is averaged over every n-th row of a large table, at least this many.
 CURVE_ROWS = 20_000
 
@@ -30,7 +34,7 @@ def infer_noise(
     checked: ArrayLike | None = None,
     noise_matrix: ArrayLike | None = None,
 ) -> NoisePosterior:
-    """Infer the noise, and how scores are to be read, from held-out scores and labels.
+    """Infer the noise, and the calibration of scores, from held-out scores and labels.
 
     Parameters
     ----------
@@ -40,12 +44,12 @@ def infer_noise(
     observed : array-like of shape (n_rows,)
         Observed labels as positions of classes, 0 to n_classes − 1.
     sample_weight : array-like of shape (n_rows,), default=None
-        How often each row counts.
+        The weight of each row in the likelihood.
     trusted : array-like of bool of shape (n_rows,), default=None
         Rows whose labels are known to be right.
     checked : array-like of shape (n_rows,), default=None
-        What people said who looked at rows that have an observed label: positions of classes, −1
-        where nobody looked. They may choose rows by label and score as they like.
+        Classes that people found on checking rows that have an observed label, as positions; −1
+        for unchecked rows. Rows may be selected for checking by label and score.
     noise_matrix : array-like of shape (n_classes, n_classes), default=None
         The noise matrix, where it is known; only the calibration of scores is then fitted.
 
@@ -78,8 +82,8 @@ def infer_noise(
     answers = None if checked is None else check_answers(checked, array, found)
     if answers is None:
         return found
-    before = found  # where flips are known, nothing is guessed
-    if not isinstance(before, FlippedOrGuessed):
+    before = found
+    if not isinstance(before, FlippedOrGuessed):  # known noise leaves nothing to guesses
         before = _with_guesses(before, before, 0.0, array, weight)
     weights = np.ones(len(array)) if weight is None else np.asarray(weight, dtype=np.float64)
     rows = weights > 0
@@ -90,7 +94,7 @@ def infer_noise(
 
 
 def check_answers(checked: ArrayLike, scores: Floats, found: NoisePosterior) -> Integers | None:
-    """Positions of checked classes, −1 where nobody looked; None where nobody looked at all."""
+    """Positions of checked classes, −1 for unchecked rows; None where no row was checked."""
     answers = np.asarray(checked)
     n_classes = len(found.noise_matrix)
     if answers.shape != (len(scores),) or not np.isin(answers, np.arange(-1, n_classes)).all():
@@ -111,3 +115,30 @@ def _with_guesses(
     curve = overlap.observed_probability(np.asarray(scores[some], dtype=np.float64))
     weights = None if weight is None else np.asarray(weight, dtype=np.float64)[some]
     return FlippedOrGuessed(flipped, overlap, share, seen_together(curve, weights))
+
+
+def prevalence_of(observed: Integers, n_classes: int, weight: Floats | None = None) -> Floats:
+    """The share of each label, shape (n_classes,)."""
+    counts = np.bincount(observed, weight, n_classes)
+    return counts / counts.sum()
+
+
+def smoothed_scores(probability: Floats, prevalence: Floats) -> Floats:
+    """Scores of smoothed class probabilities, in which calibration is linear.
+
+    The log-odds of class 1 of two classes, shape (n,); the logarithms of more, (n, K).
+    ``prevalence`` is the share of each label.
+    """
+    logarithms = np.log(probability + SMOOTHING * prevalence)
+    return logarithms if logarithms.shape[1] > 2 else logarithms[:, 1] - logarithms[:, 0]
+
+
+def smoothed_log_odds(probability: Floats, prevalence: float) -> Floats:
+    """The same of two classes, from the probability and the prevalence of class 1."""
+    more, less = SMOOTHING * prevalence, SMOOTHING * (1 - prevalence)
+    return np.log(probability + more) - np.log(1 - probability + less)
+
+
+def probability_of(log_odds: Floats, prevalence: float) -> Floats:
+    """The inverse of :func:`smoothed_log_odds`."""
+    return (1 + SMOOTHING) * expit(log_odds) - SMOOTHING * prevalence

@@ -90,9 +90,8 @@ def bin_rows(
     middle, half, far = _range_of(ordered)
     compiled = native.compiled()
     count = count_labels_slowly if compiled is None else compiled.count_labels
-    refusal, totals, moments = count(
-        score, label, weight, trust, bin_edges(ordered), middle, half, far
-    )
+    edges = bin_edges(ordered)
+    refusal, totals, moments = count(score, label, weight, trust, edges, middle, half, far)
     if refusal:
         raise ValueError(REFUSALS[refusal])
     mass, first, second = moments.tolist()
@@ -444,23 +443,15 @@ def fit_noise_aware_platt(
     noise_matrix: ArrayLike | None = None,
 ) -> NoiseAwarePlatt:
     """Infer flips, whose rates depend on the true class alone, and the sigmoid of that class."""
-    known = None
-    if noise_matrix is not None:
-        known = rates_of(check_noise_matrix(noise_matrix, n_classes=2))[np.newaxis]
-
-    def explored(counts: LabelCounts) -> Grid:
-        if known is None:
-            return explore(KINDS, counts)
-        return Grid(known, known, known, *fit_lines(counts, known))
-
-    return _steepest(*bin_rows(scores, labels, sample_weight, trusted), explored)[1]
+    rows = bin_rows(scores, labels, sample_weight, trusted)
+    if noise_matrix is None:
+        return _steepest(*rows, lambda own: explore(KINDS, own))[1]
+    known = rates_of(check_noise_matrix(noise_matrix, n_classes=2))[np.newaxis]
+    return _steepest(*rows, lambda own: Grid(known, known, known, *fit_lines(own, known)))[1]
 
 
 def read_two_ways(
-    scores: ArrayLike,
-    labels: ArrayLike,
-    sample_weight: ArrayLike | None = None,
-    trusted: ArrayLike | None = None,
+    scores: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None, trusted: ArrayLike | None
 ) -> tuple[NoiseAwarePlatt, NoiseAwarePlatt, float]:
     """Compare flips with overlap of the classes as the cause that labels are never certain.
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -268,18 +269,14 @@ class NoiseAwarePlatt(NoisePosterior):
     def log_odds(self, scores: Floats) -> Floats:
         """log p(y = 1) − log p(y = 0) for each score."""
         return self._of_rows(
-            "mixture_log_odds",
-            scores,
-            lambda margins, _: self._log_mean(margins) - self._log_mean(-margins),
+            "mixture_log_odds", scores, lambda m, _: self._log_mean(m) - self._log_mean(-m)
         )
 
     def __call__(self, scores: Floats) -> Floats:
         """Return p(y = 1) for each score."""
         # The weights sum to 1 up to rounding.
         return self._of_rows(
-            "mixture_probability",
-            scores,
-            lambda margins, _: np.minimum(self.weights @ expit(margins), 1.0),
+            "mixture_probability", scores, lambda m, _: np.minimum(self.weights @ expit(m), 1.0)
         )
 
     def probability(self, scores: Floats) -> Floats:
@@ -313,16 +310,12 @@ class NoiseAwarePlatt(NoisePosterior):
         return min(max(self.steepening.inverse(found), lowest), highest)
 
     def _of_rows(
-        self,
-        name: str,
-        scores: Floats,
-        of_block: Callable[[Floats, slice], Floats],
-        *labels_and_rates: NDArray[np.bool_] | Floats,
+        self, name: str, scores: Floats, of_block: Callable[[Floats, slice], Floats], *others: Any
     ) -> Floats:
         """Call the compiled function of this name, or else evaluate margins in blocks of rows."""
         scores, compiled = self.steepening(scores), native.compiled()
         if compiled is not None:
-            columns = np.ascontiguousarray(scores, dtype=np.float64), *labels_and_rates
+            columns = np.ascontiguousarray(scores, dtype=np.float64), *others
             function: Callable[..., Floats] = getattr(compiled, name)
             return function(*columns, self.slopes, self.offsets, self.weights)
         blocks = gen_batches(len(scores), BLOCK_ROWS) if len(scores) else ()

@@ -21,10 +21,9 @@ from rboost._validation import (
     warn_of_one_class,
 )
 from rboost.fitting import ScoreClassifier
-from rboost.noise.inference import infer_noise
+from rboost.noise.inference import infer_noise, prevalence_of
 from rboost.noise.likelihood import likeliest
 from rboost.noise.matrix import check_noise_parameter
-from rboost.noise.scores import prevalence_of
 from rboost.tables import (
     as_counts,
     check_trusted_labels,

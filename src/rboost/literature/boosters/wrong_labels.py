@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
-from rboost.noise.inference import infer_noise
-from rboost.noise.scores import prevalence_of
+from rboost.noise.inference import infer_noise, prevalence_of
 from rboost.tables import Rows
 from rboost.wrappers.out_of_fold import out_of_fold_outputs, outputs_as_scores
 
