@@ -1,8 +1,6 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy import sparse
-
 from rboost.tables import (
     arranged,
     as_counts,
@@ -12,6 +10,7 @@ from rboost.tables import (
     warn_of_copies,
     weighed_classes,
 )
+from scipy import sparse
 
 X = np.arange(12.0).reshape(6, 2)
 Y = np.array(["a", "b", "a", "b", "b", "a"])

@@ -1,4 +1,4 @@
-// A grid of noise matrices, finer and finer where they are likely: rboost/noise/platt/kinds.py.
+// A grid of noise matrices, finer and finer where they are likely: rboost/noise/platt.py.
 #pragma once
 #include <vector>
 
@@ -6,7 +6,7 @@
 
 namespace rboost {
 
-// The order is that of KINDS in kinds.py.
+// The order is that of KINDS in platt.py.
 enum class KindName { hardly_any, alike, into_1, into_0, any };
 
 struct NoiseKind {

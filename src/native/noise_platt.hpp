@@ -1,4 +1,4 @@
-// Noise-aware Platt scaling: what rboost/noise/platt specifies, but fast.
+// Noise-aware Platt scaling: what rboost/noise/platt.py specifies, but fast.
 #pragma once
 #include <cstddef>
 
@@ -13,7 +13,7 @@ struct LabelCounts {
     bool any_trusted;
 };
 
-// The prior of a line and what Fisher scoring needs to know, from sigmoid.py.
+// The prior of a line and what Fisher scoring needs to know, from platt.py.
 struct LinePrior {
     double slope_scale;
     double offset_scale;

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rboost.audit.labels import FEWEST_OF_CLASS, NO_LABEL, table_labels, encode_labels, is_missing
+from rboost.audit.labels import FEWEST_OF_CLASS, NO_LABEL, encode_labels, is_missing, table_labels
 
 ROWS = st.lists(
     st.tuples(st.integers(-1, 3), st.integers(-1, 3)), min_size=1, max_size=60

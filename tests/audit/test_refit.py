@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from rboost.boosting import RBoostClassifier
 
 from rboost.audit import AnswersContradictWarning, audit_labels, features
-from rboost.boosting import RBoostClassifier
 from tests.audit.conftest import make_table, quick
 
 NAMES = np.array(["ash", "birch", "cedar"], dtype=object)

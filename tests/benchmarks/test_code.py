@@ -48,8 +48,8 @@ def copied(tmp_path, monkeypatch):
 
 
 def test_the_fingerprint_knows_code_from_docs(copied):
-    before = copied("noise/platt/scaling.py", '"""', '"""Another opening. ')
+    before = copied("noise/platt.py", '"""', '"""Another opening. ')
     assert copied("noise/matrix.py", '    """The flip rates', '    """Both flip rates') == before
-    assert copied("noise/platt/sigmoid.py", "\n    # ", "\n    # Another comment: ") == before
+    assert copied("noise/platt.py", "\n    # ", "\n    # Another comment: ") == before
     assert copied("cli/__init__.py", "import ", "import  ") == before
     assert copied("noise/matrix.py", "0.99", "0.98") != before

@@ -10,7 +10,7 @@ from rboost.engines.engine import EngineRows, EngineSettings
 from rboost.engines.trees import n_folds, stratified_folds
 from rboost.labels import Patterns
 from rboost.noise import flip_labels, symmetric
-from rboost.noise.held_out import NoiseInference
+from rboost.noise.inference import NoiseInference
 from rboost.noise.likelihood import Likelihood
 from rboost.numbering import hashed_folds
 

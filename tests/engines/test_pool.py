@@ -23,7 +23,7 @@ from rboost.engines.pool import (
     vote_scores,
 )
 from rboost.noise import flip_labels, symmetric
-from rboost.noise.held_out import NoiseInference
+from rboost.noise.inference import NoiseInference
 from tests.engines.tables import fit_engine, table
 
 

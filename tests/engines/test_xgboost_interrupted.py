@@ -11,7 +11,7 @@ from rboost.engines.engine import EngineSettings
 from rboost.engines.trees import grow_in_two_passes
 from rboost.engines.xgboost import SingleProcess, XGBoostBoosters
 from rboost.noise import symmetric
-from rboost.noise.held_out import NoiseInference
+from rboost.noise.inference import NoiseInference
 from tests.engines.tables import table
 from tests.engines.test_xgboost import boosters_of
 

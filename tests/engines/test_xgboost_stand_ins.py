@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from rboost.engines import xgboost
 from rboost.engines.xgboost import BinnedRows, SingleProcess
-from rboost.noise.held_out import ScoredRows
+from rboost.noise.inference import ScoredRows
 from rboost.noise.likelihood import Likelihood
 
 MOST = 200

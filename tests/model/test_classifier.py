@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from rboost import RBoostClassifier
 from rboost.engines import learners
-from tests.models import algorithm_1, every_engine, every_version, with_engines
+from tests.models import algorithm_1, every_engine, every_version, stumps, with_engines
 
 
 @every_version
@@ -27,7 +27,7 @@ def test_separable_classes_are_told_apart(version):
 @every_engine
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_decision_is_the_log_odds_of_the_true_class(version, n_classes, noisy_banana):
-    X, y, noisy, _ = noisy_banana
+    X, _, noisy, _ = noisy_banana
     label = np.where((X[:, 0] > 1) & (n_classes == 3), 2, noisy)
     model = version(10, random_state=0).fit(X, label)
     decisions, probability = model.decision_function(X), model.predict_proba(X)
@@ -88,7 +88,7 @@ def test_weights_come_as_anything_that_holds_numbers(version, noisy_banana):
 def test_same_seed_same_model_whatever_the_number_of_threads(version, noisy_banana, monkeypatch):
     X, _, noisy, _ = noisy_banana
     monkeypatch.setattr(learners, "BLOCK_ROWS", 50)  # several blocks for several threads
-    drawn = {"sampling": "uniform", "max_samples": 0.5} if version is algorithm_1 else {}
+    drawn = {"sampling": "uniform", "max_samples": 0.5} if version is stumps else {}
     model = version(20, random_state=3, **drawn)
     one, two = (clone(model).set_params(n_jobs=n_jobs).fit(X, noisy) for n_jobs in [1, 2])
     assert_array_equal(one.decision_function(X), two.decision_function(X))
@@ -158,7 +158,7 @@ def test_feature_importances_where_the_learners_have_them(version, noisy_banana)
         (with_engines("pool"), ["Boosting", "5/5"]),
         (with_engines("linear"), ["Boosting", "5/5"]),
         (with_engines("auto"), ["Boosting", "5/5", "Growing trees"]),
-        (algorithm_1, ["Boosting", "5/5"]),
+        (stumps, ["Boosting", "5/5"]),
     ],
     ids=["pool", "linear", "default", "algorithm 1"],
 )

@@ -15,8 +15,8 @@ from rboost.boosting.votes import RowVotes, coded
 from rboost.losses import ExponentialLoss, LikelihoodLoss
 from scipy.special import expit
 
-from rboost.noise import asymmetric, flip_labels, symmetric
 from rboost.fitting import Rows
+from rboost.noise import asymmetric, flip_labels, symmetric
 
 CALIBRATIONS = ["platt", "logistic", "isotonic"]
 

@@ -6,8 +6,8 @@ from rboost.boosting.likelihood import labels_of
 from sklearn.datasets import make_classification
 
 from rboost import RBoostClassifier
-from rboost.noise import symmetric
 from rboost.fitting import Rows
+from rboost.noise import symmetric
 
 
 def careless_table(seed, n_classes=2, n_rows=1000):

@@ -12,12 +12,17 @@ from numpy.testing import assert_allclose
 from scipy.special import expit
 
 from rboost import native as switch
+from rboost.noise import platt
 from rboost.noise.matrix import with_rates
-from rboost.noise.platt import binning, kinds, sigmoid
-from rboost.noise.platt.binning import LabelCounts
-from rboost.noise.platt.kinds import KINDS, LARGEST_SUM, explore
-from rboost.noise.platt.scaling import fit_noise_aware_platt
-from rboost.noise.platt.sigmoid import fit_lines, fit_lines_slowly
+from rboost.noise.platt import (
+    KINDS,
+    LARGEST_SUM,
+    LabelCounts,
+    explore,
+    fit_lines,
+    fit_lines_slowly,
+    fit_noise_aware_platt,
+)
 
 pytestmark = pytest.mark.usefixtures("instruction_set")
 TINY = np.nextafter(0.0, 1.0)
@@ -37,7 +42,7 @@ def draw(n_rows, rates, seed=0, slope=3.0, offset=0.3):
 
 
 def counts_of(scores, labels, weight=None, trusted=None):
-    counts, _, _ = binning.bin_rows(scores, labels, weight, trusted)
+    counts, _, _ = platt.bin_rows(scores, labels, weight, trusted)
     return counts
 
 
@@ -67,7 +72,7 @@ any_rates = st.sampled_from(
 
 
 def objective(counts, rates, lines):
-    return sigmoid._evaluate(counts, rates, lines)[0]
+    return platt._evaluate(counts, rates, lines)[0]
 
 
 def standard(counts):
@@ -81,9 +86,9 @@ def standard(counts):
 
 def assert_lines_are_as_good_as_specified(counts, rates):
     # Slopes of hundreds need some hundred steps. Where they lead is asked here, not how fast.
-    with patch.object(sigmoid, "MAX_STEPS", 1000):
+    with patch.object(platt, "MAX_STEPS", 1000):
         lines, evidence = fit_lines(counts, rates)
-        with patch.object(sigmoid, "ENOUGH", 1e-6):
+        with patch.object(platt, "ENOUGH", 1e-6):
             expected, _ = fit_lines_slowly(counts, rates)
     assert np.all(np.isfinite(lines))
     assert np.all(np.isfinite(evidence))
@@ -121,7 +126,7 @@ def test_lines_and_evidence_are_those_specified(n_rows, trusted):
     counts = counts_of(scores, labels, None, np.arange(n_rows) % 4 == 0 if trusted else None)
     rates = np.array([(i, j) for i in np.arange(0, 0.6, 0.1) for j in np.arange(0, 0.4, 0.1)])
     lines, evidence = fit_lines(counts, rates)
-    with patch.object(sigmoid, "ENOUGH", 1e-10):
+    with patch.object(platt, "ENOUGH", 1e-10):
         expected, expected_evidence = fit_lines_slowly(counts, rates)
     # A line of slope 0 is not determined by the data, and its evidence is that of a tiny slope.
     likely = expected_evidence > expected_evidence.max() - 12
@@ -162,7 +167,7 @@ TABLES = [
 def specified_grid(n_rows, rates, slope, offset, trusted):
     scores, labels = draw(n_rows, rates, 1, slope, offset)
     counts = counts_of(scores, labels, None, np.arange(n_rows) % 9 == 0 if trusted else None)
-    with slowly(), patch.object(sigmoid, "ENOUGH", 1e-8):
+    with slowly(), patch.object(platt, "ENOUGH", 1e-8):
         return counts, explore(KINDS, counts)
 
 
@@ -181,7 +186,7 @@ def test_the_grid_is_the_specified_one(table, trusted):
     # Kinds of noise overlap, so that only rates and cell together say which point it is.
     one, other = (np.hstack([grid.rates, grid.highest]) for grid in (found, expected))
     match = [int(np.abs(one - point).max(axis=1).argmin()) for point in other]
-    certain = expected.log_weights > expected.log_weights.max() - kinds.NEGLIGIBLE + 0.1
+    certain = expected.log_weights > expected.log_weights.max() - platt.NEGLIGIBLE + 0.1
     assert_allclose(one[match][certain], other[certain], atol=1e-12)
     assert_allclose(found.log_weights[match][certain], expected.log_weights[certain], atol=0.02)
     assert_allclose(found.lines[match][certain], expected.lines[certain], rtol=0.03, atol=0.03)
@@ -263,7 +268,7 @@ def fit_and_read(scores, labels, weight):
 @cache
 def specified_fit(n_rows):
     rows = *draw(n_rows, (0.3, 0.1), slope=2.5), np.random.RandomState(0).gamma(2.0, size=n_rows)
-    with slowly(), patch.object(sigmoid, "ENOUGH", 1e-7):
+    with slowly(), patch.object(platt, "ENOUGH", 1e-7):
         return rows, fit_and_read(*rows)
 
 

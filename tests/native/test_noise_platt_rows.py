@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from rboost.noise.interval import shortest_interval
-from rboost.noise.platt import binning
-from rboost.noise.platt.posterior import NoiseAwarePlatt
+from rboost.noise import platt
+from rboost.noise.posterior import NoiseAwarePlatt, shortest_interval
 from tests.native.test_noise_platt import TINY, counts_of, draw, slowly
 
 pytestmark = pytest.mark.usefixtures("instruction_set")
@@ -42,9 +41,9 @@ def test_rows_are_counted_as_specified(n_rows):
         random.gamma(1.0, size=n_rows) + 1e-3,
         random.uniform(size=n_rows) < 0.2,
     ]
-    found, center, spread = binning.bin_rows(*rows)
+    found, center, spread = platt.bin_rows(*rows)
     with slowly():
-        expected, expected_center, expected_spread = binning.bin_rows(*rows)
+        expected, expected_center, expected_spread = platt.bin_rows(*rows)
     assert_allclose([center, spread], [expected_center, expected_spread], rtol=1e-12, atol=1e-12)
     for name in ("scores", "observed", "trusted"):
         assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9, atol=1e-9)
@@ -71,7 +70,7 @@ def test_columns_need_not_be_contiguous_nor_writable_nor_aligned():
 
 def test_rows_in_periods_are_seen_by_the_edges():
     """The sample of rows that edges are taken from must not always hit the same class."""
-    n_rows = 8 * binning.EDGE_ROWS
+    n_rows = 8 * platt.EDGE_ROWS
     labels = np.arange(n_rows) % 4 == 3
     scores = np.random.RandomState(0).standard_normal(n_rows) + 8.0 * labels
     counts = counts_of(scores, labels)
@@ -144,7 +143,7 @@ def test_intervals_are_those_specified(seed, n_cells, level):
     random = np.random.RandomState(seed)
     low, high = np.sort(random.randint(20, size=(2, n_cells)) / 20.0, axis=0)
     weights = random.dirichlet(np.ones(n_cells))
-    found = shortest_interval(low, high, weights, level)
+    found = shortest_interval((low, high, weights), level)
     with slowly():
-        expected = shortest_interval(low, high, weights, level)
+        expected = shortest_interval((low, high, weights), level)
     assert_allclose(found[1] - found[0], expected[1] - expected[0], atol=1e-12)

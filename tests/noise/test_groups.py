@@ -6,10 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import softmax
 
-from rboost.noise import group_fit as one_group
-from rboost.noise import infer_noise, symmetric
-from rboost.noise.group_fit import GroupPrior, GroupRows, fit_group
-from rboost.noise.groups import infer_group_noise
+from rboost.noise import groups, infer_noise, symmetric
+from rboost.noise.groups import GroupPrior, GroupRows, fit_group, infer_group_noise
 
 
 def labelled(seed, rates, n_rows=1000, scale=3.0, n_classes=2, shifts=None):
@@ -76,8 +74,8 @@ def test_mode_is_where_derivatives_vanish(seed, n_classes):
 def test_information_is_the_second_derivative(seed, n_classes):
     rows, prior = rows_of(seed, n_classes), GroupPrior(symmetric(0.1, n_classes), 6.0, 0.5)
     fit = fit_group(GroupRows.of(*rows), prior)
-    found = one_group._expect(GroupRows.of(*rows), fit.noise_matrix, fit.offsets)
-    _, information = one_group._informations(found, fit.noise_matrix, prior)
+    found = groups._expect(GroupRows.of(*rows), fit.noise_matrix, fit.offsets)
+    _, information = groups._informations(found, fit.noise_matrix, prior)
     logs = np.log(fit.noise_matrix)
     for direction in np.random.RandomState(seed).normal(size=(5, n_classes + 1, n_classes)):
         # Constants in a row of logarithms count for nothing; information on them is made up.
@@ -103,7 +101,7 @@ def test_evidence_is_near_the_integral(strength):
         matrix = prior.matrix
         if np.isfinite(strength):
             matrix = np.stack([random.dirichlet(strength * row) for row in prior.matrix])
-        found = one_group._expect(grouped, np.maximum(matrix, 1e-12), offsets)
+        found = groups._expect(grouped, np.maximum(matrix, 1e-12), offsets)
         values.append(found.log_likelihood)
     integral = np.logaddexp.reduce(values) - np.log(len(values))
     assert fit_group(grouped, prior).log_evidence == pytest.approx(integral, abs=0.5)

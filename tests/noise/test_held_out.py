@@ -9,7 +9,7 @@ from scipy.special import expit
 
 from rboost.labels import NO_CLASS, Groups, Labels, Patterns
 from rboost.noise import asymmetric, infer_noise
-from rboost.noise.held_out import (
+from rboost.noise.inference import (
     BIN_WIDTH,
     FARTHEST,
     NoiseInference,

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from rboost.boosting import RBoostClassifier
 
 from rboost.audit import audit_labels
-from rboost.boosting import RBoostClassifier
 from rboost.datasets import make_banana
 from rboost.noise import flip_labels, symmetric
 

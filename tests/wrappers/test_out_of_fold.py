@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from rboost.noise.scores import smoothed_log_odds
+from rboost.noise.inference import smoothed_log_odds
 from rboost.wrappers.out_of_fold import (
     check_scorer,
     folds,

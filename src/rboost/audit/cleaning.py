@@ -18,7 +18,7 @@ from rboost._typing import Floats, Integers
 from rboost._validation import Number
 from rboost.audit.insight.doubts import issue_probability
 from rboost.audit.labels import NO_LABEL, TableLabels
-from rboost.noise.held_out import wrong_probability
+from rboost.noise.inference import wrong_probability
 
 # From which probability on a label is changed, or a row left out, unless it is said otherwise.
 THRESHOLD = 0.9

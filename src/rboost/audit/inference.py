@@ -16,7 +16,7 @@ from rboost._typing import Floats, Integers
 from rboost.audit.labels import NO_LABEL, TableLabels, first_copies
 from rboost.noise import NoisePosterior
 from rboost.noise.groups import GroupedNoise
-from rboost.noise.held_out import infer_by_group, infer_with_answers, judge
+from rboost.noise.inference import infer_by_group, infer_with_answers, judge
 
 
 @dataclass(frozen=True, eq=False)

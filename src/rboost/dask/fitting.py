@@ -38,7 +38,7 @@ from rboost.labels import NO_CLASS, Patterns
 from rboost.learners.bins import Bins, learn_bins
 from rboost.model.fit import Fitted, StackedModel
 from rboost.noise import NoisePosterior
-from rboost.noise.held_out import NoiseInference, ScoredRows
+from rboost.noise.inference import NoiseInference, ScoredRows
 from rboost.noise.likelihood import Likelihood
 from rboost.numbering import SAMPLE, draws, hashed_folds, in_sample
 

@@ -15,7 +15,7 @@ from rboost.encoding import learn_encoding
 from rboost.engines import XGBOOST
 from rboost.io.packages import package
 from rboost.model import RBoostClassifier
-from rboost.noise.held_out import wrong_probability
+from rboost.noise.inference import wrong_probability
 
 dask, arrays = package("dask", "dask"), package("dask.array", "dask")
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rboost._typing import Floats
 from rboost.native.lightgbm import lightgbm
 from rboost.native.xgboost import xgboost
-from rboost.noise.held_out import ScoredRows
+from rboost.noise.inference import ScoredRows
 from rboost.noise.likelihood import Likelihood
 from rboost.progress import track
 

@@ -43,8 +43,7 @@ from rboost.engines.rounds import (
     mixed,
 )
 from rboost.learners import RandomKernelClassifier, RobustLogisticRegression
-from rboost.noise.held_out import ScoredRows
-from rboost.noise.scores import smoothed_log_odds, smoothed_scores
+from rboost.noise.inference import ScoredRows, smoothed_log_odds, smoothed_scores
 
 # Rounds of an engine alone; beside others, by the number of rows: the larger a table, the less the
 # last ones add. Chosen on the suite "development" and tables of "sizes".

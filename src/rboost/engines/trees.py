@@ -26,7 +26,7 @@ from rboost.engines.engine import EngineFit, EngineRows, EngineSettings, Infer, 
 from rboost.engines.learners import in_blocks
 from rboost.learners.forest import Forest
 from rboost.native.lightgbm import lightgbm
-from rboost.noise.held_out import ScoredRows
+from rboost.noise.inference import ScoredRows
 from rboost.noise.likelihood import Likelihood
 
 # All settings in this file were chosen on tables of the suite "large development" (docs/method.md).

@@ -34,7 +34,7 @@ from rboost.engines.trees import (
 from rboost.learners.bins import MISSING_LEVEL, MOST_CODES, Bins, learn_bins
 from rboost.learners.xgboost_forest import forest_of
 from rboost.native.xgboost import arrays_on, xgboost
-from rboost.noise.held_out import MOST_ROWS, ScoredRows, count_scores, counted_rows
+from rboost.noise.inference import MOST_ROWS, ScoredRows, count_scores, counted_rows
 from rboost.noise.likelihood import Likelihood, array_module
 from rboost.numbering import NOISE, Bags, draws, hashed_folds, in_sample
 

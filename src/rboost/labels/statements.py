@@ -224,7 +224,7 @@ class Labels:
 
 @dataclass(frozen=True, eq=False)
 class Patterns:
-    """Which pattern of statements each row has; ``statements[c]`` are (source, class) of pattern c."""
+    """The pattern of statements about each row; pattern c has the (source, class) of entry c."""
 
     code: NDArray[np.int32]
     n_classes: int

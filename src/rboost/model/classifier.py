@@ -37,7 +37,7 @@ from rboost.labels import Labels, group_rows
 from rboost.model.fit import Fitted, fit_rows
 from rboost.native.xgboost import DEVICES, arrays_on
 from rboost.noise.groups import GroupedNoise
-from rboost.noise.held_out import infer_by_group, judge
+from rboost.noise.inference import infer_by_group, judge
 from rboost.noise.matrix import check_noise_parameter
 from rboost.noise.posterior import NoisePosterior
 

@@ -25,7 +25,7 @@ from rboost.engines.engine import EngineFit, EngineRows, EngineSettings
 from rboost.engines.stack import Stack, combine
 from rboost.engines.trees import n_folds, stratified_folds
 from rboost.labels import Labels
-from rboost.noise.held_out import (
+from rboost.noise.inference import (
     NoiseInference,
     ScoredRows,
     infer_by_group,

@@ -1,11 +1,12 @@
-"""The noise matrix, its identities, and label flips made on purpose."""
+"""The noise matrix: its identities, its inference from scores, and simulated label flips."""
 
 from rboost.noise.inference import infer_noise
-from rboost.noise.inject import flip_labels
 from rboost.noise.matrix import (
     asymmetric,
     check_noise_matrix,
     compose,
+    flip_labels,
+    multiplicative_update,
     observed_probability,
     posterior,
     symmetric,
@@ -13,7 +14,6 @@ from rboost.noise.matrix import (
     true_probability,
 )
 from rboost.noise.posterior import NoisePosterior
-from rboost.noise.updates import multiplicative_update
 
 __all__ = [
     "NoisePosterior",

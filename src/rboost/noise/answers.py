@@ -1,16 +1,16 @@
-"""What people who checked rows say of the labels that nobody checked.
+"""Regression on checked rows: p(y | score, ỹ) of the labels that nobody checked.
 
-Without answers p(y | score, ỹ) rests on assumptions about the noise (``noise/guessed.py``). The
-answer of a person is drawn from it, whatever the noise is, and however the row was chosen by its
-score and its label. So it is learnt from the answers, by a regression that begins where the
-assumptions lead:
+Without answers of people who checked rows, p(y | score, ỹ) rests on assumptions about the noise
+(``FlippedOrGuessed``). An answer is a draw from p(y | score, ỹ), whatever the noise is, and however
+the row was selected by its score and its label. So it is estimated from the answers, by a
+multinomial regression with the assumed distribution as its offset:
 
     log p(y = j | s, ỹ) = log qⱼ + a·log pⱼ + (b + bⱼ + c·log pⱼ)·1(j = ỹ) + dⱼ + const.
 
-q = p(y | s, ỹ) and p = p(y | s) are as inferred without answers; all coefficients are Gaussian
-around 0 beforehand. So few answers change little, and a hundred overrule any assumption. Several q
-are tried, flips and guesses of several shares, each as it is and with coefficients: each counts by
-how likely it made the answers.
+q = p(y | s, ỹ) and p = p(y | s) are as inferred without answers; all coefficients have Gaussian
+priors around 0. So few answers change little, and a hundred overrule any assumption. Several q are
+compared, flips and guesses of several shares, each with all coefficients 0 and with fitted ones,
+and weighted by the marginal likelihood of the answers.
 
 Shapes: ``given`` and ``checked`` are positions of classes, −1 where there is none; rows (n, K).
 """
@@ -25,33 +25,33 @@ from scipy.special import logsumexp, softmax
 from sklearn.utils import gen_batches
 
 from rboost._typing import Floats, Integers
-from rboost.noise.guessed import FlippedOrGuessed
-from rboost.noise.interval import Cells
-from rboost.noise.posterior import NoisePosterior
+from rboost.noise.posterior import Cells, FlippedOrGuessed, NoisePosterior, mixed_cells
 
-# Standard deviations beforehand of what multiplies logarithms (a and c), of how far labels are
-# believed, all and those of a class (b and bⱼ), and of what is added for a class (dⱼ). Settled with
-# both collections of benchmarks.real_noise in view.
+# Prior standard deviations of the slopes (a and c), of the trust in labels, of all classes and of
+# single ones (b and bⱼ), and of the offsets of classes (dⱼ). Chosen on both collections of
+# benchmarks.real_noise.
 SLOPE_SCALE, TRUST_SCALE, OFFSET_SCALE = 0.5, 1.0, 1.5
 # The prior probability that an assumption holds as it is, with all coefficients 0.
 AS_ASSUMED = 0.5
-# No label is held to be wrong with less than this probability once people were asked.
+# The probability that is spread over all classes before logarithms are taken, so that no label is
+# wrong with probability 0 in the regression.
 LEAST_DOUBT = 2e-3
-# Newton's method ends when a step gains no more nats, or after so many steps.
+# Newton's method stops when a step gains less, in nats, or after this many steps.
 ENOUGH, MAX_STEPS = 1e-6, 50
-# What the regression may be is shown by so many draws, on so many rows of the table.
+# The number of draws from the posterior of the coefficients, and the largest number of rows on
+# which they are evaluated.
 N_DRAWS, DRAWN_ROWS = 100, 4000
 BLOCK_ROWS = 8192
 
 
 @dataclass(frozen=True, eq=False)
 class LearntFromAnswers(NoisePosterior):
-    """p(y | score, ỹ) as answers have it, averaged over the assumptions that it begins with.
+    """p(y | score, ỹ) estimated from answers, averaged over the assumptions it starts from.
 
-    ``weights`` (2R,) and ``coefficients`` (2R, P) are of the R assumptions of ``before``, first as
-    they are, then changed; ``drawn`` (D, P) and ``assumed`` (D,) show what they may be but for the
-    first. ``matrices`` (D, K, K) are the flips of all rows by these draws, ``n_answers`` is how
-    many answers there were.
+    ``weights`` (2R,) and ``coefficients`` (2R, P) are of the R assumptions of ``before``, first
+    unchanged, then with fitted coefficients. ``drawn`` (D, P) are posterior draws of coefficients
+    and ``assumed`` (D,) the assumptions they belong to, without the first, flips as assumed.
+    ``matrices`` (D, K, K) are the noise matrices of all rows by these draws.
     """
 
     before: FlippedOrGuessed
@@ -60,35 +60,34 @@ class LearntFromAnswers(NoisePosterior):
     drawn: Floats
     assumed: Integers
     matrices: Floats
-    n_answers: int
 
     @property
     def flips(self) -> NoisePosterior:
-        """What is known if labels were flipped, without the answers."""
+        """The posterior given flips, without the answers."""
         return self.before.flips
 
     @property
     def for_groups(self) -> NoisePosterior:
-        """What answers say of rows of all groups."""
+        """The regression on answers, which all groups share."""
         return self
 
     @property
     def noise_matrix(self) -> Floats:
-        """p(observed k | true j), whatever the flips depend on."""
+        """p(observed k | true j), averaged over whatever the flips depend on."""
         flips, others = self.before.flipped.noise_matrix, self.matrices.mean(axis=0)
         return self.weights[0] * flips + (1 - self.weights[0]) * others
 
     def rate_cells(self, true: int, observed: int) -> Cells:
-        """Where p(observed | true) lies with which probability."""
+        """The posterior distribution of p(observed | true)."""
         flips = self.before.flipped.rate_cells(true, observed)
         rates = self.matrices[:, true, observed]
-        return self._beside(flips, rates, rates)
+        return self._mixed(flips, rates, rates)
 
     def wrong_share_cells(self, scores: Floats, observed: Integers) -> Cells:
-        """Where the share of labels that are wrong lies with which probability.
+        """The posterior distribution of the share of wrong labels.
 
-        Each draw has an expected share, and a cell around it as wide as chance makes it: √3
-        standard deviations to either side, like those of a uniform distribution.
+        Each draw has an expected share, and a cell around it for the sampling error: √3 standard
+        deviations to either side, the width of a uniform distribution with that variance.
         """
         some = some_rows(len(scores))
         label = np.asarray(observed)[some].astype(np.intp)
@@ -97,15 +96,11 @@ class LearntFromAnswers(NoisePosterior):
         share = doubt.mean(axis=1)
         reach = np.sqrt(3 * (doubt * (1 - doubt)).mean(axis=1) / len(scores))
         flips = self.before.flipped.wrong_share_cells(scores, observed)
-        return self._beside(flips, np.maximum(share - reach, 0), np.minimum(share + reach, 1))
+        return self._mixed(flips, np.maximum(share - reach, 0), np.minimum(share + reach, 1))
 
-    def _beside(self, flips: Cells, low: Floats, high: Floats) -> Cells:
-        """Cells of flips as they were assumed, and those of the draws from all other cases."""
-        share = self.weights[0]
-        drawn = np.full(len(low), (1 - share) / len(low))
-        return (
-            np.append(flips[0], low), np.append(flips[1], high), np.append(share * flips[2], drawn)
-        )  # fmt: skip
+    def _mixed(self, flips: Cells, low: Floats, high: Floats) -> Cells:
+        """Cells given flips as assumed, and cells of the draws from all other cases."""
+        return mixed_cells(flips, self.weights[0], low, high, 1 - self.weights[0])
 
     def posterior(self, scores: Floats, observed: Integers) -> Floats:
         """p(y = j | score, ỹ) of each row."""
@@ -128,14 +123,14 @@ class LearntFromAnswers(NoisePosterior):
         return found
 
     def observed_probability(self, scores: Floats) -> Floats:
-        """p(ỹ = k | score) of each row; answers have no say in it."""
+        """p(ỹ = k | score) of each row, which does not depend on the answers."""
         return self.before.observed_probability(scores)
 
 
 def learn_from_answers(
     before: FlippedOrGuessed, scores: Floats, given: Integers, checked: Integers, weight: Floats
 ) -> LearntFromAnswers:
-    """Learn from rows that have a ``checked`` label beside the given one."""
+    """Fit the regression to rows that have a ``checked`` label beside the given one."""
     answered = np.flatnonzero(checked >= 0)
     starts, columns = regressors(before, scores[answered], given[answered])
     fits = [unchanged(start, checked[answered], columns.shape[2]) for start in starts]
@@ -144,19 +139,16 @@ def learn_from_answers(
     logs = np.log(chances) + [fit.log_evidence for fit in fits]
     weights = np.exp(logs - logsumexp(logs))
     random = np.random.RandomState(0)
-    # What is unknown of flips as assumed, ``before`` knows; all other cases are drawn from.
+    # The uncertainty of flips as assumed is that of ``before``; all other cases are drawn from.
     others = weights[1:] / weights[1:].sum()
     assumed = np.repeat(np.arange(1, len(fits)), random.multinomial(N_DRAWS, others))
-    drawn = np.array(
-        [random.multivariate_normal(fits[a].mode, fits[a].covariance) for a in assumed]
-    )
+    draw = random.multivariate_normal
+    drawn = np.array([draw(fits[a].mode, fits[a].covariance) for a in assumed])
     modes = np.array([fit.mode for fit in fits])
     some = some_rows(len(given))
     posteriors = _drawn(before, drawn, assumed, scores[some], given[some])
     matrices = [_flips(each, given[some], checked[some], weight[some]) for each in posteriors]
-    return LearntFromAnswers(
-        before, weights, modes, drawn, assumed, np.stack(matrices), len(answered)
-    )
+    return LearntFromAnswers(before, weights, modes, drawn, assumed, np.stack(matrices))
 
 
 def _drawn(
@@ -169,14 +161,14 @@ def _drawn(
 
 
 def some_rows(n_rows: int) -> Integers:
-    """Rows that stand for all, the same each time."""
+    """A random sample of rows, the same each time."""
     if n_rows <= DRAWN_ROWS:
         return np.arange(n_rows)
     return np.sort(np.random.RandomState(0).permutation(n_rows)[:DRAWN_ROWS])
 
 
 def _flips(posterior: Floats, given: Integers, checked: Integers, weight: Floats) -> Floats:
-    """How often rows of class j carry the label k, where checked rows are what they are."""
+    """The noise matrix of rows with this posterior, where checked rows have the checked class."""
     n_classes = posterior.shape[1]
     known = np.where(checked[:, np.newaxis] >= 0, np.eye(n_classes)[checked], posterior)
     joint = np.array([np.bincount(given, weight * own, minlength=n_classes) for own in known.T])
@@ -187,7 +179,7 @@ def _flips(posterior: Floats, given: Integers, checked: Integers, weight: Floats
 def regressors(
     before: FlippedOrGuessed, scores: Floats, given: Integers
 ) -> tuple[list[Floats], Floats]:
-    """log q under each assumption, and what each coefficient multiplies, shape (n, K, P)."""
+    """log q under each assumption, and the regressor of each coefficient, shape (n, K, P)."""
     n_classes = before.n_classes
 
     def logarithm(probability: Floats) -> Floats:
@@ -204,7 +196,7 @@ def regressors(
 
 @dataclass(frozen=True)
 class Regression:
-    """The likeliest coefficients, their covariance, and the log-evidence (Laplace)."""
+    """The mode of the coefficients, their covariance, and the log marginal likelihood (Laplace)."""
 
     mode: Floats
     covariance: Floats
@@ -212,13 +204,12 @@ class Regression:
 
 
 def scales(n_classes: int) -> Floats:
-    """The standard deviation of each coefficient beforehand."""
-    numbers = 2, 1 + n_classes, n_classes
-    return np.repeat([SLOPE_SCALE, TRUST_SCALE, OFFSET_SCALE], numbers)
+    """The prior standard deviation of each coefficient."""
+    return np.repeat([SLOPE_SCALE, TRUST_SCALE, OFFSET_SCALE], [2, 1 + n_classes, n_classes])
 
 
 def unchanged(start: Floats, answers: Integers, n_coefficients: int) -> Regression:
-    """The answers under an assumption as it is."""
+    """The likelihood of the answers under an assumption, with all coefficients 0."""
     likelihood = start[np.arange(len(start)), answers] - logsumexp(start, axis=1)
     nothing = np.zeros((n_coefficients, n_coefficients))
     return Regression(nothing[0], nothing, float(likelihood.sum()))

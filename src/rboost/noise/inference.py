@@ -1,38 +1,47 @@
-"""infer_noise: from scores and observed labels to the noise and the true classes.
+"""What held-out scores and labels say: the noise, the next L, and the class of each row.
 
-Scores are of rows that the scorer was not fitted to: of its training rows it explains wrong labels
-as well as right ones. Two classes have one score a row and their noise is integrated over
-(``noise/platt``); more have one score for each class, and one joint model with several kinds of
-noise (``noise/classes``).
+Scores must be held out: on its training rows a scorer explains wrong labels as well as right ones.
+:func:`infer_noise` has the posterior of the noise. Two classes have one score a row, and their
+noise is integrated over (``noise/platt.py``); more have one score for each class, and one joint
+model with several kinds of noise (``noise/classes.py``).
+
+Engines hand scores to a :class:`NoiseInference`, which answers with the likelihoods that they go on
+with; only it knows what patterns of statements mean. :func:`judge` says for every row which class
+is the true one. Few rows can stand for many: of two classes, scores are counted in narrow bins,
+which processes can add up; of more, rows are sampled by their number. They keep their patterns.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import softmax
+from scipy.special import expit
+from threadpoolctl import threadpool_limits
 
-from rboost._typing import Floats, Integers
+from rboost._typing import Codes, Floats, Integers
+from rboost.labels import NO_CLASS, Labels, Patterns
 from rboost.noise.answers import learn_from_answers
-from rboost.noise.classes.fit import fit_kind
-from rboost.noise.classes.kinds import known_noise
-from rboost.noise.classes.model import Layout, Rows
-from rboost.noise.classes.posterior import ClassesPosterior, relative_scores
-from rboost.noise.classes.search import compare_kinds
-from rboost.noise.guessed import FlippedOrGuessed, seen_together
-from rboost.noise.matrix import check_noise_matrix
-from rboost.noise.platt.scaling import fit_noise_aware_platt, read_two_ways
-from rboost.noise.posterior import NoisePosterior
+from rboost.noise.classes import compare_kinds, fit_known_noise
+from rboost.noise.groups import GroupedNoise, infer_group_noise
+from rboost.noise.likelihood import Likelihood, likeliest
+from rboost.noise.platt import fit_noise_aware_platt, read_two_ways
+from rboost.noise.posterior import FlippedOrGuessed, NoisePosterior, seen_together
 
-# Overlaps of this many pairs of classes per class are looked at, and of so many in all.
-OVERLAPS_PER_CLASS, MOST_OVERLAPS = 2, 24
-# Guesses are this many times as plausible as labels that are all right, of more than two classes:
-# tables of many classes as they come overlap much, and are rarely that wrong.
-GUESSED_TO_NONE = 0.3
-# Rows that stand for all where it is asked how often classes are confused.
+# Pseudo-counts that smooth mean votes, as a share of all votes: a few hundred unanimous votes are
+# no certainty. They are in proportion to the class frequencies, because equal ones would make the
+# small probabilities of a rare class indistinguishable.
+SMOOTHING = 0.01
+# The confusion of classes is averaged over every n-th row of a large table, at least this many.
 CURVE_ROWS = 20_000
+# Up to this many rows stand for themselves.
+MOST_ROWS = 60_000
+# Width of the bins of log-odds, which are cut off beyond these ends.
+BIN_WIDTH, FARTHEST = 1 / 64, 32
+N_BINS = round(2 * FARTHEST / BIN_WIDTH)
+# The smallest p(y = j | score) that a posterior is divided by to get a likelihood.
+SMALLEST_PRIOR = 1e-6
 
 
 def infer_noise(
@@ -44,7 +53,7 @@ def infer_noise(
     checked: ArrayLike | None = None,
     noise_matrix: ArrayLike | None = None,
 ) -> NoisePosterior:
-    """Infer the noise, and how scores are to be read, from held-out scores and labels.
+    """Infer the noise, and the calibration of scores, from held-out scores and labels.
 
     Parameters
     ----------
@@ -54,12 +63,12 @@ def infer_noise(
     observed : array-like of shape (n_rows,)
         Observed labels as positions of classes, 0 to n_classes − 1.
     sample_weight : array-like of shape (n_rows,), default=None
-        How often each row counts.
+        The weight of each row in the likelihood.
     trusted : array-like of bool of shape (n_rows,), default=None
         Rows whose labels are known to be right.
     checked : array-like of shape (n_rows,), default=None
-        What people said who looked at rows that have an observed label: positions of classes, −1
-        where nobody looked. They may choose rows by label and score as they like.
+        Classes that people found on checking rows that have an observed label, as positions; −1
+        for unchecked rows. Rows may be selected for checking by label and score.
     noise_matrix : array-like of shape (n_classes, n_classes), default=None
         The noise matrix, where it is known; only the calibration of scores is then fitted.
 
@@ -81,15 +90,19 @@ def infer_noise(
            [0. , 1. ]])
     """
     array, weight = np.asarray(scores), sample_weight
-    if array.ndim == 1:
-        found = _of_two_classes(array, observed, weight, trusted, noise_matrix)
+    found: NoisePosterior
+    if noise_matrix is not None:
+        fit = fit_noise_aware_platt if array.ndim == 1 else fit_known_noise
+        found = fit(array, observed, weight, trusted=trusted, noise_matrix=noise_matrix)
+    elif array.ndim == 1:
+        found = _with_guesses(*read_two_ways(array, observed, weight, trusted), array, weight)
     else:
-        found = _of_more_classes(array, observed, weight, trusted, noise_matrix)
+        found = _with_guesses(*compare_kinds(array, observed, weight, trusted), array, weight)
     answers = None if checked is None else check_answers(checked, array, found)
     if answers is None:
         return found
-    before = found  # where flips are known, nothing is guessed
-    if not isinstance(before, FlippedOrGuessed):
+    before = found
+    if not isinstance(before, FlippedOrGuessed):  # known noise leaves nothing to guesses
         before = _with_guesses(before, before, 0.0, array, weight)
     weights = np.ones(len(array)) if weight is None else np.asarray(weight, dtype=np.float64)
     rows = weights > 0
@@ -100,7 +113,7 @@ def infer_noise(
 
 
 def check_answers(checked: ArrayLike, scores: Floats, found: NoisePosterior) -> Integers | None:
-    """Positions of checked classes, −1 where nobody looked; None where nobody looked at all."""
+    """Positions of checked classes, −1 for unchecked rows; None where no row was checked."""
     answers = np.asarray(checked)
     n_classes = len(found.noise_matrix)
     if answers.shape != (len(scores),) or not np.isin(answers, np.arange(-1, n_classes)).all():
@@ -108,36 +121,6 @@ def check_answers(checked: ArrayLike, scores: Floats, found: NoisePosterior) -> 
             f"checked must have the position of a class, 0 to {n_classes - 1}, or -1 for each row."
         )
     return answers.astype(np.intp) if np.any(answers >= 0) else None
-
-
-def _of_two_classes(
-    scores: Floats, observed: Any, weight: Any, trusted: Any, noise_matrix: Any
-) -> NoisePosterior:
-    if noise_matrix is not None:
-        return fit_noise_aware_platt(
-            scores, observed, weight, trusted=trusted, noise_matrix=noise_matrix
-        )
-    return _with_guesses(*read_two_ways(scores, observed, weight, trusted), scores, weight)
-
-
-def _of_more_classes(
-    scores: Floats, observed: Any, weight: Any, trusted: Any, noise_matrix: Any
-) -> NoisePosterior:
-    rows, spread = _standardised(scores, observed, weight, trusted)
-    if noise_matrix is not None:
-        kind = known_noise(check_noise_matrix(noise_matrix, n_classes=rows.n_classes))
-        layout = Layout(rows.n_classes, rows.overlapping, kind)
-        return ClassesPosterior((fit_kind(rows, kind, [layout.center]),), np.ones(1), spread)
-    found = compare_kinds(rows)
-    weights = np.exp([log_weight for log_weight, _ in found])
-    flipped = ClassesPosterior(tuple(fit for _, fit in found), weights, spread)
-    clean = [number for number, (_, fit) in enumerate(found) if fit.layout.kind.name == "none"]
-    if not clean:
-        return _with_guesses(flipped, flipped, 0.0, scores, weight)
-    # Guesses explain the labels exactly as well as no noise at all.
-    odds = float(weights[clean[0]]) * GUESSED_TO_NONE
-    overlap = ClassesPosterior((found[clean[0]][1],), np.ones(1), spread)
-    return _with_guesses(flipped, overlap, odds / (1 + odds), scores, weight)
 
 
 def _with_guesses(
@@ -153,48 +136,211 @@ def _with_guesses(
     return FlippedOrGuessed(flipped, overlap, share, seen_together(curve, weights))
 
 
-def _standardised(
-    scores: NDArray[Any],
-    observed: ArrayLike,
-    sample_weight: ArrayLike | None,
-    trusted: ArrayLike | None,
-) -> tuple[Rows, float]:
-    """Checked rows with scores relative to the largest of their row, in units of their spread."""
-    if scores.ndim != 2 or scores.shape[1] < 3 or not len(scores):
-        raise ValueError(
-            "scores must have rows and one column for each class; of two classes, one score a row."
-        )
-    n_rows, n_classes = scores.shape
-    label = np.asarray(observed)
-    weight = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    trust = np.zeros(n_rows, dtype=bool) if trusted is None else np.asarray(trusted, dtype=bool)
-    if any(column.shape != (n_rows,) for column in (label, weight, trust)):
-        raise ValueError("scores, observed, sample_weight and trusted must have one entry a row.")
-    if not np.isfinite(scores).all():
-        raise ValueError("scores must be finite numbers.")
-    if scores.min() >= 0 and np.allclose(scores.sum(axis=1), 1):
-        raise ValueError(
-            "scores look like probabilities; pass their logarithms, such as "
-            "numpy.log(probabilities + 0.001)."
-        )
-    if not np.isin(label, np.arange(n_classes)).all():
-        raise ValueError(f"observed must hold positions of classes, 0 to {n_classes - 1}.")
-    if np.any(weight < 0) or not 0 < weight.sum() < np.inf:
-        raise ValueError("sample_weight must not be negative and must not be 0 for every row.")
-    used = np.flatnonzero(weight)
-    label, weight, trust = label[used].astype(np.intp), weight[used], trust[used]
-    relative = relative_scores(scores[used])
-    spread = float(np.sqrt(np.average((relative**2).mean(axis=1), weights=weight))) or 1.0
-    overlapping = _overlapping(softmax(relative, axis=1), label, weight)
-    return Rows(relative / spread, label, weight, trust, overlapping), spread
+def prevalence_of(observed: Integers, n_classes: int, weight: Floats | None = None) -> Floats:
+    """The share of each label, shape (n_classes,)."""
+    counts = np.bincount(observed, weight, n_classes)
+    return counts / counts.sum()
 
 
-def _overlapping(probability: Floats, observed: Integers, weight: Floats) -> Integers:
-    """The pairs of classes that scores and labels confuse most, either way."""
-    n_classes = probability.shape[1]
-    confused = np.zeros((n_classes, n_classes))
-    np.add.at(confused, observed, weight[:, np.newaxis] * probability)
-    first, second = np.triu_indices(n_classes, 1)
-    order = np.argsort(-(confused + confused.T)[first, second], kind="stable")
-    chosen = order[: min(OVERLAPS_PER_CLASS * n_classes, MOST_OVERLAPS)]
-    return np.column_stack([first[chosen], second[chosen]])
+def smoothed_scores(probability: Floats, prevalence: Floats) -> Floats:
+    """Scores of smoothed class probabilities, in which calibration is linear.
+
+    The log-odds of class 1 of two classes, shape (n,); the logarithms of more, (n, K).
+    ``prevalence`` is the share of each label.
+    """
+    logarithms = np.log(probability + SMOOTHING * prevalence)
+    return logarithms if logarithms.shape[1] > 2 else logarithms[:, 1] - logarithms[:, 0]
+
+
+def smoothed_log_odds(probability: Floats, prevalence: float) -> Floats:
+    """The same of two classes, from the probability and the prevalence of class 1."""
+    more, less = SMOOTHING * prevalence, SMOOTHING * (1 - prevalence)
+    return np.log(probability + more) - np.log(1 - probability + less)
+
+
+def probability_of(log_odds: Floats, prevalence: float) -> Floats:
+    """The inverse of :func:`smoothed_log_odds`."""
+    return (1 + SMOOTHING) * expit(log_odds) - SMOOTHING * prevalence
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredRows:
+    """Held-out scores of rows, their patterns of statements, and weights."""
+
+    scores: Floats
+    code: Codes
+    weight: Floats
+
+    def take(self, rows: NDArray[np.bool_] | Integers) -> ScoredRows:
+        """Some of the rows."""
+        return ScoredRows(self.scores[rows], self.code[rows], self.weight[rows])
+
+
+def count_scores(rows: ScoredRows, n_patterns: int) -> Floats:
+    """The weight of the rows of each bin and pattern, and the weighted sum of their scores."""
+    scores = np.asarray(rows.scores, dtype=np.float64)
+    bins = np.clip((scores + FARTHEST) / BIN_WIDTH, 0, N_BINS - 1).astype(np.intp)
+    cell = bins * n_patterns + rows.code
+    n_cells = n_patterns * N_BINS
+    sums = [np.bincount(cell, own, n_cells) for own in (rows.weight, rows.weight * scores)]
+    return np.stack(sums)
+
+
+def counted_rows(counts: Floats, n_patterns: int) -> ScoredRows:
+    """One row for each bin and pattern that any row has."""
+    cell = np.flatnonzero(counts[0])
+    weight, sums = counts[:, cell]
+    return ScoredRows(sums / weight, cell % n_patterns, weight)
+
+
+class NoiseInference:
+    """Turns held-out scores into likelihoods of what was said, and remembers the last noise found.
+
+    ``known_noise`` fixes the noise matrix of given labels; else it is inferred.
+    """
+
+    def __init__(self, patterns: Patterns, known_noise: Floats | None = None) -> None:
+        self.patterns, self.known_noise = patterns, known_noise
+        self._last: tuple[ScoredRows, NoisePosterior] | None = None
+
+    def noise(self, rows: ScoredRows) -> NoisePosterior:
+        """What the noise may be; nothing is inferred twice from the same scores."""
+        if self._last is None or not _are_alike(self._last[0], rows):
+            label, trusted = self.patterns.label[rows.code], self.patterns.trusted[rows.code]
+            found = infer_noise(
+                rows.scores, label, sample_weight=rows.weight, trusted=trusted,
+                noise_matrix=self.known_noise,
+            )  # fmt: skip
+            # A copy, as boosters write their scores in place.
+            self._last = ScoredRows(rows.scores.copy(), rows.code, rows.weight), found
+        return self._last[1]
+
+    def common(self, rows: ScoredRows) -> Floats:
+        """Likelihoods with one noise matrix for all groups, which takes a fraction of the time."""
+        return self.likelihoods(self.noise(rows).noise_matrix)
+
+    def __call__(self, rows: ScoredRows) -> Floats:
+        """p(what was said | true class j) of each pattern, (K, n_patterns)."""
+        noise, n_groups = self.noise(rows), self.patterns.n_groups
+        if not n_groups:
+            return self.likelihoods(noise.noise_matrix)
+        group, label = self.patterns.group[rows.code], self.patterns.label[rows.code]
+        by_group = infer_group_noise(
+            rows.scores, label, group, noise=noise, n_groups=n_groups,
+            sample_weight=rows.weight, trusted=self.patterns.trusted[rows.code],
+        )  # fmt: skip
+        return self.likelihoods(by_group.noise_matrix)
+
+    def likelihoods(self, noise_matrix: Floats) -> Floats:
+        """Likelihoods of patterns for a noise matrix, or for one of each group, (G, K, K)."""
+        shape = len(self.patterns.sources), *noise_matrix.shape[-2:]
+        matrices = np.empty(shape)
+        matrices[: self.patterns.n_groups or 1] = noise_matrix
+        return self.patterns.likelihoods(matrices)
+
+
+def _are_alike(first: ScoredRows, second: ScoredRows) -> bool:
+    return (
+        np.array_equal(first.scores, second.scores)
+        and np.array_equal(first.code, second.code)
+        and np.array_equal(first.weight, second.weight)
+    )
+
+
+def infer_with_answers(
+    scores: Floats, labels: Labels, weight: Floats | None, known_noise: Floats | None = None
+) -> NoisePosterior:
+    """What the noise may be, given the answers of people who checked rows as well."""
+    has_label = labels.given != NO_CLASS
+    return infer_noise(
+        scores, labels.observed, sample_weight=weight, trusted=labels.known != NO_CLASS,
+        checked=np.where(has_label, labels.checked, NO_CLASS), noise_matrix=known_noise,
+    )  # fmt: skip
+
+
+def infer_by_group(
+    noise: NoisePosterior, scores: Floats, labels: Labels, weight: Floats | None = None
+) -> GroupedNoise | None:
+    """The noise of each group of given labels; None without a context.
+
+    The classes of rows that people checked are known, beside the label that they came with.
+    """
+    if not labels.n_groups:
+        return None
+    known = np.where(labels.checked != NO_CLASS, labels.checked, labels.known)
+    is_known = known != NO_CLASS
+    with threadpool_limits(1, "blas"):
+        return infer_group_noise(
+            scores, np.where(is_known, known, labels.given), labels.group, noise=noise,
+            n_groups=labels.n_groups, sample_weight=weight, trusted=is_known,
+            before=labels.given,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """``posterior[i, j]`` = p(true class j | row i and all that was said of it), with the noise.
+
+    Rows that people checked, and trusted ones, are certain.
+    """
+
+    noise: NoisePosterior
+    by_group: GroupedNoise | None
+    posterior: Floats
+    given: Integers
+
+    @property
+    def issue(self) -> Floats:
+        """How likely each given label is to be wrong; NaN where there is none."""
+        return wrong_probability(self.posterior, self.given)
+
+    @property
+    def likeliest(self) -> Integers:
+        """The most probable class of each row; of equally probable ones, that of the label."""
+        return likeliest(self.posterior, np.maximum(self.given, 0))
+
+
+def wrong_probability(posterior: Floats, given: Codes) -> Floats:
+    """How likely each given label is to be wrong; NaN where there is none."""
+    wrong = np.clip(1 - posterior[np.arange(len(given)), given], 0.0, 1.0)
+    return np.where(given == NO_CLASS, np.nan, wrong)
+
+
+def judge(
+    noise: NoisePosterior, scores: Floats, labels: Labels, by_group: GroupedNoise | None = None
+) -> Judgement:
+    """Say how likely each class is to be the true one, of every row."""
+    given, has_label = labels.given, labels.given != NO_CLASS
+    if has_label.all():
+        posterior = _posterior(noise, by_group, scores, given, labels.group)
+    else:
+        posterior = noise.probability(scores)
+        own = np.flatnonzero(has_label)
+        posterior[own] = _posterior(noise, by_group, scores[own], given[own], labels.group[own])
+    for known in (labels.known, labels.checked):
+        rows = np.flatnonzero(known != NO_CLASS)
+        posterior[rows] = 0.0
+        posterior[rows, known[rows]] = 1.0
+    return Judgement(noise, by_group, posterior, given)
+
+
+def _posterior(
+    noise: NoisePosterior,
+    by_group: GroupedNoise | None,
+    scores: Floats,
+    given: Integers,
+    group: Integers,
+) -> Floats:
+    if by_group is None:
+        return noise.posterior(scores, given)
+    return by_group.posterior(scores, given, group)
+
+
+def likelihood_of_answers(judged: Judgement, scores: Floats, weight: Floats) -> Likelihood:
+    """L ∝ p(y | score, what was said) / p(y | score): what answers teach of every label.
+
+    A model that agrees with the scores then has the posterior that was learnt from the answers.
+    """
+    prior = np.maximum(judged.noise.probability(scores), SMALLEST_PRIOR)
+    rows = judged.posterior / prior
+    return Likelihood.dense(rows / rows.max(axis=1, keepdims=True), weight)

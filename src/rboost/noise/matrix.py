@@ -7,17 +7,21 @@ to 1. The paper's ω (section 2) and γ (section 3) are both this matrix. For tw
     γ01 = noise_matrix[0, 1]    negatives observed as positive
     γ10 = noise_matrix[1, 0]    positives observed as negative
 
-Class probabilities have shape (n_rows, n_classes) and rows that sum to 1.
+Class probabilities have shape (n_rows, n_classes) and rows that sum to 1. Here are checks and
+identities of the matrix, its update from class probabilities, and labels drawn from it.
 """
 
 from __future__ import annotations
 
 import numbers
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import assert_all_finite, check_random_state
 
 from rboost._typing import Floats
+from rboost._validation import plain_labels
 
 
 def check_noise_matrix(
@@ -27,7 +31,7 @@ def check_noise_matrix(
 
     With ``n_classes`` it must be for so many. With ``informative`` the observed labels must say
     something about the true ones: for two classes γ01 + γ10 < 1 (not each below ½); for more, the
-    matrix can be inverted. Fails with one sentence on what is wrong and how it should look.
+    matrix is invertible. Raises a ValueError that says what is wrong and how it should look.
     """
     try:
         matrix = np.array(noise_matrix, dtype=np.float64)
@@ -60,24 +64,20 @@ def check_noise_matrix(
             "row j holds p(observed label | true class j)."
         )
     matrix /= sums[:, np.newaxis]
-    if informative:
-        _check_informative(matrix)
-    return matrix
-
-
-def _check_informative(matrix: Floats) -> None:
-    if len(matrix) == 2:
-        total = matrix[0, 1] + matrix[1, 0]
-        if total >= 1:
-            raise ValueError(
-                f"The two flip rates of noise_matrix must sum to less than 1, but "
-                f"{matrix[0, 1]:.6g} + {matrix[1, 0]:.6g} = {total:.6g}: such labels carry no "
-                "information, or the two classes are swapped."
-            )
-    elif np.linalg.matrix_rank(matrix) < len(matrix):
+    if not informative:
+        return matrix
+    if len(matrix) > 2 and np.linalg.matrix_rank(matrix) < len(matrix):
         raise ValueError(
             "noise_matrix must be invertible, but two classes are observed alike; merge them."
         )
+    total = matrix[0, 1] + matrix[1, 0]
+    if len(matrix) == 2 and total >= 1:
+        raise ValueError(
+            f"The two flip rates of noise_matrix must sum to less than 1, but "
+            f"{matrix[0, 1]:.6g} + {matrix[1, 0]:.6g} = {total:.6g}: such labels carry no "
+            "information, or the two classes are swapped."
+        )
+    return matrix
 
 
 def check_noise_parameter(noise_matrix: ArrayLike | str, n_classes: int = 2) -> Floats | None:
@@ -224,3 +224,95 @@ def threshold(noise_matrix: ArrayLike) -> float:
     """
     matrix = check_noise_matrix(noise_matrix, n_classes=2)
     return float((1 - matrix[1, 0] + matrix[0, 1]) / 2)
+
+
+def multiplicative_update(
+    noise_matrix: Floats,
+    true_probability: Floats,
+    observed_class: NDArray[np.intp],
+    sample_weight: Floats | None = None,
+) -> Floats:
+    """One multiplicative update of the noise matrix, eq. (5)–(7) and (20)–(22).
+
+    g[j, k] = γ[j, k] · Σᵢ 1(ỹᵢ = k)·p(y = j | xᵢ) / p(ỹ = k | xᵢ), and each row of γ becomes the
+    row of g divided by its sum. This is the EM step for the noise matrix when the probabilities of
+    the true class are held fixed, so the likelihood of eq. (2) never decreases. An entry that is
+    zero stays zero. ``observed_class`` has the positions of the labels ỹᵢ.
+    """
+    noise_matrix, true_probability = np.asarray(noise_matrix), np.asarray(true_probability)
+    mixture = true_probability @ noise_matrix  # eq. (1)
+    responsibility = np.zeros_like(mixture)
+    rows = np.arange(len(mixture))
+    weight = 1.0 if sample_weight is None else sample_weight
+    # The floor only matters where a row is impossible under the model: 0/0 must count as 0.
+    likelihood = np.maximum(mixture[rows, observed_class], 1e-200)
+    responsibility[rows, observed_class] = weight / likelihood
+    g = noise_matrix * (true_probability.T @ responsibility)  # eq. (7), (22)
+    total = g.sum(axis=1, keepdims=True)
+    # A class that no row can belong to teaches nothing: its row stays as it is.
+    return np.where(total > 0, g / np.where(total > 0, total, 1), noise_matrix)
+
+
+def flip_labels(
+    y: ArrayLike,
+    noise_matrix: ArrayLike,
+    random_state: int | np.random.RandomState | None = None,
+    *,
+    classes: ArrayLike | None = None,
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Draw an observed label for each true label.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+        True labels: strings, numbers, booleans.
+    noise_matrix : array-like of shape (n_classes, n_classes)
+        ``noise_matrix[j, k] = p(observed k | true j)``, classes in sorted order; any stochastic
+        matrix, even one that destroys all information.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the flips.
+    classes : array-like, default=None
+        The classes in the order of the matrix, when some of them do not occur in ``y``.
+
+    Returns
+    -------
+    noisy : ndarray of shape (n_rows,)
+        The observed labels.
+    flipped : ndarray of bool of shape (n_rows,)
+        Where they differ from the true ones.
+
+    Examples
+    --------
+    >>> from rboost.noise import flip_labels, symmetric
+    >>> noisy, flipped = flip_labels(["cat", "dog"] * 50, symmetric(0.2), random_state=0)
+    >>> int(flipped.sum())
+    16
+    """
+    labels = np.asarray(y)
+    if labels.ndim != 1:
+        raise ValueError(f"y must be one-dimensional, but its shape is {labels.shape}.")
+    if labels.dtype.kind == "O":
+        labels = plain_labels(labels)
+    assert_all_finite(labels, input_name="y")
+    matrix = check_noise_matrix(noise_matrix, informative=False)
+    known = np.unique(labels) if classes is None else np.asarray(classes)
+    if len(known) != len(matrix) or len(np.unique(known)) < len(known):
+        raise ValueError(
+            f"noise_matrix is for {len(matrix)} classes but there are {len(np.unique(known))}; "
+            "where a class does not occur in y, name all of them with classes=[...]."
+        )
+    is_class = labels[:, np.newaxis] == known
+    if not is_class.any(axis=1).all():
+        raise ValueError("y holds labels that are not in classes; name every class there.")
+    true_class = is_class.argmax(axis=1)
+
+    # Inverse transform sampling: the observed class is the first whose cumulative probability
+    # exceeds a uniform draw. The last entry is 1 up to rounding; +inf makes it certain.
+    cumulative = matrix.cumsum(axis=1)
+    cumulative[:, -1] = np.inf
+    # Data are often made with the same seed as the flips. A stream seeded by that stream's output
+    # keeps the flips independent of the data, which "noise at random" means.
+    seeds = check_random_state(random_state).randint(2**31, size=8, dtype=np.int64)
+    draws = np.random.RandomState(seeds).uniform(size=len(labels))
+    observed_class = (draws[:, np.newaxis] >= cumulative[true_class]).sum(axis=1)
+    return known[observed_class], observed_class != true_class

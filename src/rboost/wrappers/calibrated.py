@@ -26,10 +26,9 @@ from rboost._validation import (
 from rboost.encoding import stack_rows, warn_of_copies
 from rboost.fitting import ScoreClassifier
 from rboost.labels import NO_CLASS, Labels
-from rboost.noise.held_out import infer_with_answers, judge
+from rboost.noise.inference import infer_with_answers, judge, prevalence_of
 from rboost.noise.matrix import check_noise_parameter
 from rboost.noise.posterior import NoisePosterior
-from rboost.noise.scores import prevalence_of
 from rboost.wrappers.base import ClassifierAround
 from rboost.wrappers.out_of_fold import (
     check_scorer,

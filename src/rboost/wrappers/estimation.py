@@ -21,8 +21,7 @@ from rboost._typing import Floats, Integers
 from rboost._validation import check_class_labels, check_lengths, check_trusted_labels
 from rboost.encoding import stack_rows, warn_of_copies
 from rboost.noise.counting import anchor_points, bootstrap, confident_learning, trusted_counting
-from rboost.noise.inference import infer_noise
-from rboost.noise.scores import prevalence_of
+from rboost.noise.inference import infer_noise, prevalence_of
 from rboost.wrappers.out_of_fold import (
     check_scorer,
     model_outputs,

@@ -25,8 +25,7 @@ from sklearn.utils.validation import has_fit_parameter
 from rboost._typing import Floats, Integers
 from rboost._validation import check_classifier
 from rboost.noise.likelihood import joint_probability, true_posterior
-from rboost.noise.matrix import keep_informative, symmetric
-from rboost.noise.updates import multiplicative_update
+from rboost.noise.matrix import keep_informative, multiplicative_update, symmetric
 from rboost.progress import track
 from rboost.wrappers.out_of_fold import aligned
 

@@ -19,7 +19,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from rboost._typing import Floats, Integers
 from rboost._validation import check_classifier
-from rboost.noise.scores import smoothed_scores
+from rboost.noise.inference import smoothed_scores
 from rboost.progress import track
 
 WAYS = ("score_rows", "predict_proba", "decision_function")

@@ -6,8 +6,7 @@ import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
 from rboost.fitting import Rows
-from rboost.noise.inference import infer_noise
-from rboost.noise.scores import prevalence_of
+from rboost.noise.inference import infer_noise, prevalence_of
 from rboost.wrappers.out_of_fold import out_of_fold_outputs, outputs_as_scores
 
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.special import expit, softmax
 
 from rboost.noise import asymmetric, flip_labels, infer_noise, symmetric
-from rboost.noise.guessed import FlippedOrGuessed, seen_together
+from rboost.noise.posterior import FlippedOrGuessed, seen_together
 
 
 class Curve:

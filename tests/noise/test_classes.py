@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from rboost.noise import asymmetric, infer_noise, symmetric
-from rboost.noise.classes.model import Rows
-from rboost.noise.classes.posterior import _deviation
-from rboost.noise.inject import flip_labels
+from rboost.noise import asymmetric, flip_labels, infer_noise, symmetric
+from rboost.noise.class_model import Rows
+from rboost.noise.classes import _deviation
 
 
 def next_class(rate, n_classes):

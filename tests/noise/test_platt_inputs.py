@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from rboost.noise.matrix import rates_of
-from rboost.noise.platt.scaling import fit_noise_aware_platt
-from tests.noise.platt.test_platt import GRID, draw, estimate
+from rboost.noise.platt import fit_noise_aware_platt
+from tests.noise.test_platt import GRID, draw, estimate
 
 
 def hard_table(kind):

@@ -11,14 +11,17 @@ from scipy.special import expit, logsumexp
 from rboost import native
 from rboost.noise.likelihood import NoisySoftmaxLoss
 from rboost.noise.matrix import rates_of, with_rates
-from rboost.noise.platt.binning import (
+from rboost.noise.platt import (
     MAX_BINS,
+    OFFSET_SCALE,
+    SLOPE_SCALE,
+    _evaluate,
     bin_edges,
     count_labels_slowly,
     filled_bins,
+    fit_lines,
     sorted_sample,
 )
-from rboost.noise.platt.sigmoid import OFFSET_SCALE, SLOPE_SCALE, _evaluate, fit_lines
 from tests.strategies import noise_matrices
 
 SCALES = np.array([SLOPE_SCALE, OFFSET_SCALE])

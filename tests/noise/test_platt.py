@@ -6,12 +6,10 @@ from numpy.testing import assert_allclose
 from scipy.special import expit, logit
 
 from rboost.calibration import CALIBRATIONS
+from rboost.noise import platt
+from rboost.noise.inference import probability_of, smoothed_log_odds
 from rboost.noise.matrix import rates_of, with_rates
-from rboost.noise.platt import scaling
-from rboost.noise.platt.binning import MAX_BINS
-from rboost.noise.platt.kinds import KINDS, LARGEST_SUM
-from rboost.noise.platt.scaling import fit_noise_aware_platt
-from rboost.noise.scores import probability_of, smoothed_log_odds
+from rboost.noise.platt import KINDS, LARGEST_SUM, MAX_BINS, fit_noise_aware_platt
 from tests.strategies import noise_matrices
 
 GRID = np.linspace(-6, 6, 41)
@@ -115,7 +113,7 @@ def test_a_finer_grid_changes_nothing(n_rows, slope, offset, rates, monkeypatch)
     scores, labels, _ = draw(n_rows, rates, seed=1, slope=slope, offset=offset)
     coarse = fit_noise_aware_platt(scores, labels)
     finer = [s._replace(n_points=tuple(4 * n for n in s.n_points)) for s in KINDS]
-    monkeypatch.setattr(scaling, "KINDS", tuple(finer))
+    monkeypatch.setattr(platt, "KINDS", tuple(finer))
     fine = fit_noise_aware_platt(scores, labels)
     error = fine.standard_error[:, 0]
     distance = np.abs(rates_of(coarse.noise_matrix) - rates_of(fine.noise_matrix))

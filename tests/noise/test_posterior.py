@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose
 from scipy.special import expit
 
 from rboost.noise.matrix import with_rates
-from rboost.noise.platt.scaling import fit_noise_aware_platt
-from tests.noise.platt.test_platt import draw
+from rboost.noise.platt import fit_noise_aware_platt
+from tests.noise.test_platt import draw
 
 
 @given(st.floats(0, 0.4), st.floats(0, 0.4), st.integers(0, 99))

@@ -4,9 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from rboost.noise.classes import kinds
-from rboost.noise.classes.fit import _Posterior, fit_kind, start
-from rboost.noise.classes.model import Layout, Rows
+from rboost.noise import class_model as model
+from rboost.noise.class_model import Layout, Rows, _Posterior, fit_kind, start
 
 
 def random_rows(seed, n_rows=30, n_classes=4):
@@ -21,11 +20,11 @@ def random_rows(seed, n_rows=30, n_classes=4):
 
 
 KINDS = [
-    kinds.no_noise(4),
-    kinds.symmetric_noise(4),
-    kinds.one_other(4, [2, 0, 3, 1]),
-    kinds.single_pairs(4, [(0, 1), (3, 2)]),
-    kinds.known_noise(np.full((4, 4), 0.1) + 0.6 * np.eye(4)),
+    model.no_noise(4),
+    model.symmetric_noise(4),
+    model.one_other(4, [2, 0, 3, 1]),
+    model.single_pairs(4, [(0, 1), (3, 2)]),
+    model.known_noise(np.full((4, 4), 0.1) + 0.6 * np.eye(4)),
 ]
 
 
@@ -56,7 +55,7 @@ def test_weights_are_repetitions():
         rows.scores[repeated], rows.observed[repeated], np.ones(len(repeated)),
         rows.trusted[repeated], rows.overlapping,
     )  # fmt: skip
-    kind = kinds.symmetric_noise(4)
+    kind = model.symmetric_noise(4)
     layout = Layout(4, rows.overlapping, kind)
     both = [fit_kind(each, kind, [start(layout, 0.1)]) for each in (weighed, copies)]
     assert_allclose(both[0].parameters, both[1].parameters, atol=1e-8)
@@ -73,6 +72,43 @@ def test_a_class_never_loses_most_of_its_labels():
         scores - scores.max(axis=1, keepdims=True), observed, np.ones(600),
         np.zeros(600, dtype=bool), np.zeros((0, 2), dtype=np.intp),
     )  # fmt: skip
-    kind = kinds.one_other(3, [1, 2, 0])
+    kind = model.one_other(3, [1, 2, 0])
     fit = fit_kind(rows, kind, [start(Layout(3, rows.overlapping, kind), 0.3)])
     assert np.all(fit.noise_matrix.argmax(axis=1) == np.arange(3))
+
+
+EVERY_KIND = [
+    model.no_noise(4),
+    model.symmetric_noise(4),
+    model.out_of(4, 2),
+    model.into(4, 1),
+    model.one_other(4, [1, 2, 3, 0]),
+    model.single_pairs(4, [(0, 1), (2, 1)]),
+    model.single_pairs(4, [(0, 1), (1, 3)], any_pair=True),
+]
+
+
+@pytest.mark.parametrize("kind", EVERY_KIND, ids=lambda kind: kind.name)
+def test_rates_move_labels_and_lose_none(kind):
+    rates = np.full(kind.n_rates, 0.1)
+    matrix = kind.origin + np.tensordot(rates, kind.directions, 1)
+    assert_allclose(matrix.sum(axis=1), 1)
+    assert matrix.min() >= 0
+    assert np.all(np.diag(kind.directions.sum(axis=0)) <= 0)
+
+
+def test_the_prior_is_spread_over_all_there_is():
+    assert sum(model.PRIOR.values()) == pytest.approx(1)
+    single = [np.exp(model.out_of(4, j).log_prior) for j in range(4)]
+    assert sum(single) == pytest.approx(model.PRIOR["out of"])
+    pair = np.exp(model.single_pairs(3, [(0, 1)]).log_prior)
+    assert 6 * pair == pytest.approx(model.PRIOR["pairs"] * (1 - model.PER_PAIR))
+    target = np.exp(model.one_other(3, [1, 2, 0]).log_prior)
+    assert 8 * target == pytest.approx(model.PRIOR["one other"])
+
+
+def test_known_noise_is_left_alone():
+    matrix = np.array([[0.9, 0.1, 0], [0, 1, 0], [0.2, 0, 0.8]])
+    kind = model.known_noise(matrix)
+    assert kind.n_rates == 0
+    assert_allclose(kind.origin, matrix)

@@ -6,10 +6,10 @@ from numpy.testing import assert_allclose
 from scipy.special import expit
 
 from rboost import native
+from rboost.noise import platt
 from rboost.noise.matrix import rates_of
-from rboost.noise.platt import scaling
-from rboost.noise.platt.scaling import fit_noise_aware_platt
-from rboost.noise.platt.steepening import FARTHEST, MANY_ROWS, STRENGTHS, UNCHANGED, Steepening
+from rboost.noise.platt import MANY_ROWS, STRENGTHS, fit_noise_aware_platt
+from rboost.noise.posterior import FARTHEST, UNCHANGED, Steepening
 
 GRID = np.linspace(-3, 3, 61)
 
@@ -82,7 +82,7 @@ def with_and_without_steepening(monkeypatch, rates, strength, n_seeds):
     """Fits of several tables with the strengths to choose from, and with a straight line only."""
     tables = [draw(20_000, rates, seed, strength=strength)[:2] for seed in range(n_seeds)]
     free = [fit_noise_aware_platt(*table) for table in tables]
-    monkeypatch.setattr(scaling, "STRENGTHS", ())
+    monkeypatch.setattr(platt, "STRENGTHS", ())
     straight = [fit_noise_aware_platt(*table) for table in tables]
     assert all(fitted.steepening.strength == 0 for fitted in straight)
     return free, straight
@@ -121,7 +121,7 @@ def test_scores_of_an_exact_sigmoid_are_hardly_steepened_and_it_costs_little(rat
 def steepenings_tried(monkeypatch):
     """The list of steepenings that fits try from now on."""
     tried = []
-    monkeypatch.setattr(scaling, "Steepening", lambda *a: tried.append(a) or Steepening(*a))
+    monkeypatch.setattr(platt, "Steepening", lambda *a: tried.append(a) or Steepening(*a))
     return tried
 
 
@@ -130,7 +130,7 @@ def test_few_rows_are_never_steepened(n_rows, may_steepen, monkeypatch):
     scores, labels, _ = draw(n_rows, (0.2, 0.2), slope=3.0, strength=2.0)
     tried = []
     monkeypatch.setattr(
-        scaling, "Steepening", lambda *asked: tried.append(asked) or Steepening(*asked)
+        platt, "Steepening", lambda *asked: tried.append(asked) or Steepening(*asked)
     )
     fit_noise_aware_platt(scores, labels)
     assert bool(tried) is may_steepen
@@ -138,10 +138,10 @@ def test_few_rows_are_never_steepened(n_rows, may_steepen, monkeypatch):
 
 def test_rows_are_counted_by_weight_and_trusted_rows_count(monkeypatch):
     scores, labels, true = draw(MANY_ROWS // 2, (0.2, 0.2), strength=2.0)
-    monkeypatch.setattr(scaling, "STRENGTHS", (2.0,))
+    monkeypatch.setattr(platt, "STRENGTHS", (2.0,))
     tried = []
     monkeypatch.setattr(
-        scaling, "Steepening", lambda *asked: tried.append(asked) or Steepening(*asked)
+        platt, "Steepening", lambda *asked: tried.append(asked) or Steepening(*asked)
     )
     fit_noise_aware_platt(scores, labels)
     assert not tried
