@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from rboost import (
+    AdaRBoostClassifier,
     NoiseAwareClassifier,
     NoiseCalibratedClassifier,
     RBoostClassifier,
@@ -37,7 +38,6 @@ from rboost.robust import (
     RobustKernelLogisticRegression,
     RobustMixtureDiscriminantClassifier,
 )
-from tests.models import algorithm_1
 
 # Public modules whose estimators take other tables than arrays and frames.
 ELSEWHERE = {"dask": "estimators of Dask tables are checked in tests/dask"}
@@ -73,26 +73,27 @@ PUBLIC = {
         RobustLogisticRegression(solver="alternating", n_init=1, tol=1e-2)
     ),
     "random kernel": Public(RandomKernelClassifier(n_components=20), quick=True),
-    "rboost": Public(RBoostClassifier(n_estimators=2), DRAWN),
+    "rboost": Public(RBoostClassifier(max_iter=2), DRAWN),
     # On tables as small as those of the checks the default grows no trees of its own.
-    "rboost, trees": Public(RBoostClassifier("trees", n_estimators=2), DEALT),
+    "rboost, trees": Public(RBoostClassifier(engines="trees", max_iter=2), DEALT),
+    "rboost, linear": Public(RBoostClassifier(engines="linear", max_iter=2), DRAWN),
+    "rboost, stacked": Public(RBoostClassifier(engines=["pool", "trees"], max_iter=2), DEALT),
     "rboost, xgboost": Public(
-        RBoostClassifier("xgboost", n_estimators=2, n_jobs=1), DEALT, peers=True
+        RBoostClassifier(engines="xgboost", max_iter=2, n_jobs=1), DEALT, peers=True
     ),
-    "rboost, rows drawn": Public(
-        RBoostClassifier(
+    "algorithm 1": Public(AdaRBoostClassifier(n_estimators=4, mixing="paper"), quick=True),
+    "algorithm 1, linear": Public(
+        AdaRBoostClassifier(RobustLogisticRegression(n_init=1, tol=1e-2), n_estimators=2)
+    ),
+    "algorithm 1, rows drawn": Public(
+        AdaRBoostClassifier(
             [DecisionTreeClassifier(max_depth=2), LogisticRegression()],
             n_estimators=2,
             sampling="weights",
-            max_samples=1.0,
-            votes="class",
+            votes="probability",
             calibration="isotonic",
         ),
         DRAWN,
-    ),
-    "rboost, algorithm 1": Public(algorithm_1(n_estimators=4, mixing="paper")),
-    "rboost, algorithm 1, linear": Public(
-        algorithm_1(RobustLogisticRegression(n_init=1, tol=1e-2), n_estimators=2)
     ),
     "aware, in sample": Public(NoiseAwareClassifier(LogisticRegression(), cv=None, max_iter=2)),
     "aware": Public(NoiseAwareClassifier(LogisticRegression(), cv=2, max_iter=1, random_state=0)),

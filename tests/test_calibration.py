@@ -3,20 +3,26 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from scipy.special import expit
+from scipy.optimize import minimize_scalar
+from scipy.special import expit, softmax
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 from rboost.calibration import (
     CALIBRATIONS,
+    SCALES,
+    SLOPE_PENALTY,
+    SoftmaxCalibration,
     agree_with_decision,
     fit_isotonic,
     fit_logistic,
     fit_platt,
+    fit_scale,
 )
 from rboost.engines.rounds import mixing_coefficients
-from rboost.noise import flip_labels, observed_probability
+from rboost.noise import flip_labels, observed_probability, symmetric
+from rboost.noise.likelihood import NoisySoftmaxLoss
 from tests.population import population_minimiser
 from tests.strategies import noise_matrices
 
@@ -128,3 +134,69 @@ def test_platt_of_constant_scores_is_the_class_frequency():
         np.array([7.0])
     )
     assert_allclose(probability, 0.75, atol=0.02)  # Platt's smoothing moves it a little
+
+
+def class_scores(n_rows, scale=2.0, n_classes=3, seed=0):
+    """Scores of which so many times are the logarithms of probabilities, and labels."""
+    random = np.random.RandomState(seed)
+    scores = random.standard_normal((n_rows, n_classes))
+    scores -= scores.mean(axis=1, keepdims=True)
+    drawn = scale * scores + random.gumbel(size=scores.shape)
+    return scores, drawn.argmax(axis=1)
+
+
+@pytest.mark.parametrize("noise", [np.eye(3), symmetric(0.3, 3)], ids=["clean", "noisy"])
+def test_the_scale_of_several_classes_undoes_known_noise(noise):
+    scores, labels = class_scores(30_000)
+    noisy, _ = flip_labels(labels, noise, random_state=0)
+    assert_allclose(fit_scale(scores, noisy, np.ones(len(scores)), noise), 2.0, atol=0.1)
+
+
+@pytest.mark.parametrize("noise", [np.eye(3), symmetric(0.2, 3)], ids=["clean", "noisy"])
+def test_the_scale_is_that_of_maximum_likelihood(noise):
+    scores, labels = class_scores(300)
+    weight = np.random.RandomState(1).gamma(1.0, size=300)
+    spread = np.sqrt(np.average((scores**2).mean(axis=1), weights=weight))
+
+    def cost(scale):
+        loss = NoisySoftmaxLoss(scale * scores, labels, noise).loss()
+        return weight @ loss + SLOPE_PENALTY * (scale * spread) ** 2 / 2
+
+    best = minimize_scalar(cost, bounds=(0.1, 20), method="bounded", options={"xatol": 1e-9})
+    assert_allclose(fit_scale(scores, labels, weight, noise), best.x, rtol=1e-4)
+
+
+def test_the_scale_follows_that_of_the_scores_and_weights_count_like_repetitions():
+    scores, labels = class_scores(200)
+    weight = np.random.RandomState(1).randint(1, 4, size=200)
+    plain = fit_scale(scores, labels, np.ones(200), np.eye(3))
+    for factor in (1e-6, 1e6):
+        scaled = fit_scale(factor * scores, labels, np.ones(200), np.eye(3))
+        assert_allclose(scaled * factor, plain, rtol=1e-6)
+    weighted = fit_scale(scores, labels, weight.astype(float), np.eye(3))
+    repeated = fit_scale(
+        np.repeat(scores, weight, axis=0), np.repeat(labels, weight), np.ones(weight.sum()),
+        np.eye(3),
+    )  # fmt: skip
+    assert_allclose(weighted, repeated, rtol=1e-6)
+
+
+def test_scores_that_contradict_or_say_nothing_get_a_small_scale_and_separable_ones_a_large():
+    scores, _ = class_scores(60)
+    worst, best = scores.argmin(axis=1), scores.argmax(axis=1)
+    spread = np.sqrt((scores**2).mean())
+    assert_allclose(fit_scale(scores, worst, np.ones(60), np.eye(3)), SCALES[0] / spread)
+    assert 5 < fit_scale(scores, best, np.ones(60), np.eye(3)) * spread <= SCALES[1]
+    nothing = fit_scale(np.zeros((60, 3)), worst, np.ones(60), np.eye(3))
+    assert np.isfinite(nothing)
+
+
+@given(st.integers(0, 1000), st.integers(3, 5), st.floats(0, 0.4))
+def test_the_softmax_without_the_noise_of_its_link(seed, n_classes, rate):
+    """Noise in the scores is taken out: what is left leads back to them."""
+    scores, _ = class_scores(20, n_classes=n_classes, seed=seed)
+    link = symmetric(rate, n_classes)
+    true = softmax(1.5 * scores, axis=1)
+    noisy = np.log(observed_probability(true, link))
+    assert_allclose(SoftmaxCalibration(1.5, np.eye(n_classes))(scores), true)
+    assert_allclose(SoftmaxCalibration(1.0, link)(noisy), true, atol=1e-8)

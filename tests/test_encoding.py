@@ -281,7 +281,7 @@ TRAINED = pd.DataFrame(
 def test_an_encoder_in_a_model_file_encodes_the_same(tmp_path):
     frame = TRAINED.assign(word=["\ud800 lone", 'quoted "ä"'])
     X = np.random.RandomState(0).normal(size=(40, 2))
-    model = RBoostClassifier(n_estimators=2, random_state=0).fit(X, X[:, 0] > 0)
+    model = RBoostClassifier(max_iter=2, random_state=0).fit(X, X[:, 0] > 0)
     model._encoder = learn_encoding(frame)
     arrays_of(model._encoder, frame)  # what is remembered meanwhile is not stored
     save_model(model, tmp_path / "model.skops", {})

@@ -49,7 +49,7 @@ print(hasattr(rboost, "nothing"), *(getattr(rboost, name).__name__ for name in p
 import rboost.audit, rboost.cli, rboost.review
 import numpy as np
 X = np.random.RandomState(0).standard_normal((150, 2))
-RBoostClassifier(n_estimators=3).fit(X, X[:, 0] > 0)
+RBoostClassifier(max_iter=3).fit(X, X[:, 0] > 0)
 print(sorted(sys.modules.keys() & {set(OPTIONAL)}))
 """
 

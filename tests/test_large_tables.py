@@ -12,8 +12,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from rboost.boosting.engines.growing import TreeSettings
 from rboost.cli import main
+from rboost.engines.engine import EngineSettings
 from tests import pages
 from tests.pages import DOCS, ROOT
 
@@ -60,8 +60,8 @@ def test_commands_run_and_find_the_same(tmp_path, monkeypatch):
         stack.enter_context(running(workers, settings))
         results = []
         monkeypatch.chdir(tmp_path)
-        few = partial(TreeSettings, most_rounds=10)
-        monkeypatch.setattr("rboost.dask.audit.TreeSettings", few)
+        few = partial(EngineSettings, max_iter=10)
+        monkeypatch.setattr("rboost.dask.audit.EngineSettings", few)
         for command in (on_local, on_cluster):
             # The command is there; what it does is done here, where trees can be few.
             program = command.pop(0)

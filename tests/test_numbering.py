@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 from scipy.stats import chisquare, kstest
 
 from rboost import numbering
-from rboost.numbering import BAGS, FOLDS, NOISE, SAMPLE, Bags, draws, folds, in_sample
+from rboost.numbering import BAGS, FOLDS, NOISE, SAMPLE, Bags, draws, hashed_folds, in_sample
 
 N_ROWS = 40_000
 NUMBERS = np.arange(N_ROWS)
@@ -35,8 +35,8 @@ def test_parts_of_the_rows_have_the_folds_and_samples_of_the_whole(first, n_befo
     whole = np.arange(first, first + n_before + n_after)
     parts = whole[:n_before], whole[n_before:]
     for n_folds in (2, 3, 5):
-        of_parts = [folds(part, n_folds, seed) for part in parts]
-        assert_array_equal(np.concatenate(of_parts), folds(whole, n_folds, seed))
+        of_parts = [hashed_folds(part, n_folds, seed) for part in parts]
+        assert_array_equal(np.concatenate(of_parts), hashed_folds(whole, n_folds, seed))
     sampled = [in_sample(first, n_before, 0.3, seed)]
     sampled.append(in_sample(first + n_before, n_after, 0.3, seed))
     assert_array_equal(np.concatenate(sampled), in_sample(first, len(whole), 0.3, seed))
@@ -59,7 +59,7 @@ def test_draws_are_uniform_between_0_and_1(seed, first):
 
 @pytest.mark.parametrize("n_folds", [1, 2, 3, 5])
 def test_folds_are_about_equal(n_folds):
-    fold = folds(NUMBERS, n_folds, seed=3)
+    fold = hashed_folds(NUMBERS, n_folds, seed=3)
     counts = np.bincount(fold)
     assert len(counts) == n_folds
     assert n_folds == 1 or chisquare(counts).pvalue > 1e-4
@@ -69,7 +69,7 @@ def test_folds_are_about_equal(n_folds):
 def test_the_largest_draw_is_in_the_last_fold(monkeypatch):
     monkeypatch.setattr(numbering, "_hashed", lambda *_: np.array([2**64 - 1, 0], np.uint64))
     for n_folds in range(1, 200):
-        assert_array_equal(folds(NUMBERS[:2], n_folds, 0), [n_folds - 1, 0])
+        assert_array_equal(hashed_folds(NUMBERS[:2], n_folds, 0), [n_folds - 1, 0])
 
 
 def test_draws_for_other_purposes_and_seeds_are_others():
@@ -92,7 +92,7 @@ def test_samples_have_their_share(share):
 def test_bags_have_their_share_and_know_nothing_of_each_other_nor_of_folds(share):
     bags = Bags(NUMBERS, share, seed=5)
     left_out = [bags.without(bag) for bag in [*range(12), 500, 1999]]
-    others = [folds(NUMBERS, 5, 5) == number for number in range(5)]
+    others = [hashed_folds(NUMBERS, 5, 5) == number for number in range(5)]
     others += [in_sample(0, N_ROWS, 0.5, 5), Bags(NUMBERS, share, seed=6).without(0)]
     for place, one in enumerate(left_out):
         expected, deviation = (1 - share) * N_ROWS, np.sqrt(N_ROWS * share * (1 - share))

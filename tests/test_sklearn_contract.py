@@ -20,7 +20,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.fixes import parse_version
 
 import rboost
-from rboost import RBoostClassifier
+from rboost import AdaRBoostClassifier
 from tests.estimators import ELSEWHERE, PUBLIC, parametrized
 
 # Three rounds do not converge, and some checks draw labels that the features say nothing about.
@@ -138,7 +138,10 @@ def test_metadata_is_routed(name):
 
 @parametrized()
 def test_it_can_be_boosted(name):
-    model = RBoostClassifier(seeded(name), n_estimators=2, random_state=0).fit(X, Y)
+    model = AdaRBoostClassifier(
+        seeded(name), n_estimators=2, sampling="uniform", max_samples=0.5, votes="probability",
+        random_state=0,
+    ).fit(X, Y)  # fmt: skip
     assert np.all(np.isfinite(model.predict_proba(X)))
     assert model.score(X, Y) > 0.55
 

@@ -5,7 +5,12 @@ from sklearn.base import BaseEstimator
 from sklearn.tree import DecisionTreeClassifier
 
 from rboost import RBoostClassifier, RobustLogisticRegression
-from rboost._validation import all_or_nothing, check_class_labels
+from rboost._validation import (
+    all_or_nothing,
+    as_counts,
+    check_class_labels,
+    check_trusted_labels,
+)
 from tests.models import algorithm_1
 
 X = np.random.RandomState(0).standard_normal((20, 3))
@@ -14,12 +19,14 @@ NAN = np.where(np.arange(60).reshape(20, 3) == 0, np.nan, X)
 
 
 def test_missing_features_pass_only_where_the_base_learner_takes_them():
-    trees = algorithm_1(DecisionTreeClassifier(max_depth=2), n_estimators=3).fit(NAN, Y)
+    trees = algorithm_1(DecisionTreeClassifier(max_depth=2), n_rounds=3).fit(NAN, Y)
     assert np.all(np.isfinite(trees.decision_function(NAN)))
     linear = RobustLogisticRegression(n_init=1)
     for estimator in [linear, [DecisionTreeClassifier(max_depth=2), linear]]:
         with pytest.raises(ValueError, match="NaN"):
-            RBoostClassifier(estimator, n_estimators=3).fit(NAN, Y)
+            algorithm_1(estimator, n_rounds=3).fit(NAN, Y)
+    with pytest.raises(ValueError, match="NaN"):
+        RBoostClassifier(engines="linear", max_iter=3).fit(NAN, Y)
     with pytest.raises(ValueError, match="NaN"):
         RobustLogisticRegression().fit(NAN, Y)
 
@@ -66,3 +73,23 @@ def test_labels_in_any_wrapping_keep_their_type(y, classes):
     found = algorithm_1(n_estimators=2).fit(X, y).classes_
     np.testing.assert_array_equal(found, classes)
     assert type(found.tolist()[0]) is type(classes[0])
+
+
+@pytest.mark.parametrize("mean", [1e-300, 0.5, 1e7, 1e300])
+def test_weights_that_cannot_be_counts_get_a_mean_of_one(mean):
+    weight = np.array([1, 2, 3, 1, 2, 3]) * mean / 2
+    np.testing.assert_allclose(as_counts(weight), [0.5, 1, 1.5, 0.5, 1, 1.5])
+
+
+def test_weights_that_may_be_counts_are_left_alone():
+    for weight in [np.ones(6), np.arange(1.0, 7.0)]:
+        np.testing.assert_array_equal(as_counts(weight), weight)
+
+
+def test_trusted_labels_are_numbered_as_the_classes_are():
+    classes = np.array(["a", "b", "c"])
+    assert check_trusted_labels(None, None, classes) is None
+    found = check_trusted_labels(X[:3], ["c", "a", "c"], classes)
+    np.testing.assert_array_equal(found, [2, 0, 2])
+    with pytest.raises(ValueError, match="belong together"):
+        check_trusted_labels(X[:3], None, classes)

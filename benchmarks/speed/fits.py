@@ -24,7 +24,6 @@ from benchmarks.speed.methods import (
     PAPER,
     POOL,
     TREE_PEERS,
-    WRITTEN,
     chosen,
 )
 from benchmarks.speed.timing import Task, interleaved
@@ -33,7 +32,7 @@ from rboost.paper.store import Record
 # Rounds at which ours is fitted to see when it is as accurate as a peer.
 GRID = (5, 10, 20, 40, 80, 160, 320)
 FITTED: dict[str, tuple[str, ...]] = {
-    "fit": (LINEAR, WRITTEN, PAPER, ADABOOST, ADABOOST_NATURAL, *TREE_PEERS),
+    "fit": (LINEAR, PAPER, ADABOOST, ADABOOST_NATURAL, *TREE_PEERS),
     "trees": (POOL, *TREE_PEERS),
     "default": (DEFAULT, LIGHTGBM),
     "scaling": (LINEAR, PAPER),

@@ -17,7 +17,6 @@ from rboost import AdaRBoostClassifier, RBoostClassifier, RobustLogisticRegressi
 
 LINEAR = "rBoost, linear"
 PAPER = "rBoost, linear, paper's noise update"
-WRITTEN = "rBoost, linear, as written"
 POOL = "rBoost, default pool"
 DEFAULT = "rBoost, all defaults"
 ADABOOST = "AdaBoost+LR, forced"
@@ -51,11 +50,6 @@ def _robust_logistic_regression() -> RobustLogisticRegression:
 
 def _linear(rounds: int, threads: int) -> Any:
     return RBoostClassifier(engines="linear", max_iter=rounds, n_jobs=threads, random_state=0)
-
-
-def _linear_as_written(rounds: int, threads: int) -> Any:
-    learner = RobustLogisticRegression()
-    return RBoostClassifier(learner, n_estimators=rounds, n_jobs=threads, random_state=0)
 
 
 def _linear_paper(rounds: int, threads: int) -> Any:
@@ -97,7 +91,6 @@ def _histogram(rounds: int, threads: int) -> Any:
 
 METHODS: dict[str, Method] = {
     LINEAR: Method(_linear),
-    WRITTEN: Method(_linear_as_written),
     PAPER: Method(_linear_paper),
     POOL: Method(_pool, slow_from=100_000),
     DEFAULT: Method(_default, slow_from=100_000),

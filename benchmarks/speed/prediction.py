@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.speed.data import draw, training_rows
 from benchmarks.speed.groups import Entries, Group
-from benchmarks.speed.methods import DEFAULT, LINEAR, METHODS, WRITTEN, chosen
+from benchmarks.speed.methods import DEFAULT, LINEAR, METHODS, chosen
 from benchmarks.speed.native import row_kernel
 from benchmarks.speed.timing import Task, interleaved
 
@@ -19,7 +19,7 @@ FIT_ROWS = 5_000
 CALLS_OF_ONE_ROW = 50
 KERNEL = f"{LINEAR}, kernel alone"
 # As written it is the same model; the default is timed where it is fitted.
-PREDICTED = tuple(name for name in METHODS if name not in (WRITTEN, DEFAULT))
+PREDICTED = tuple(name for name in METHODS if name != DEFAULT)
 
 
 def measure_prediction(group: Group, repeats: int, skip_slow: bool) -> Entries:

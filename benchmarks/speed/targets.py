@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from benchmarks.speed.bandwidth import PASS, STREAM
 from benchmarks.speed.fits import PREDICTION
 from benchmarks.speed.groups import Results
-from benchmarks.speed.methods import ADABOOST, DEFAULT, LIGHTGBM, LINEAR, POOL, WRITTEN, XGBOOST
+from benchmarks.speed.methods import ADABOOST, DEFAULT, LIGHTGBM, LINEAR, POOL, XGBOOST
 from benchmarks.speed.prediction import KERNEL
 from benchmarks.speed.readings import (
     at_equal_rounds,
@@ -127,14 +127,6 @@ def _default(rows: int, key: str) -> Callable[[Results], float | None]:
     return read
 
 
-def _as_written(rows: int) -> Callable[[Results], float | None]:
-    def read(results: Results) -> float | None:
-        entries = find(results, "fit", rows, 1, ROUNDS)
-        return ratio(fastest(entries, WRITTEN), fastest(entries, LINEAR))
-
-    return read
-
-
 def _of_a_million(read: Callable[[Record], float]) -> Callable[[Results], float | None]:
     def of_results(results: Results) -> float | None:
         entry = entry_of(find(results, "million", MILLION, 2, ROUNDS, "curved"), DEFAULT)
@@ -146,7 +138,6 @@ def _of_a_million(read: Callable[[Record], float]) -> Callable[[Results], float 
 # Rows: how many times as long as LightGBM the default may take to fit.
 DEFAULT_TARGETS = {400: 10, 12_000: 8, 100_000: 8}
 LONGEST_PREDICTION = 4
-WRITTEN_ROWS = (400, 5_000, 100_000)
 # Rows: times as fast as AdaBoost+LR, LightGBM and XGBoost.
 FIT_TARGETS = {
     400: {ADABOOST: 80, LIGHTGBM: 14, XGBOOST: 20},
@@ -184,10 +175,6 @@ TARGETS = [
             at_most=LONGEST_PREDICTION,
         )
         for rows in DEFAULT_TARGETS
-    ),
-    *(
-        Target(f"fit, {rows:,} rows: {WRITTEN} / {LINEAR}", _as_written(rows), at_most=1.5)
-        for rows in WRITTEN_ROWS
     ),
     Target(
         f"fit, 1,000,000 rows, two threads: {DEFAULT}",

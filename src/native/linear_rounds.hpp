@@ -1,4 +1,4 @@
-// The rows of a fit with a linear base learner: what rboost.boosting.engines.learners does, in one
+// The rows of a fit with a linear base learner: what rboost.engines.learners does, in one
 // pass over the rows a round. Tested against it, round by round.
 #pragma once
 #include <cstddef>
@@ -39,7 +39,7 @@ struct Table {
     const bool* trusted;          // null when none is
 };
 
-// What changes from round to round, one entry a row; as in rboost.boosting.votes.RowVotes. The
+// What changes from round to round, one entry a row; as in rboost.engines.rounds.RowVotes. The
 // arrays are the caller's, who reads them after `settle`.
 struct RowState {
     double* votes;     // sum of step times vote, of learners that count for the row

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import numbers
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -345,3 +345,14 @@ def on_host(array: Any) -> Any:
     if type(array).__module__.partition(".")[0] == "cudf":
         return array.to_pandas()
     return array
+
+
+def check_trusted_rows(X_trusted: Any, check_X: Callable[[Any], Any]) -> Any:
+    """Validated trusted rows; says of which rows it speaks when they are refused."""
+    try:
+        return check_X(X_trusted)
+    except ValueError as error:
+        problem = " ".join(str(error).split())
+        raise ValueError(
+            f"X_trusted must have the columns of X and hold what X may hold: {problem}"
+        ) from error

@@ -212,6 +212,17 @@ class EncodedRows:
         pool = None if self.pool is None else self.pool[rows]
         return EncodedRows(self.trees[rows], pool, self.encoder)
 
+    def check_complete(self) -> None:
+        """Fail with one sentence where a number is missing, which linear learners do not take."""
+        assert self.pool is not None
+        missing = np.isnan(self.pool).any(axis=0)
+        if missing.any():
+            name = self.encoder.names[self.encoder.source[missing.argmax()]]
+            raise ValueError(
+                f"column {name!r} has missing values, which linear learners do not take; fill them "
+                "in, or use other engines."
+            )
+
     def followed_by(self, others: EncodedRows) -> EncodedRows:
         """These rows, then others."""
         pool = None

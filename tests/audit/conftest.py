@@ -46,7 +46,7 @@ def quick(X, y, **options):
 
 @pytest.fixture(scope="session")
 def small_model():
-    return RBoostClassifier(n_estimators=20, random_state=0)
+    return RBoostClassifier(max_iter=20, random_state=0)
 
 
 @pytest.fixture(scope="session")

@@ -8,8 +8,9 @@ import pytest
 from matplotlib.figure import Figure
 
 from rboost.audit import GroupNoiseDisplay, audit_labels
+from rboost.audit.labels import table_labels
 from tests.audit.conftest import HOSTILE, make_table
-from tests.boosting.test_groups import careless_table
+from tests.model.test_groups import careless_table
 
 
 def small_table(groups, n_rows=300):
@@ -137,5 +138,7 @@ def test_a_column_that_is_not_there():
 
 
 def test_groups_belong_to_the_audit(audit):
-    without = replace(audit, groups=None).with_checked(audit.labels.checked)
+    given, checked = audit.labels.given, audit.labels.checked
+    labels = table_labels(audit.classes, given, checked)
+    without = replace(audit, groups=None, labels=labels).with_checked(checked)
     assert without.inference.by_group is None

@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -59,7 +57,7 @@ def random_table(seed, n_classes, n_rows):
     checked[corrected] = random.randint(n_classes, size=corrected.sum())
     given[random.uniform(size=n_rows) < 0.2] = NO_LABEL
     scores = scores[:, 1] if n_classes == 2 else scores
-    return scores, replace(labels_of(given, n_classes), checked=checked)
+    return scores, labels_of(given, n_classes).with_checked(checked)
 
 
 @pytest.mark.slow
@@ -125,7 +123,7 @@ def test_checked_flips_say_which_class_a_class_is_flipped_to():
     given, checked = labels.given.copy(), np.full(2000, NO_LABEL)
     rows = np.flatnonzero(true == 0)[:400]
     given[rows], checked[rows] = np.where(np.arange(400) < 300, 0, 2), 0
-    after = infer(scores, replace(labels, given=given, checked=checked)).noise_matrix
+    after = infer(scores, table_labels(labels.classes, given, checked)).noise_matrix
     assert after[0, 2] > after[0, 1]
 
 

@@ -96,7 +96,7 @@ def test_the_model_reads_scores_as_the_report_does(n_classes, model):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::rboost.audit.AnswersContradictWarning")
-@pytest.mark.parametrize("model", ["linear", RBoostClassifier(n_estimators=20, random_state=0)])
+@pytest.mark.parametrize("model", ["linear", RBoostClassifier(max_iter=20, random_state=0)])
 @pytest.mark.parametrize("n_gone", [1, 2])
 def test_a_class_that_was_checked_away_takes_part_no_more(model, n_gone):
     X, y = groups(200, 4 - n_gone, distance=5.0)

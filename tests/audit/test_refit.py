@@ -4,13 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from rboost.boosting import RBoostClassifier
 
+from rboost import RBoostClassifier
 from rboost.audit import AnswersContradictWarning, audit_labels, features
 from tests.audit.conftest import make_table, quick
 
 NAMES = np.array(["ash", "birch", "cedar"], dtype=object)
-SMALL = RBoostClassifier("pool", n_estimators=10, random_state=0)
+SMALL = RBoostClassifier(engines="pool", max_iter=10, random_state=0)
 MERGED = "ignore:.* rows repeat others"
 
 
@@ -108,7 +108,7 @@ def test_nothing_is_encoded_again(monkeypatch):
 
 def test_a_generator_of_random_numbers_begins_anew():
     X, true, given = make_table(120, 2)
-    model = RBoostClassifier("pool", n_estimators=5, random_state=np.random.RandomState(1))
+    model = RBoostClassifier(engines="pool", max_iter=5, random_state=np.random.RandomState(1))
     checked = [*true[:6].tolist(), *[None] * 114]
     found = quick(X, given, model=model).refit(checked)
     assert_allclose(found.scores, quick(X, given, model=model, y_checked=checked).scores)

@@ -17,7 +17,7 @@ def small_methods(monkeypatch):
 
     def boosted(noise_matrix, seed):
         told = {} if noise_matrix is None else {"noise_matrix": noise_matrix}
-        return RBoostClassifier(n_estimators=4, random_state=seed, **told)
+        return RBoostClassifier(max_iter=4, random_state=seed, **told)
 
     monkeypatch.setitem(METHODS, "random forest", Method(forest, "scikit-learn"))
     monkeypatch.setitem(METHODS, "rBoost", Method(boosted, "rboost", "told"))

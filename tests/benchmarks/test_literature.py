@@ -10,7 +10,7 @@ from sklearn.naive_bayes import GaussianNB
 from benchmarks import long_servedio
 from benchmarks.literature import LITERATURE
 from benchmarks.suites import SETTINGS, SUITES, draw_trial
-from rboost import NoiseAwareClassifier, RBoostClassifier
+from rboost import AdaRBoostClassifier, NoiseAwareClassifier
 
 N_ROWS = 120
 # Every set at two settings, every setting on two sets or three.
@@ -52,7 +52,7 @@ def test_any_of_them_can_be_boosted(name):
     learner = small(name)
     # A pipeline takes no weights.
     options = {"sampling": "weights"} if hasattr(learner, "steps") else {}
-    model = RBoostClassifier(learner, n_estimators=4, random_state=0, **options)
+    model = AdaRBoostClassifier(learner, n_estimators=4, random_state=0, **options)
     model.fit(trial.X[:200], trial.observed[:200])
     assert np.mean(model.predict(trial.X_test) == trial.y_test) > 0.75
 

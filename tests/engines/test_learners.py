@@ -20,7 +20,6 @@ from rboost.engines.learners import (
     in_blocks,
     scaled_weights,
     seeded_parameters,
-    tuned_for_boosting,
 )
 from rboost.learners import RandomKernelClassifier
 from rboost.rivals import EtaBoostClassifier
@@ -82,23 +81,9 @@ def test_what_a_learner_can_do_is_found_out_once():
     tree, linear, few = described(
         DecisionTreeClassifier(), RobustLogisticRegression(max_rows=50), FewRows()
     )
-    assert (tree.max_rows, tree.native) == (None, None)
-    assert linear.native is linear.estimator
+    assert tree.max_rows is None
     assert (linear.max_rows, few.max_rows) == (50, 8)
     assert tree.seeded == ["random_state"]
-
-
-def test_parameters_left_at_their_defaults_are_set_for_boosting():
-    given = RobustLogisticRegression(C=0.5, n_init=3)
-    tuned = tuned_for_boosting(given)
-    settings = {**given.boosting_settings, "n_init": 3}
-    assert tuned.get_params() == {**given.get_params(), **settings}
-    (learner,) = described(tuned)
-    assert learner.native is learner.estimator
-    assert learner.max_rows == settings["max_rows"]
-    assert repr(given) == repr(RobustLogisticRegression(C=0.5, n_init=3))
-    # Algorithm 1 takes a learner as it is.
-    assert check_learner(given, "none", "class").estimator.get_params() == given.get_params()
 
 
 def test_learners_of_two_classes_are_not_given_more():

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from benchmarks.gpu.rows import make_rows
 from rboost import RBoostClassifier, numbering
-from rboost.boosting.choice import POOL_ROWS
+from rboost.engines.engine import POOL_ROWS
 
 N_TRAIN, N_TEST = 4000, 5000
 N_TRUSTED = 300
@@ -39,7 +39,9 @@ def with_words(X):
 
 
 def fit(device, X, y, **arguments):
-    model = RBoostClassifier("xgboost", n_estimators=60, device=device, random_state=0, n_jobs=1)
+    model = RBoostClassifier(
+        engines="xgboost", max_iter=60, device=device, random_state=0, n_jobs=1
+    )
     return model.fit(X, y, **arguments)
 
 
@@ -118,7 +120,7 @@ def test_arrays_of_cupy_in_and_of_numpy_out(n_classes):
 
 def test_the_device_alone_means_xgboost_and_a_seed_means_the_same_again():
     X, y, X_test, _ = made_up(n_rows=POOL_ROWS + 1000)  # where trees are alone
-    model = RBoostClassifier(n_estimators=60, device="cuda", random_state=0)
+    model = RBoostClassifier(max_iter=60, device="cuda", random_state=0)
     first, again = (clone(model).fit(X, y) for _ in range(2))
     named = fit("cuda", X, y)
     for other in (again, named):

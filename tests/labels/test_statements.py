@@ -120,7 +120,7 @@ def test_patterns_of_labels_are_those_of_statements():
     assert_array_equal(short.code, labels.patterns.code)
     noise = [symmetric(0.2, 3)] * 2
     assert_allclose(
-        short.likelihoods(noise), labels.patterns.likelihoods(noise)[:, : len(short.said)]
+        short.likelihoods(noise), labels.patterns.likelihoods(noise)[:, : len(short.statements)]
     )
 
 

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from rboost.boosting.engines.binned import matrix_of
-from rboost.boosting.engines.xgboost import XGBOOST
+from rboost.engines.xgboost import XGBOOST, matrix_of
 from rboost.learners.bins import LAST_LEVEL, learn_bins
 from rboost.learners.xgboost_forest import forest_of
 

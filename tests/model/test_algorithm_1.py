@@ -4,27 +4,140 @@ import numpy as np
 import pytest
 import sklearn
 from numpy.testing import assert_allclose
-from rboost.boosting import ALGORITHM_1
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, make_hastie_10_2, make_moons
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import AdaBoostClassifier
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
-from rboost import RobustLogisticRegression
+from rboost import AdaRBoostClassifier, RobustLogisticRegression
 from rboost.datasets import make_banana
 from rboost.noise import asymmetric, flip_labels, symmetric
 from tests.models import STUMP, algorithm_1
 
+# Of rows that are drawn.
+SHARE = {"none": 1.0, "uniform": 0.9, "weights": 0.9}
 PAPER_RLR = RobustLogisticRegression(C=None, solver="alternating", n_init=1, max_iter=10)
 
 
-def test_its_settings_are_parameters_and_others_can_be_laid_over_them():
-    model = algorithm_1(STUMP, sampling="weights")
-    assert ALGORITHM_1["sampling"] == "none"
-    for name, value in ALGORITHM_1.items():
-        assert model.get_params()[name] == ("weights" if name == "sampling" else value)
+def test_its_defaults_are_the_paper_with_stumps_and_a_consistent_loss(noisy_banana):
+    X, _, noisy, _ = noisy_banana
+    model = AdaRBoostClassifier(random_state=0).fit(X, noisy)
+    assert len(model.estimators_) <= model.n_iter_ <= 150
+    named = algorithm_1(STUMP, random_state=0).fit(X, noisy)
+    np.testing.assert_array_equal(model.decision_function(X), named.decision_function(X))
+    assert {type(learner) for learner in model.estimators_} == {DecisionTreeClassifier}
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LogisticRegression(),
+        RobustLogisticRegression(n_init=1),
+        DecisionTreeClassifier(max_depth=2),
+        ExtraTreeClassifier(max_depth=3),
+        GaussianNB(),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_any_weighted_classifier_can_be_boosted(estimator, noisy_banana):
+    X, _, noisy, noise = noisy_banana
+    model = algorithm_1(estimator, n_rounds=10, noise_matrix=noise, random_state=0)
+    assert model.fit(X, noisy).score(X, noisy) > 0.55
+
+
+def test_a_learner_without_weights_is_boosted_by_drawing_rows(noisy_banana):
+    X, _, noisy, _ = noisy_banana
+    pipeline = make_pipeline(StandardScaler(), KNeighborsClassifier(15))
+    model = algorithm_1(pipeline, n_rounds=5, sampling="weights", random_state=0)
+    assert model.fit(X, noisy).score(X, noisy) > 0.6
+    with pytest.raises(ValueError, match="use sampling='weights'"):
+        algorithm_1(pipeline).fit(X, noisy)
+
+
+def test_a_list_of_learners_is_taken_in_turn(noisy_banana):
+    X, _, noisy, _ = noisy_banana
+    pool = [DecisionTreeClassifier(max_depth=3), LinearSVC()]
+    model = algorithm_1(pool, n_rounds=8, random_state=0).fit(X, noisy)
+    kinds = [type(learner) for learner in model.estimators_]
+    assert kinds == [DecisionTreeClassifier, LinearSVC] * 4
+    assert np.all(np.isfinite(model.predict_proba(X)))
+
+
+@pytest.mark.parametrize("votes", ["class", "probability"])
+def test_the_stages_end_at_the_whole(votes, noisy_banana):
+    X, _, noisy, _ = noisy_banana
+    model = algorithm_1(DecisionTreeClassifier(max_depth=3), 12, votes=votes, random_state=0)
+    model.fit(X, noisy)
+    for name in ["decision_function", "predict", "predict_proba"]:
+        stages = list(getattr(model, "staged_" + name)(X))
+        assert len(stages) == len(model.estimators_) <= 12
+        assert_allclose(stages[-1], getattr(model, name)(X), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("container", [sparse.csr_array, sparse.csc_matrix])
+def test_sparse_features(container, noisy_banana):
+    X, _, noisy, _ = noisy_banana
+    model = algorithm_1(DecisionTreeClassifier(max_depth=3), n_rounds=5, random_state=0)
+    one, other = clone(model).fit(container(X), noisy), clone(model).fit(X, noisy)
+    np.testing.assert_array_equal(one.predict(container(X)), other.predict(X))
+    for learners in (GaussianNB(), [STUMP, GaussianNB()]):
+        with pytest.raises(TypeError, match=r"[Dd]ense"):
+            algorithm_1(learners).fit(container(X), noisy)
+
+
+def test_missing_features_are_for_learners_that_take_them(noisy_banana, rng):
+    X, _, noisy, _ = noisy_banana
+    X = np.where(rng.uniform(size=X.shape) < 0.1, np.nan, X)
+    assert algorithm_1(n_rounds=10).fit(X, noisy).score(X, noisy) > 0.6
+    with pytest.raises(ValueError, match="NaN"):
+        algorithm_1(LogisticRegression()).fit(X, noisy)
+
+
+def test_importances_are_those_of_learners_that_have_them(noisy_banana):
+    X, _, noisy, _ = noisy_banana
+    few = algorithm_1(sampling="weights", max_samples=0.005, random_state=0).fit(X, noisy)
+    assert any(isinstance(learner, DummyClassifier) for learner in few.estimators_)
+    assert_allclose(few.feature_importances_.sum(), 1)
+    linear = algorithm_1(LogisticRegression(), n_rounds=3).fit(X, noisy)
+    assert not hasattr(linear, "feature_importances_")
+
+
+def test_the_prediction_does_not_depend_on_the_calibration(noisy_banana):
+    X, _, noisy, noise = noisy_banana
+    one, two, three = (
+        algorithm_1(n_rounds=10, calibration=name, noise_matrix=noise).fit(X, noisy)
+        for name in ("platt", "logistic", "isotonic")
+    )
+    np.testing.assert_array_equal(one.decision_function(X), two.decision_function(X))
+    np.testing.assert_array_equal(one.decision_function(X), three.decision_function(X))
+    assert np.any(one.predict_proba(X) != two.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"votes": "probability"}, {"calibration": "isotonic"}, {"estimator": GaussianNB()}],
+    ids=str,
+)
+def test_a_parameter_changes_predictions_with_the_next_fit_only(change, noisy_banana):
+    X, _, noisy, _ = noisy_banana
+    model = algorithm_1(n_rounds=6, random_state=0).fit(X, noisy)
+    before = model.predict_proba(X)
+    np.testing.assert_array_equal(model.set_params(**change).predict_proba(X), before)
+
+
+def test_a_bar_ends_also_when_boosting_ends_early(capsys, monkeypatch):
+    monkeypatch.setattr("rboost.progress.DELAY", -1)
+    perfect = np.linspace(-1, 1, 50)[:, None]
+    algorithm_1(noise_matrix=np.eye(2), verbose=1).fit(perfect, perfect[:, 0] > 0)
+    assert capsys.readouterr().err.endswith("\n")
 
 
 @pytest.mark.parametrize(
@@ -85,7 +198,7 @@ def test_every_combination_is_sane_and_consistent(sampling, mixing, calibration,
         DecisionTreeClassifier(max_depth=3),
         n_estimators=15,
         sampling=sampling,
-        max_samples=0.5,
+        max_samples=1.0 if sampling == "none" else 0.5,
         mixing=mixing,
         calibration=calibration,
         random_state=0,
@@ -145,7 +258,7 @@ def test_the_heaviest_rows_are_fitted(noisy_banana, rng):
         heaviest = weight > 1e-3 * weight.max()
         for sampling in ["none", "uniform", "weights"]:
             model = algorithm_1(
-                n_estimators=15, sampling=sampling, max_samples=0.9, random_state=0
+                n_rounds=15, sampling=sampling, max_samples=SHARE[sampling], random_state=0
             ).fit(X, noisy, sample_weight=weight)
             assert np.all(np.isfinite(model.predict_proba(X)))
             assert np.all(np.isfinite(model.noise_matrix_))
@@ -159,7 +272,7 @@ def test_rows_fitted_perfectly_under_noise(sampling):
     """Estimated rates fall towards 0 and weights towards the smallest numbers; both must hold."""
     X, y = make_moons(300, noise=0.3, random_state=0)
     model = algorithm_1(
-        DecisionTreeClassifier(), n_estimators=100, sampling=sampling, max_samples=0.9
+        DecisionTreeClassifier(), n_rounds=100, sampling=sampling, max_samples=SHARE[sampling]
     )
     assert model.set_params(random_state=0).fit(X, y).score(X, y) > 0.95
     line = np.linspace(-1, 1, 50)[:, None]

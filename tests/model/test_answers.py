@@ -4,10 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from rboost.boosting import ALGORITHM_1
 from sklearn.metrics import log_loss
 
-from rboost import RBoostClassifier
+from rboost import AdaRBoostClassifier, RBoostClassifier
 
 
 @pytest.fixture(scope="module")
@@ -28,18 +27,18 @@ def answers(true, n_answers):
     return found
 
 
-def fit(guessed, estimator=None, **options):
+def fit(guessed, engines="auto", **options):
     X, _, label = guessed
-    model = RBoostClassifier(estimator, n_estimators=40, random_state=0)
+    model = RBoostClassifier(engines=engines, max_iter=40, random_state=0)
     return model.fit(X[:800], label[:800], **options)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("estimator", [None, "pool", "trees"])
-def test_answers_bring_probabilities_nearer_to_the_truth(guessed, estimator):
+@pytest.mark.parametrize("engines", ["auto", "pool", "linear", "trees"])
+def test_answers_bring_probabilities_nearer_to_the_truth(guessed, engines):
     X, true, _ = guessed
     losses = [
-        log_loss(true[800:], fit(guessed, estimator, y_checked=said).predict_proba(X[800:]))
+        log_loss(true[800:], fit(guessed, engines, y_checked=said).predict_proba(X[800:]))
         for said in (None, answers(true[:800], 200))
     ]
     assert losses[1] < losses[0] - 0.01
@@ -68,7 +67,7 @@ def test_rows_of_weight_0_are_left_out_with_their_answers(guessed):
     X, true, label = guessed
     said, weight = answers(true[:800], 100), (np.arange(800) % 5 > 0).astype(float)
     weighed = fit(guessed, "trees", y_checked=said, sample_weight=weight)
-    model = RBoostClassifier("trees", n_estimators=40, random_state=0)
+    model = RBoostClassifier(engines="trees", max_iter=40, random_state=0)
     alone = model.fit(X[:800][weight > 0], label[:800][weight > 0], y_checked=said[weight > 0])
     assert_allclose(weighed.predict_proba(X), alone.predict_proba(X))
 
@@ -78,21 +77,25 @@ def test_words_of_three_classes(guessed):
     names = np.array(["a", "b", "c"])
     three = names[np.where(X[:800, 3] > 1, 2, label[:800])]
     said = pd.Series(np.where(np.arange(800) % 10 == 0, three, None))
-    model = RBoostClassifier(n_estimators=20, random_state=0).fit(X[:800], three, y_checked=said)
+    model = RBoostClassifier(max_iter=20, random_state=0).fit(X[:800], three, y_checked=said)
     assert_array_equal(model.classes_, names)
     assert np.all(model.label_issue_probability_[::10] == 0)
 
 
 @pytest.mark.parametrize(
-    ("options", "said", "message"),
+    ("said", "message"),
     [
-        ({}, [0, 1], "y_checked must have one entry for each of 800 rows"),
-        ({}, [7] + [None] * 799, "y_checked holds 7 but y holds"),
-        ({"warm_start": True}, [0] + [None] * 799, "warm_start=True cannot continue"),
-        ({**ALGORITHM_1}, [0] + [None] * 799, "y_checked needs out_of_bag=True"),
+        ([0, 1], "y_checked must have one entry for each of 800 rows"),
+        ([7] + [None] * 799, "y_checked holds 7 but y holds"),
     ],
 )
-def test_what_cannot_be_done_is_refused(guessed, options, said, message):
+def test_what_cannot_be_done_is_refused(guessed, said, message):
     X, _, label = guessed
     with pytest.raises(ValueError, match=message):
-        RBoostClassifier("pool", **options).fit(X[:800], label[:800], y_checked=said)
+        RBoostClassifier(engines="pool").fit(X[:800], label[:800], y_checked=said)
+
+
+def test_algorithm_1_takes_no_answers(guessed):
+    X, _, label = guessed
+    with pytest.raises(TypeError, match="y_checked"):
+        AdaRBoostClassifier().fit(X[:800], label[:800], y_checked=[0] + [None] * 799)

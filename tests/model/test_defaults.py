@@ -3,12 +3,8 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from rboost.boosting.noise_updates import FIRST_UPDATE
 from scipy import sparse
 from sklearn.metrics import average_precision_score
-from sklearn.naive_bayes import GaussianNB
-from sklearn.svm import LinearSVC
-from sklearn.tree import DecisionTreeClassifier
 
 from rboost import RBoostClassifier
 from rboost.datasets import make_banana
@@ -28,10 +24,10 @@ def assert_finite(model, X):
     assert np.all(np.isfinite(decisions))
     assert np.all((probability >= 0) & (probability <= 1))
     np.testing.assert_array_equal(model.predict(X), model.classes_[probability.argmax(axis=1)])
-    assert np.all(np.isfinite(model.estimator_weights_))
+    assert np.all(np.isfinite(list(model.engine_weights_.values())))
     assert_allclose(model.noise_matrix_.sum(axis=1), 1)
     assert model.noise_matrix_[0, 1] + model.noise_matrix_[1, 0] < 1
-    if model.noise_estimator == "noise-aware" and isinstance(model.noise_matrix, str):
+    if isinstance(model.noise_matrix, str):
         lower, upper = model.noise_interval_
         assert np.all((lower >= 0) & (lower <= upper) & (upper <= 1))
     issues = model.label_issue_probability_
@@ -53,7 +49,7 @@ def test_the_interval_holds_the_truth(fitted, noisy_banana):
 def test_finding_the_noise_beats_being_told_that_there_is_none(fitted, noisy_banana, clean_banana):
     X, _, noisy, noise = noisy_banana
     plain, told = (
-        RBoostClassifier(n_estimators=100, noise_matrix=known, random_state=0).fit(X, noisy)
+        RBoostClassifier(max_iter=100, noise_matrix=known, random_state=0).fit(X, noisy)
         for known in (np.eye(2), noise)
     )
     assert fitted.score(*clean_banana) > plain.score(*clean_banana) + 0.03
@@ -69,27 +65,9 @@ def test_wrong_labels_are_found(fitted, noisy_banana):
     assert_allclose(issues.mean(), np.mean(noisy != y), atol=0.07)
 
 
-def test_the_noise_is_inferred_each_time_the_rounds_have_doubled(noisy_banana):
-    X, _, noisy, _ = noisy_banana
-    fitted = RBoostClassifier("pool", random_state=0).fit(X, noisy)
-    assert len(fitted.estimators_) > 0.9 * fitted.n_iter_
-    assert_allclose(fitted.noise_matrix_history_[FIRST_UPDATE - 5], np.eye(2))
-    assert fitted.noise_matrix_history_[2 * FIRST_UPDATE][0, 1] > 0.1
-    changes = np.any(np.diff(fitted.noise_matrix_history_, axis=0) != 0, axis=(1, 2))
-    assert 1 <= changes.sum() <= 4  # after 25, 50, 100 and 200 of 300 rounds
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_a_useless_learner_does_not_put_off_the_inference(seed, noisy_banana):
-    """On few rows many learners are; the noise is inferred after 25 rounds all the same."""
-    X, _, noisy, _ = noisy_banana
-    model = RBoostClassifier("pool", n_estimators=40, random_state=seed).fit(X[:60], noisy[:60])
-    assert model.noise_matrix_history_[-1][0, 1] > 0.05
-
-
 def test_a_known_noise_matrix_has_no_interval_around_it(noisy_banana):
     X, _, noisy, noise = noisy_banana
-    model = RBoostClassifier(n_estimators=10, noise_matrix=noise, random_state=0).fit(X, noisy)
+    model = RBoostClassifier(max_iter=10, noise_matrix=noise, random_state=0).fit(X, noisy)
     assert_allclose(model.noise_matrix_, noise)
     assert not hasattr(model, "noise_interval_")
 
@@ -98,13 +76,13 @@ def test_rows_without_weight_have_their_labels_judged_too(noisy_banana):
     X, y, noisy, _ = noisy_banana
     weight = np.where(np.arange(400) % 4 == 0, 0.0, 1.0)
     kept = weight > 0
-    model = RBoostClassifier(n_estimators=30, random_state=0).fit(X, noisy, sample_weight=weight)
-    alone = RBoostClassifier(n_estimators=30, random_state=0).fit(X[kept], noisy[kept])
+    model = RBoostClassifier(max_iter=30, random_state=0).fit(X, noisy, sample_weight=weight)
+    alone = RBoostClassifier(max_iter=30, random_state=0).fit(X[kept], noisy[kept])
     issues = model.label_issue_probability_
     assert issues.shape == (400,)
     assert_allclose(issues[kept], alone.label_issue_probability_)
     assert average_precision_score((noisy != y)[~kept], issues[~kept]) > 0.7
-    scattered = RBoostClassifier(n_estimators=5, random_state=0).fit(
+    scattered = RBoostClassifier(max_iter=5, random_state=0).fit(
         sparse.csr_array(X), noisy, sample_weight=weight
     )
     assert scattered.label_issue_probability_.shape == (400,)
@@ -115,7 +93,7 @@ def test_trusted_rows_help_and_are_no_training_rows_of_the_user(noisy_banana):
     errors, widths = [], []
     for seed in range(3):
         X_trusted, y_trusted = make_banana(200, random_state=5 + seed)
-        model = RBoostClassifier(n_estimators=30, random_state=seed)
+        model = RBoostClassifier(max_iter=30, random_state=seed)
         for trusted in [{}, {"X_trusted": X_trusted, "y_trusted": y_trusted}]:
             model.fit(X, noisy, **trusted)
             assert model.label_issue_probability_.shape == (400,)
@@ -132,29 +110,21 @@ def test_trusted_rows_may_be_stored_otherwise_than_the_rest(
 ):
     X, _, noisy, _ = noisy_banana
     X_trusted, y_trusted = make_banana(20, random_state=5)
-    model = RBoostClassifier(n_estimators=5, random_state=0).fit(
+    model = RBoostClassifier(max_iter=5, random_state=0).fit(
         container(X), noisy, X_trusted=trusted_container(X_trusted), y_trusted=y_trusted
     )
     assert_finite(model, container(X))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sampling", ["uniform", "weights"])
-@pytest.mark.parametrize("votes", ["class", "probability"])
-@pytest.mark.parametrize("mixing", ["posterior", "paper"])
-@pytest.mark.parametrize("calibration", ["platt", "logistic", "isotonic"])
-def test_every_combination_is_sane_and_consistent(
-    sampling, votes, mixing, calibration, noisy_banana
-):
-    X, _, noisy, _ = noisy_banana
+@pytest.mark.parametrize("known", [False, True], ids=["estimate", "known"])
+@pytest.mark.parametrize(
+    "engines", ["auto", "pool", "linear", "trees", ["linear", "trees"]], ids=str
+)
+def test_every_engine_is_sane_and_consistent(engines, known, noisy_banana):
+    X, _, noisy, noise = noisy_banana
     model = RBoostClassifier(
-        [DecisionTreeClassifier(max_depth=4), GaussianNB()],
-        n_estimators=30,  # the noise is inferred after 25
-        sampling=sampling,
-        votes=votes,
-        mixing=mixing,
-        calibration=calibration,
-        random_state=0,
+        engines=engines, max_iter=30, noise_matrix=noise if known else "estimate", random_state=0
     ).fit(X, noisy)
     probability, decisions = model.predict_proba(X), model.decision_function(X)
     assert_finite(model, X)
@@ -164,35 +134,6 @@ def test_every_combination_is_sane_and_consistent(
     order = np.argsort(decisions)
     assert np.all(np.diff(probability[order, 1]) >= -1e-12)
     assert model.score(X, noisy) > 0.6
-    assert model.noise_matrix_history_.shape == (len(model.estimators_), 2, 2)
-    for name in ["decision_function", "predict", "predict_proba"]:
-        *_, last = getattr(model, "staged_" + name)(X)
-        assert_allclose(last, getattr(model, name)(X), rtol=1e-9, atol=1e-12)
-
-
-def test_the_prediction_does_not_depend_on_the_calibration(noisy_banana):
-    X, _, noisy, _ = noisy_banana
-    one, two, three = (
-        RBoostClassifier("pool", n_estimators=10, calibration=name, random_state=0).fit(X, noisy)
-        for name in ("platt", "logistic", "isotonic")
-    )
-    np.testing.assert_array_equal(one.decision_function(X), two.decision_function(X))
-    np.testing.assert_array_equal(one.decision_function(X), three.decision_function(X))
-
-
-def test_the_papers_noise_estimator_works_with_out_of_bag_scores(noisy_banana):
-    X, _, noisy, _ = noisy_banana
-    model = RBoostClassifier(n_estimators=20, noise_estimator="paper", random_state=0)
-    assert_finite(model.fit(X, noisy), X)
-    assert_allclose(model.noise_matrix_, model.noise_matrix_history_[-1])
-
-
-def test_a_list_of_learners_votes_for_classes(noisy_banana):
-    X, _, noisy, _ = noisy_banana
-    pool = [DecisionTreeClassifier(max_depth=3), LinearSVC()]
-    model = RBoostClassifier(pool, n_estimators=8, votes="class", random_state=0).fit(X, noisy)
-    assert {type(learner) for learner in model.estimators_} == {DecisionTreeClassifier, LinearSVC}
-    assert_finite(model, X)
 
 
 def test_trusted_rows_of_one_class_are_enough(noisy_banana):
@@ -200,7 +141,7 @@ def test_trusted_rows_of_one_class_are_enough(noisy_banana):
     X_trusted, y_trusted = make_banana(40, random_state=5)
     for only in (0, 1):
         rows = y_trusted == only
-        model = RBoostClassifier(n_estimators=10, random_state=0)
+        model = RBoostClassifier(max_iter=10, random_state=0)
         model.fit(X, noisy, X_trusted=X_trusted[rows], y_trusted=y_trusted[rows])
         assert_finite(model, X)
         np.testing.assert_array_equal(model.classes_, [0, 1])
@@ -211,7 +152,7 @@ def test_a_row_of_weight_two_counts_twice_in_the_inferred_noise(noisy_banana):
     X, _, noisy, _ = noisy_banana
     widths = [
         np.diff(
-            RBoostClassifier(n_estimators=30, random_state=0)
+            RBoostClassifier(max_iter=30, random_state=0)
             .fit(X, noisy, sample_weight=np.full(400, weight))
             .noise_interval_,
             axis=0,

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from rboost import RBoostClassifier
 
 COLUMNS = ["town", "size", "nothing", "sold"]
-every_engine = pytest.mark.parametrize("estimator", [None, "pool", "trees"])
+every_engine = pytest.mark.parametrize("engines", ["auto", "pool", "trees"])
 every_frame = pytest.mark.parametrize(
     "frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"]
 )
@@ -31,24 +31,23 @@ def columns(n_rows=240, seed=0):
     return dict(zip(COLUMNS, [words, numbers, [None] * n_rows, sold], strict=True)), y
 
 
-def fit(estimator, X, y, **arguments):
-    return RBoostClassifier(estimator, n_estimators=20, random_state=0).fit(X, y, **arguments)
+def fit(engines, X, y, **arguments):
+    model = RBoostClassifier(engines=engines, max_iter=20, random_state=0)
+    return model.fit(X, y, **arguments)
 
 
 @every_engine
 @every_frame
-def test_words_and_missing_values_are_learnt_from(frame, estimator):
+def test_words_and_missing_values_are_learnt_from(frame, engines):
     table, y = columns()
     X, (new, y_new) = frame(table), columns(seed=1)
     X_new = frame(new)
-    model = fit(estimator, X, y)
+    model = fit(engines, X, y)
     assert model.score(X_new, y_new) > 0.75
     assert_array_equal(model.feature_names_in_, COLUMNS)
     assert model.n_features_in_ == 4
     probability = model.predict_proba(X_new)
     assert np.all(np.isfinite(probability))
-    *_, last = model.staged_predict_proba(X_new)
-    assert_allclose(last, probability, atol=1e-9)
     importances = model.feature_importances_
     assert importances.shape == (4,)
     assert_allclose(importances.sum(), 1)
@@ -57,31 +56,31 @@ def test_words_and_missing_values_are_learnt_from(frame, estimator):
 
 
 @every_engine
-def test_kinds_of_frames_give_the_same(estimator):
+def test_kinds_of_frames_give_the_same(engines):
     table, y = columns()
-    one, other = (fit(estimator, frame(table), y) for frame in (pd.DataFrame, pl.DataFrame))
+    one, other = (fit(engines, frame(table), y) for frame in (pd.DataFrame, pl.DataFrame))
     assert_array_equal(one.held_out_scores_, other.held_out_scores_)
 
 
 @every_engine
 @every_frame
-def test_trusted_rows_come_in_frames_too(frame, estimator):
+def test_trusted_rows_come_in_frames_too(frame, engines):
     (table, y), (checked, right) = columns(), columns(40, seed=2)
     X = frame(table)
-    model = fit(estimator, X, y, X_trusted=frame(checked), y_trusted=right)
+    model = fit(engines, X, y, X_trusted=frame(checked), y_trusted=right)
     assert len(model.held_out_scores_) == 280
     assert model.label_issue_probability_.shape == (240,)
     with pytest.raises(ValueError, match="X_trusted must have the columns of X"):
-        fit(estimator, X, y, X_trusted=frame({"a": [1, 2]}), y_trusted=["yes", "no"])
+        fit(engines, X, y, X_trusted=frame({"a": [1, 2]}), y_trusted=["yes", "no"])
 
 
 @pytest.mark.slow
 @every_engine
 @every_frame
-def test_clones_and_pickles(frame, estimator):
+def test_clones_and_pickles(frame, engines):
     table, y = columns()
     X = frame(table)
-    model = fit(estimator, X, y)
+    model = fit(engines, X, y)
     again = pickle.loads(pickle.dumps(model))
     assert_array_equal(again.predict_proba(X), model.predict_proba(X))
     assert_array_equal(clone(model).fit(X, y).predict_proba(X), model.predict_proba(X))
@@ -89,9 +88,9 @@ def test_clones_and_pickles(frame, estimator):
 
 @every_engine
 @every_frame
-def test_words_that_were_not_there_are_taken(frame, estimator):
+def test_words_that_were_not_there_are_taken(frame, engines):
     table, y = columns()
-    model = fit(estimator, frame(table), y)
+    model = fit(engines, frame(table), y)
     strange = frame({**table, "town": ["elsewhere"] * 240})
     other = frame({**table, "town": ["somewhere"] * 240})
     assert_array_equal(model.predict_proba(strange), model.predict_proba(other))
@@ -99,32 +98,32 @@ def test_words_that_were_not_there_are_taken(frame, estimator):
 
 
 @every_engine
-def test_rows_without_weight_are_judged_too(estimator):
+def test_rows_without_weight_are_judged_too(engines):
     table, y = columns()
     X, weight = pd.DataFrame(table), np.where(np.arange(240) % 4 == 0, 0.0, 1.0)
-    model = fit(estimator, X, y, sample_weight=weight)
+    model = fit(engines, X, y, sample_weight=weight)
     issues = model.label_issue_probability_
     assert issues.shape == (240,)
     assert np.all((issues >= 0) & (issues <= 1))
 
 
 @every_engine
-def test_a_thousand_levels(estimator):
+def test_a_thousand_levels(engines):
     table, y = columns(400)
     many = [f"number {place % 1000}" for place in np.random.RandomState(0).permutation(4000)[:400]]
     X = pd.DataFrame({**table, "name": many}).astype({"name": "category"})
     X["name"] = X["name"].cat.set_categories([f"number {place}" for place in range(1000)])
-    model = fit(estimator, X, y)
+    model = fit(engines, X, y)
     assert model.feature_importances_.shape == (5,)
     assert model.score(X, y) > 0.75
 
 
 @pytest.mark.filterwarnings("ignore:Every training row is predicted as")
 @every_engine
-def test_a_class_of_two_rows(estimator):
+def test_a_class_of_two_rows(engines):
     table, y = columns()
     y = np.where(np.arange(240) < 2, "rare", y)
-    model = fit(estimator, pd.DataFrame(table), y)
+    model = fit(engines, pd.DataFrame(table), y)
     assert_array_equal(model.classes_, ["no", "rare", "yes"])
     probability = model.predict_proba(pd.DataFrame(table))
     assert_allclose(probability.sum(axis=1), 1)
@@ -133,15 +132,30 @@ def test_a_class_of_two_rows(estimator):
 
 @every_engine
 @every_frame
-def test_infinite_values_are_named_in_one_sentence(frame, estimator):
+def test_infinite_values_are_named_in_one_sentence(frame, engines):
     table, y = columns()
     bad = frame({**table, "size": [np.inf, *table["size"][1:]]})
-    model = RBoostClassifier(estimator, n_estimators=5)
+    model = RBoostClassifier(engines=engines, max_iter=5)
     with pytest.raises(ValueError, match=r"^column 'size' holds infinite values; replace .*\.$"):
         model.fit(bad, y)
-    assert vars(model) == vars(RBoostClassifier(estimator, n_estimators=5))
-    fitted = fit(estimator, frame(table), y)
+    assert vars(model) == vars(RBoostClassifier(engines=engines, max_iter=5))
+    fitted = fit(engines, frame(table), y)
     with pytest.raises(ValueError, match="column 'size' holds infinite values"):
         fitted.predict(bad)
     with pytest.raises(ValueError, match=r"infinity"):
-        fit(estimator, np.full((4, 2), np.inf), [0, 1, 0, 1])
+        fit(engines, np.full((4, 2), np.inf), [0, 1, 0, 1])
+
+
+@every_frame
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_linear_learners_take_words_but_no_missing_values(frame, n_classes):
+    table, y = columns()
+    y = np.where(np.arange(240) % 3 == n_classes - 1, "maybe", y) if n_classes == 3 else y
+    whole = {"town": [word or "a" for word in table["town"]], "sold": table["sold"]}
+    model = fit("linear", frame(whole), y)
+    assert np.all(np.isfinite(model.predict_proba(frame(whole))))
+    size = [None, *(number or 0.0 for number in table["size"][1:])]
+    bad = frame({**whole, "size": size})
+    with pytest.raises(ValueError, match="size") as error:
+        fit("linear", bad, y)
+    assert "\n" not in str(error.value)

@@ -2,11 +2,9 @@
 
 import numpy as np
 import pytest
-from rboost.boosting.likelihood import labels_of
 from sklearn.datasets import make_classification
 
 from rboost import RBoostClassifier
-from rboost.fitting import Rows
 from rboost.noise import symmetric
 
 
@@ -27,7 +25,7 @@ def careless_table(seed, n_classes=2, n_rows=1000):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_careless_annotator(n_classes):
     X, given, annotator, wrong = careless_table(1, n_classes)
-    model = RBoostClassifier(n_estimators=60, random_state=0).fit(X, given, context=annotator)
+    model = RBoostClassifier(max_iter=60, random_state=0).fit(X, given, context=annotator)
     for record in model.noise_by_group_:
         of_group = annotator == record["name"]
         assert record["n_rows"] == of_group.sum()
@@ -45,7 +43,9 @@ def test_names_and_order_of_groups_do_not_matter():
     X, given, annotator, _ = careless_table(0, n_rows=300)
     renamed = np.array([{"a": 4, "b": 3, "c": 2, "d": 1}[one] for one in annotator])
     first, second = (
-        RBoostClassifier("trees", n_estimators=20, random_state=0).fit(X, given, context=context)
+        RBoostClassifier(engines="trees", max_iter=20, random_state=0).fit(
+            X, given, context=context
+        )
         for context in (annotator, renamed)
     )
     shares = [[one["wrong_share"] for one in model.noise_by_group_] for model in (first, second)]
@@ -55,11 +55,11 @@ def test_names_and_order_of_groups_do_not_matter():
     )
 
 
-@pytest.mark.parametrize("estimator", ["pool", "trees"])
-def test_weights_of_zero_and_trusted_rows(estimator):
+@pytest.mark.parametrize("engines", ["pool", "trees", "linear"])
+def test_weights_of_zero_and_trusted_rows(engines):
     X, given, annotator, _ = careless_table(2, n_rows=300)
     weight = np.where(annotator == "d", 0.0, 1.0)
-    model = RBoostClassifier(estimator, n_estimators=20, random_state=0)
+    model = RBoostClassifier(engines=engines, max_iter=20, random_state=0)
     model.fit(X, given, weight, X_trusted=X[:20], y_trusted=given[:20], context=annotator)
     names = [one["name"] for one in model.noise_by_group_]
     assert names == ["a", "b", "c", "d"]
@@ -69,32 +69,10 @@ def test_weights_of_zero_and_trusted_rows(estimator):
     assert np.isfinite(model.label_issue_probability_).all()
 
 
-def test_likelihood_has_the_matrix_of_each_group():
-    random = np.random.RandomState(0)
-    matrices = np.array([symmetric(rate, 3) for rate in (0.1, 0.2, 0.4)])
-    observed, group = random.randint(3, size=60), random.randint(-1, 3, size=60)
-    trusted = random.uniform(size=60) < 0.2
-    rows = Rows(np.zeros((60, 1)), observed, np.ones(60), trusted, 3, group=group)
-    scores, common = random.normal(size=(60, 3)), symmetric(0.05, 3)
-    of_rows = labels_of(rows, common, matrices)
-    by_hand = 0.0
-    for g in range(-1, 3):
-        for trust in (False, True):
-            chosen = (group == g) & (trusted == trust)
-            matrix = np.eye(3) if trust else common if g < 0 else matrices[g]
-            plain = Rows(rows.X[chosen], observed[chosen], np.ones(chosen.sum()),
-                         np.zeros(chosen.sum(), dtype=bool), 3)  # fmt: skip
-            if chosen.any():
-                part = labels_of(plain, matrix).loss(scores[chosen])
-                by_hand += part * chosen.sum()
-    assert of_rows.loss(scores) * 60 == pytest.approx(by_hand)
-
-
 @pytest.mark.parametrize(
     ("parameters", "context", "message"),
     [
         ({"noise_matrix": symmetric(0.1)}, ["a"] * 100, "leave context out"),
-        ({"out_of_bag": False, "noise_estimator": "paper"}, ["a"] * 100, "leave context out"),
         ({}, ["a"] * 99, "99 rows but X has 100"),
     ],
 )

@@ -1,53 +1,62 @@
 """Boosting that goes on: as if it had never stopped, or refused."""
 
 import copy
+import pickle
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from rboost.boosting.votes import VOTES
 from sklearn.base import clone
 
 from rboost.datasets import make_banana
-from tests.models import algorithm_1, both_versions, pool
+from rboost.engines.learners import VOTES
+from tests.models import algorithm_1
+
+DRAWN = {
+    "none": {},
+    "uniform": {"sampling": "uniform", "max_samples": 0.5},
+    "weights": {"sampling": "weights", "max_samples": 0.5},
+}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "model",
-    [
-        *(algorithm_1(sampling=name, max_samples=0.5) for name in ("none", "weights")),
-        *(pool(sampling=name) for name in ("uniform", "weights")),
-    ],
-    ids=["paper, none", "paper, weights", "uniform", "weights"],
-)
-def test_warm_start_continues_as_if_never_stopped(model, noisy_banana):
+@pytest.mark.parametrize("trusted", [False, True], ids=["", "trusted"])
+@pytest.mark.parametrize("sampling", DRAWN)
+def test_warm_start_continues_as_if_never_stopped(sampling, trusted, noisy_banana):
     X, _, noisy, _ = noisy_banana
-    trusted = dict(zip(["X_trusted", "y_trusted"], make_banana(20, random_state=5), strict=True))
-    model.set_params(random_state=0)
-    whole = clone(model).set_params(n_estimators=60).fit(X, noisy, **trusted)
-    parts = clone(model).set_params(n_estimators=12, warm_start=True).fit(X, noisy, **trusted)
-    for n_estimators in [40, 60]:  # the noise is inferred after 25 and after 50 rounds
-        parts.set_params(n_estimators=n_estimators).fit(X, noisy, **trusted)
+    rows = {}
+    if trusted:
+        rows = dict(zip(["X_trusted", "y_trusted"], make_banana(20, random_state=5), strict=True))
+    model = algorithm_1(random_state=0, **DRAWN[sampling])
+    whole = clone(model).set_params(n_estimators=60).fit(X, noisy, **rows)
+    parts = clone(model).set_params(n_estimators=12, warm_start=True).fit(X, noisy, **rows)
+    for n_estimators in [40, 60]:
+        parts.set_params(n_estimators=n_estimators).fit(X, noisy, **rows)
     np.testing.assert_array_equal(parts.predict_proba(X), whole.predict_proba(X))
     assert_allclose(parts.noise_matrix_history_, whole.noise_matrix_history_)
     assert_allclose(parts.noise_matrix_, whole.noise_matrix_)
-    assert parts.n_iter_ == 60
-    if model.out_of_bag:
-        np.testing.assert_array_equal(parts.noise_interval_, whole.noise_interval_)
-        np.testing.assert_array_equal(
-            parts.label_issue_probability_, whole.label_issue_probability_
-        )
+    assert_allclose(parts.estimator_errors_, whole.estimator_errors_)
+    assert parts.n_iter_ == whole.n_iter_ == 60
+
+
+@pytest.mark.slow
+def test_three_classes_go_on_too_and_models_are_pickled(rng):
+    X = rng.standard_normal((200, 3))
+    y = np.digitize(X[:, 0], [-0.4, 0.4])
+    model = algorithm_1(n_rounds=8, random_state=0, **DRAWN["uniform"])
+    whole = clone(model).set_params(n_estimators=16).fit(X, y)
+    parts = pickle.loads(pickle.dumps(clone(model).set_params(warm_start=True).fit(X, y)))
+    parts.set_params(n_estimators=16).fit(X, y)
+    np.testing.assert_array_equal(parts.predict_proba(X), whole.predict_proba(X))
 
 
 def clone_with_fit(model, **parameters):
     return copy.deepcopy(model).set_params(**parameters)
 
 
-@both_versions
-def test_warm_start_without_more_rounds_changes_nothing(version, noisy_banana):
+def test_warm_start_without_more_rounds_changes_nothing(noisy_banana):
     X, _, noisy, _ = noisy_banana
-    model = version(n_estimators=5, warm_start=True, random_state=0)
+    model = algorithm_1(n_estimators=5, warm_start=True, random_state=0)
     first = clone(model).fit(X, noisy).predict_proba(X)
     for _ in range(3):
         model.fit(X, noisy)
@@ -57,11 +66,10 @@ def test_warm_start_without_more_rounds_changes_nothing(version, noisy_banana):
     assert len(model.set_params(n_estimators=8).fit(X, noisy).estimators_) == 8
 
 
-@both_versions
-def test_an_interrupted_warm_start_can_be_run_again(version, noisy_banana, monkeypatch):
+def test_an_interrupted_warm_start_can_be_run_again(noisy_banana, monkeypatch):
     X, _, noisy, _ = noisy_banana
-    model = version(
-        n_estimators=10, sampling="uniform", max_samples=0.5, warm_start=True, random_state=0
+    model = algorithm_1(
+        n_rounds=10, sampling="uniform", max_samples=0.5, warm_start=True, random_state=0
     ).fit(X, noisy)
     before = model.predict_proba(X)
     whole = clone(model).set_params(n_estimators=20).fit(X, noisy)
@@ -82,10 +90,9 @@ def test_an_interrupted_warm_start_can_be_run_again(version, noisy_banana, monke
     np.testing.assert_array_equal(model.fit(X, noisy).predict_proba(X), whole.predict_proba(X))
 
 
-@both_versions
-def test_warm_start_refuses_what_cannot_be_continued(version, noisy_banana):
+def test_warm_start_refuses_what_cannot_be_continued(noisy_banana):
     X, _, noisy, _ = noisy_banana
-    model = version(n_estimators=5, warm_start=True, random_state=0).fit(X, noisy)
+    model = algorithm_1(n_estimators=5, warm_start=True, random_state=0).fit(X, noisy)
     with pytest.raises(ValueError, match=r"can only add rounds.*raise n_estimators"):
         model.set_params(n_estimators=3).fit(X, noisy)
     model.set_params(n_estimators=9)
@@ -97,13 +104,3 @@ def test_warm_start_refuses_what_cannot_be_continued(version, noisy_banana):
     with pytest.raises(ValueError, match="expecting 2 features"):
         model.fit(X[:, :1], noisy)
     assert len(model.estimators_) == 5
-
-
-@pytest.mark.parametrize(("before", "after"), [(False, True), (True, False)])
-def test_warm_start_refuses_to_change_who_judges_a_learner(before, after, noisy_banana):
-    X, _, noisy, _ = noisy_banana
-    model = algorithm_1(
-        n_estimators=5, sampling="uniform", max_samples=0.5, out_of_bag=before, warm_start=True
-    ).fit(X, noisy)
-    with pytest.raises(ValueError, match="warm_start"):
-        model.set_params(n_estimators=9, out_of_bag=after).fit(X, noisy)

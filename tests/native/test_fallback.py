@@ -29,13 +29,16 @@ FITS = """
             os.environ["RBOOST_NATIVE"] = "0"
         if way == "unimportable":
             sys.modules["rboost.native._native"] = None
-        from rboost import RBoostClassifier, RobustLogisticRegression, native
+        from rboost import AdaRBoostClassifier, RBoostClassifier, RobustLogisticRegression, native
         from rboost.datasets import make_banana
 
         X, y = make_banana(150, random_state=0)
         exact = RobustLogisticRegression(noise_matrix=np.eye(2), tol=1e-9)
-        linear = RBoostClassifier(exact, n_estimators=8, learning_rate=0.3, random_state=0)
-        default = RBoostClassifier(n_estimators=8, random_state=0)
+        linear = AdaRBoostClassifier(
+            exact, n_estimators=8, learning_rate=0.3, random_state=0, votes="probability",
+            sampling="uniform", max_samples=0.5,
+        )
+        default = RBoostClassifier(max_iter=8, random_state=0)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             found = {

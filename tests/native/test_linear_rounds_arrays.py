@@ -12,16 +12,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
-from rboost import RBoostClassifier, RobustLogisticRegression
-from rboost.boosting import ALGORITHM_1
-from rboost.boosting.votes import RowVotes
+from rboost import AdaRBoostClassifier, RobustLogisticRegression
+from rboost.engines.rounds import Progress, RowVotes, mixing_coefficients
 from rboost.noise.matrix import with_rates
 from tests.native.test_linear_rounds import (
-    EXACT,
-    PAPER,
-    VERSIONS,
     assert_same_fit,
     both,
+    ensemble_of,
+    fit,
     native,
     table,
 )
@@ -29,14 +27,14 @@ from tests.native.test_linear_rounds import (
 
 def test_arrays_of_any_layout_are_taken_and_left_alone():
     X, y = table(300, 4, seed=8)
-    base = RBoostClassifier(EXACT, n_estimators=5, random_state=0).fit(X, y)
+    base = fit("out of bag", X, y, n_rounds=5)
     frozen = X.copy()
     frozen.setflags(write=False)
     wide = np.zeros((600, 8))
     wide[::2, ::2] = X
     for rows in (frozen, np.asfortranarray(X), wide[::2, ::2], X[::-1][::-1]):
         before = rows.copy()
-        model = RBoostClassifier(EXACT, n_estimators=5, random_state=0).fit(rows, y)
+        model = fit("out of bag", rows, y, n_rounds=5)
         assert_array_equal(model.decision_function(rows), base.decision_function(X))
         assert_array_equal(rows, before)
 
@@ -44,7 +42,7 @@ def test_arrays_of_any_layout_are_taken_and_left_alone():
 def test_whole_numbers_are_taken():
     X, y = table(300, 4, seed=9)
     X = np.round(3 * X).astype(np.int64)
-    assert_same_fit(*both(X, y))
+    assert_same_fit(*both("out of bag", X, y))
 
 
 def test_constant_columns_denormals_and_large_numbers_are_harmless():
@@ -53,15 +51,12 @@ def test_constant_columns_denormals_and_large_numbers_are_harmless():
     X[:, 2] = 1e-310
     X[:, 3] *= 1e-200
     X[:, 4] *= 1e12
-    for version in ("default", "paper"):
+    for version in ("out of bag", "paper"):
         for dtype in (np.float64, np.float32):
-            model = RBoostClassifier(
-                RobustLogisticRegression(),
-                random_state=0,
-                **{**VERSIONS[version], "n_estimators": 5},
-            ).fit(X.astype(dtype), y)
+            learner = RobustLogisticRegression()
+            model = fit(version, X.astype(dtype), y, learner=learner, n_rounds=5)
             assert np.isfinite(model.decision_function(X)).all()
-            assert all(np.isfinite(learner.coef_).all() for learner in model.estimators_)
+            assert all(np.isfinite(own.coef_).all() for own in ensemble_of(model).listed)
 
 
 def test_huge_scores_do_not_overflow():
@@ -69,7 +64,7 @@ def test_huge_scores_do_not_overflow():
     X = np.linspace(-1, 1, 64)[:, np.newaxis]
     y = (X[:, 0] > 0).astype(int)
     y[[5, 50]] = 1 - y[[5, 50]]
-    fast, slow = both(X, y, **{**PAPER, "n_estimators": 40, "learning_rate": 20.0})
+    fast, slow = both("paper", X, y, n_rounds=40, learning_rate=20.0)
     assert np.isfinite(fast._training.votes.scores).all()
     assert_allclose(fast.estimator_weights_[:3], slow.estimator_weights_[:3], rtol=1e-3)
 
@@ -93,43 +88,41 @@ def separable(n_rows=200):
 
 def test_boosting_ends_when_every_row_is_at_its_minimum():
     X, y = separable()
-    settings_ = {**ALGORITHM_1, "noise_matrix": with_rates(0.3, 0.3), "n_estimators": 40}
-    fast, slow = both(X, y, **settings_)
+    options = {"noise_matrix": with_rates(0.3, 0.3), "learning_rate": 1.0}
+    fast, slow = both("paper, all rows", X, y, n_rounds=40, **options)
     assert "minimum" in slow.stop_reason_
     assert_same_fit(fast, slow)
 
 
-@pytest.mark.filterwarnings("ignore:Every training row is predicted as:UserWarning")
-@pytest.mark.parametrize("n_before", [24, 25, 50])
-def test_boosting_that_goes_on_may_end_at_once(n_before):
-    """Also after a round in which the noise was inferred."""
+def test_boosting_that_goes_on_may_end_at_once():
+    """As where labels say nothing any more, and the scores of rows are as even."""
     X, y = separable()
-    model = RBoostClassifier(EXACT, random_state=0, warm_start=True, n_estimators=n_before)
-    model.fit(X, y)
+    model = fit("paper, all rows", X, y, n_rounds=3, warm_start=True)
+    columns = mixing_coefficients(with_rates(0.5 - 1e-9, 0.5 - 1e-9)).T
     model._training = replace(
-        model._training,
-        progress=replace(model._training.progress, noise_matrix=with_rates(0.5 - 1e-9, 0.5 - 1e-9)),
-        votes=RowVotes(np.zeros(len(y)), np.ones(len(y)), 1.0),
-    )
-    model.set_params(n_estimators=n_before + 3).fit(X, y)
+        model._training, progress=Progress(columns, n_rounds=3),
+        votes=RowVotes(np.zeros(len(y)), None, 1.0), learners=(), history=(),
+    )  # fmt: skip
+    with pytest.warns(UserWarning, match="No base learner was kept"):
+        model.set_params(n_estimators=6).fit(X, y)
     assert "minimum" in model.stop_reason_
 
 
 def test_large_scores_are_taken_up_again():
     X, y = table(300, 4, seed=16)
-    settings_ = {**PAPER, "learning_rate": 20.0, "random_state": 0}
-    model = RBoostClassifier(EXACT, warm_start=True, **{**settings_, "n_estimators": 3}).fit(X, y)
+    model = fit("paper", X, y, n_rounds=3, learning_rate=20.0, warm_start=True)
     assert np.abs(model._training.votes.scores).max() > 60
     model.set_params(n_estimators=5).fit(X, y)
-    whole = RBoostClassifier(EXACT, **{**settings_, "n_estimators": 5}).fit(X, y)
+    whole = fit("paper", X, y, n_rounds=5, learning_rate=20.0)
     assert_allclose(model.estimator_weights_, whole.estimator_weights_, rtol=1e-3)
 
 
 def test_a_sure_learner_gets_the_step_it_deserves():
     X, y = separable(400)
     sure = RobustLogisticRegression(noise_matrix=np.eye(2), C=1e6, tol=1e-9)
-    settings_ = {**ALGORITHM_1, "votes": "probability", "noise_matrix": np.eye(2)}
-    model = RBoostClassifier(sure, **{**settings_, "n_estimators": 1}).fit(X, y)
+    model = AdaRBoostClassifier(
+        sure, n_estimators=1, votes="probability", noise_matrix=np.eye(2)
+    ).fit(X, y)
     margin = np.where(y > 0, 1, -1) * model.estimators_[0].decision_function(X)
     falling, rising = expit(margin).sum(), expit(-margin).sum()
     assert_allclose(model.estimator_weights_[0], np.log(falling / rising) / 2, rtol=1e-4)
@@ -139,7 +132,7 @@ def test_learners_that_do_not_converge_are_named_once():
     X, y = table(300, 4, seed=18)
     hasty = RobustLogisticRegression(max_iter=1, tol=1e-9)
     with pytest.warns(ConvergenceWarning, match="3 base learners stopped") as caught:
-        RBoostClassifier(hasty, n_estimators=3, random_state=0).fit(X, y)
+        fit("paper", X, y, learner=hasty, n_rounds=3)
     assert len(caught) == 1
 
 
@@ -147,10 +140,10 @@ def test_learners_that_do_not_converge_are_named_once():
 def test_a_long_fit_can_be_interrupted():
     code = """
 import numpy as np
-from rboost import RBoostClassifier, RobustLogisticRegression
+from rboost import RBoostClassifier
 X = np.random.RandomState(0).standard_normal((20000, 60))
 print("fitting", flush=True)
-RBoostClassifier(RobustLogisticRegression(), n_estimators=5000).fit(X, X[:, 0] > 0)
+RBoostClassifier(engines="linear", max_iter=5000).fit(X, X[:, 0] > 0)
 """
     fitting = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from rboost.boosting import RBoostClassifier
 
+from rboost import RBoostClassifier
 from rboost.audit import audit_labels
 from rboost.datasets import make_banana
 from rboost.noise import flip_labels, symmetric
@@ -39,7 +39,7 @@ def table(n_rows=N_ROWS):
 
 
 def model():
-    return RBoostClassifier("pool", n_estimators=20, random_state=0)
+    return RBoostClassifier(engines="pool", max_iter=20, random_state=0)
 
 
 def make_audit(y_checked=None, at_random=(), without=(), n_rows=N_ROWS):

@@ -29,7 +29,7 @@ CLASSIFIERS = {
     "SVC": SVC,
     "linear": lambda: make_pipeline(StandardScaler(), LinearSVC()),
     "neighbours": lambda: KNeighborsClassifier(15),
-    "rBoost": lambda: RBoostClassifier(n_estimators=10, random_state=0),
+    "rBoost": lambda: RBoostClassifier(max_iter=10, random_state=0),
     "xgboost": xgboost,
     "catboost": catboost,
 }

@@ -48,7 +48,7 @@ def test_around_a_pipeline_on_text():
     [
         HistGradientBoostingClassifier(max_iter=10, min_samples_leaf=10),
         GaussianNB(),
-        RBoostClassifier(n_estimators=5),
+        RBoostClassifier(max_iter=5),
         make_pipeline(StandardScaler(), LogisticRegression()),
     ],
     ids=lambda inner: type(inner).__name__,

@@ -128,7 +128,7 @@ def test_an_estimate_is_said_class_by_class():
 
 @pytest.mark.slow
 def test_counting_takes_probabilities_of_models_that_have_other_scores_too():
-    model = RBoostClassifier(n_estimators=5, random_state=0)
+    model = RBoostClassifier(max_iter=5, random_state=0)
     estimate = estimate_noise_matrix(X, OBSERVED, model, "anchor points", random_state=0)
     assert estimate.noise_matrix.min() >= 0
     assert_allclose(estimate.noise_matrix.sum(axis=1), 1)

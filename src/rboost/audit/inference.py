@@ -13,7 +13,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats, Integers
-from rboost.audit.labels import NO_LABEL, TableLabels, first_copies
+from rboost.audit.labels import TableLabels, counted_rows
 from rboost.noise import NoisePosterior
 from rboost.noise.groups import GroupedNoise
 from rboost.noise.inference import infer_by_group, infer_with_answers, judge
@@ -34,12 +34,6 @@ class Inference:
     noise_interval: Floats
     wrong_share: tuple[float, float]
     by_group: GroupedNoise | None = None
-
-
-def counted_rows(labels: TableLabels, copy_of: Integers | None) -> Integers:
-    """Rows of which something was said; of copies, as ``copy_of`` tells them, the first alone."""
-    is_first = first_copies(labels, copy_of) == np.arange(len(labels))
-    return np.flatnonzero((labels.observed != NO_LABEL) & is_first)
 
 
 def infer(scores: Floats, labels: TableLabels, copy_of: Integers | None = None) -> Inference:

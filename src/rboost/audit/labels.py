@@ -119,6 +119,12 @@ def first_copies(labels: TableLabels, copy_of: Integers | None) -> Integers:
     return np.where(labels.given == NO_LABEL, alone, first[group])
 
 
+def counted_rows(labels: TableLabels, copy_of: Integers | None) -> Integers:
+    """Rows of which something was said; of copies, as ``copy_of`` tells them, the first alone."""
+    is_first = first_copies(labels, copy_of) == np.arange(len(labels))
+    return np.flatnonzero((labels.observed != NO_LABEL) & is_first)
+
+
 def encode_labels(
     y: Any,
     y_checked: Any = None,

@@ -22,8 +22,7 @@ from threadpoolctl import threadpool_limits
 from rboost._typing import Floats, Integers
 from rboost.audit.dates import with_times
 from rboost.audit.features import as_features, cut_texts
-from rboost.audit.inference import counted_rows
-from rboost.audit.labels import NO_LABEL, TableLabels, first_copies
+from rboost.audit.labels import NO_LABEL, TableLabels, counted_rows, first_copies
 from rboost.model import RBoostClassifier
 from rboost.noise import NoisePosterior
 from rboost.wrappers import NoiseCalibratedClassifier

@@ -7,12 +7,11 @@ to 0. For two classes g = (−h, h) with the paper's h, and h alone is kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from inspect import signature
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -43,73 +42,26 @@ TREES = (DecisionTreeClassifier, ExtraTreeClassifier)
 BLOCK_ROWS = 8192
 
 
-@runtime_checkable
-class LimitsRows(Protocol):
-    """``max_rows`` is the number of rows beyond which more are of no use; None sets no limit."""
-
-    max_rows: int | None
-
-
-@runtime_checkable
-class TunedForBoosting(Protocol):
-    """``boosting_settings`` are parameters as one of many learners needs them."""
-
-    boosting_settings: ClassVar[Mapping[str, Any]]
-
-
-@runtime_checkable
-class FittedNatively(Protocol):
-    """A linear classifier of two classes that the native core can fit, as its options say."""
-
-    max_rows: int | None
-
-    def native_options(self) -> dict[str, Any] | None:
-        """How the native core is to fit it; None when it cannot."""
-
-    def starts(self, n_features: int, random_states: list[Any]) -> Floats:
-        """Where the fits with these random states start: (n_fits, n_starts, n_parameters)."""
-
-    def set_fitted(
-        self, coef: Floats, intercept: float, rates: Floats, loss: float, n_iter: int
-    ) -> None:
-        """Become what the native core has found."""
-
-
-@runtime_checkable
-class HasImportances(Protocol):
-    """A fitted learner that says how much each column told it."""
-
-    feature_importances_: Floats
-
-
-@runtime_checkable
-class ScoresTogether(Protocol):
-    """Fitted learners, such as linear ones, whose votes are computed all at once."""
-
-    def scores(self, X: NDArray[Any], steps: Floats, probability: bool, n_threads: int) -> Floats:
-        """Σ α·h of each row."""
-
-
 @dataclass(frozen=True)
 class BaseLearner:
-    """A classifier to be boosted, and what it can do."""
+    """A classifier to be boosted, and what it can do besides ``fit`` and ``predict``.
+
+    ``max_rows`` is the number of rows beyond which more are of no use, if it has such an attribute.
+    ``seeded`` are its parameters that take a seed. One with ``native_options`` can be fitted by the
+    native core (:mod:`rboost.engines.linear`).
+    """
 
     estimator: Any
     max_rows: int | None
     seeded: list[str]
     nested: bool
-    native: FittedNatively | None
 
     @classmethod
     def of(cls, estimator: Any) -> BaseLearner:
-        """What a classifier can do besides ``fit`` and ``predict``, found out once."""
-        return cls(
-            estimator,
-            estimator.max_rows if isinstance(estimator, LimitsRows) else None,
-            seeded_parameters(estimator),
-            any("__" in name for name in estimator.get_params(deep=True)),
-            estimator if isinstance(estimator, FittedNatively) else None,
-        )
+        """What a classifier can do, found out once."""
+        nested = any("__" in name for name in estimator.get_params(deep=True))
+        max_rows = getattr(estimator, "max_rows", None)
+        return cls(estimator, max_rows, seeded_parameters(estimator), nested)
 
     def new(self, next_seed: Callable[[], int]) -> Any:
         """An unfitted copy with seeds of its own."""
@@ -134,18 +86,6 @@ def check_learner(estimator: Any, sampling: str, votes: str) -> BaseLearner:
             "use votes='class' or another estimator."
         )
     return BaseLearner.of(clone(estimator))
-
-
-def tuned_for_boosting(estimator: TunedForBoosting) -> Any:
-    """A copy whose parameters have the values for boosting wherever they have their defaults."""
-    defaults = signature(type(estimator)).parameters
-    return clone(estimator).set_params(
-        **{
-            name: value
-            for name, value in estimator.boosting_settings.items()
-            if getattr(estimator, name) == defaults[name].default
-        }
-    )
 
 
 def check_classes(pool: Sequence[BaseLearner], n_classes: int) -> None:
@@ -496,7 +436,7 @@ class Ensemble:
 
     def scores(self, X: Any, n_jobs: int | None) -> Floats:
         """H(x), eq. (8): the sum over the learners."""
-        if isinstance(X, np.ndarray) and isinstance(self.learners, ScoresTogether):
+        if isinstance(X, np.ndarray) and hasattr(self.learners, "scores"):  # all linear
             n_threads = effective_n_jobs(n_jobs)
             return self.learners.scores(X, self.steps, self.votes == "probability", n_threads)
 
@@ -515,7 +455,7 @@ class Ensemble:
         weighted = [
             (step, learner.feature_importances_)
             for step, learner in zip(self.steps, self.listed, strict=True)
-            if isinstance(learner, HasImportances)
+            if hasattr(learner, "feature_importances_")
         ]
         if not weighted:
             raise AttributeError("The base learners have no feature_importances_.")

@@ -2,7 +2,8 @@
 
 The core reads the rows once a round: the votes of a learner are added in the pass that judges the
 next one. It computes what :class:`rboost.engines.learners.LearnerRounds` does; both are tested to
-agree.
+agree. A learner that it fits has ``native_options()``, ``starts(n_features, seeds)`` and
+``set_fitted(...)``, as :class:`rboost.RobustLogisticRegression` does.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ from rboost import native
 from rboost._typing import Floats
 from rboost.engines.learners import (
     BaseLearner,
-    FittedNatively,
     Randomness,
     RoundSettings,
     draw_uniformly,
@@ -112,8 +112,9 @@ def native_rounds(
     It takes one linear learner of two classes and the exponential loss, draws no rows by their
     weights, and knows two columns, of label 0 and of label 1, which the identity may follow.
     """
-    learner = pool[0].native
-    if len(pool) > 1 or learner is None or not isinstance(loss, ExponentialLoss):
+    learner = pool[0].estimator
+    has_options = hasattr(learner, "native_options")
+    if len(pool) > 1 or not has_options or not isinstance(loss, ExponentialLoss):
         return None
     if likelihood.n_classes > 2 or settings.sampling == "weights":
         return None
@@ -133,7 +134,7 @@ class NativeRounds:
         self,
         X: NDArray[Any],
         likelihood: Likelihood,
-        learner: FittedNatively,
+        learner: Any,
         options: dict[str, Any],
         votes: RowVotes,
         random: Randomness,

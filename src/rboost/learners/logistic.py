@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -98,8 +97,6 @@ class RobustLogisticRegression(ScoreClassifier, RowsClassifier):
     tol: float = 1e-7
     random_state: int | np.random.RandomState | None = None
 
-    # What a longer search gains in one learner is lost in the average of many.
-    boosting_settings: ClassVar[Mapping[str, Any]] = {"n_init": 1, "max_rows": 1024, "tol": 1e-2}
     _accepted: ClassVar[dict[str, Any]] = {
         "accept_sparse": "csr", "dtype": (np.float64, np.float32)
     }  # fmt: skip

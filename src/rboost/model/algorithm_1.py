@@ -6,7 +6,7 @@ import copy
 import math
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -25,6 +25,7 @@ from rboost._validation import (
     all_or_nothing,
     check_parameters,
     check_trusted_labels,
+    check_trusted_rows,
 )
 from rboost.calibration import (
     CALIBRATIONS,
@@ -89,6 +90,7 @@ class Training:
     history: tuple[Floats, ...] = ()
 
 
+@dataclass(eq=False, repr=False)
 class AdaRBoostClassifier(AdditiveClassifier):
     """Algorithm 1 of Bootkrajang & Kabán as printed: AdaBoost with a mixture of exponentials.
 
@@ -177,6 +179,22 @@ class AdaRBoostClassifier(AdditiveClassifier):
     True
     """
 
+    estimator: Any = None
+    _: KW_ONLY
+    n_estimators: int = 150
+    learning_rate: float = 1.0
+    sampling: str = "none"
+    max_samples: float = 1.0
+    votes: str = "class"
+    noise_matrix: Any = "estimate"
+    mixing: str = "posterior"
+    negative_weights: str = "flip"
+    calibration: str = "platt"
+    random_state: int | np.random.RandomState | None = None
+    n_jobs: int | None = None
+    warm_start: bool = False
+    verbose: int = 0
+
     _requirements: ClassVar[Requirements] = {
         "n_estimators": Number(1, integer=True, closed=True),
         "learning_rate": Number(0),
@@ -192,39 +210,6 @@ class AdaRBoostClassifier(AdditiveClassifier):
     }
     # What only a fit that continues this one needs; a model file leaves it out.
     _training_only: ClassVar[tuple[str, ...]] = ("_training",)
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_estimators: int = 150,
-        learning_rate: float = 1.0,
-        sampling: str = "none",
-        max_samples: float = 1.0,
-        votes: str = "class",
-        noise_matrix: Any = "estimate",
-        mixing: str = "posterior",
-        negative_weights: str = "flip",
-        calibration: str = "platt",
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.sampling = sampling
-        self.max_samples = max_samples
-        self.votes = votes
-        self.noise_matrix = noise_matrix
-        self.mixing = mixing
-        self.negative_weights = negative_weights
-        self.calibration = calibration
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.verbose = verbose
 
     def fit(
         self,
@@ -329,7 +314,8 @@ class AdaRBoostClassifier(AdditiveClassifier):
                 f"y_trusted holds only {found}; probabilities are calibrated on trusted rows "
                 "alone, so pass rows of every class."
             )
-        return Rows(self._check_X(X_trusted), observed, np.ones(len(observed)), len(classes))
+        X = check_trusted_rows(X_trusted, self._check_X)
+        return Rows(X, observed, np.ones(len(observed)), len(classes))
 
     def _begin(self, rows: Rows, classes: Any, fixed_noise: Floats | None) -> Training:
         """Before the first round."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -25,6 +26,7 @@ from rboost._validation import (
     check_parameters,
     check_sample_weight,
     check_trusted_labels,
+    check_trusted_rows,
     check_weighed,
     on_host,
     warn_of_one_class,
@@ -42,6 +44,7 @@ from rboost.noise.matrix import check_noise_parameter
 from rboost.noise.posterior import NoisePosterior
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class RBoostClassifier(ScoreClassifier):
     """Boosting that models label flips, and finds out how many there are.
 
@@ -127,8 +130,14 @@ class RBoostClassifier(ScoreClassifier):
     True
     """
 
-    label_issue_probability_: Floats
-    true_class_: NDArray[Any]
+    engines: Any = "auto"
+    max_iter: int | None = None
+    learning_rate: float | None = None
+    noise_matrix: Any = "estimate"
+    device: str = "cpu"
+    random_state: int | np.random.RandomState | None = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
     _requirements: ClassVar[Requirements] = {
         "max_iter": Number(1, integer=True, closed=True, optional=True),
@@ -141,27 +150,6 @@ class RBoostClassifier(ScoreClassifier):
     _training_only: ClassVar[tuple[str, ...]] = (
         "label_issue_probability_", "true_class_", "held_out_scores_", "_by_group"
     )  # fmt: skip
-
-    def __init__(
-        self,
-        *,
-        engines: Any = "auto",
-        max_iter: int | None = None,
-        learning_rate: float | None = None,
-        noise_matrix: Any = "estimate",
-        device: str = "cpu",
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.engines = engines
-        self.max_iter = max_iter
-        self.learning_rate = learning_rate
-        self.noise_matrix = noise_matrix
-        self.device = device
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def fit(
         self,
@@ -209,19 +197,18 @@ class RBoostClassifier(ScoreClassifier):
             y, sample_weight, y_checked, context, y_trusted = map(on_host, given)
             X = self._check_X(X, reset=True)
             labels = self._check_labels(X, y, y_checked, context)
-            weight = check_sample_weight(sample_weight, labels.given)
-            check_weighed(labels.given, weight, labels.classes)
-            used, n_rows = weight > 0, len(labels)
-            weight[used] = as_counts(weight[used])
+            given_weight = check_sample_weight(sample_weight, labels.given)
+            check_weighed(labels.given, given_weight, labels.classes)
+            used, n_rows = given_weight > 0, len(labels)
+            weight = np.zeros(n_rows)
+            weight[used] = as_counts(given_weight[used])
             warn_of_copies(X if used.all() else X[used], labels.given[used])
             trusted = check_trusted_labels(X_trusted, y_trusted, labels.classes)
             if trusted is not None:
-                X = stack_rows(X, self._check_trusted(X_trusted))
+                X = stack_rows(X, check_trusted_rows(X_trusted, self._check_X))
                 labels = labels.followed_by_trusted(trusted)
                 weight = np.append(weight, np.full(len(trusted), weight[used].mean()))
-            predicted = self._fit_labels(X, labels, weight)
-            self.label_issue_probability_ = self.label_issue_probability_[:n_rows]
-            self.true_class_ = self.true_class_[:n_rows]
+            predicted = self._fit_labels(X, labels, weight, n_rows)
         warn_of_one_class(predicted, "try other engines or features.", stacklevel=3)
         return self
 
@@ -240,11 +227,12 @@ class RBoostClassifier(ScoreClassifier):
         """Fit to statements about the rows of X, as audits do; each row has at least one."""
         with all_or_nothing(self):
             self._check_parameters()
-            self._fit_labels(self._check_X(X, reset=True), labels, np.ones(len(labels)))
+            X = self._check_X(X, reset=True)
+            self._fit_labels(X, labels, np.ones(len(labels)), len(labels))
         return self
 
-    def _fit_labels(self, X: Any, labels: Labels, weight: Floats) -> NDArray[Any]:
-        """Fit to rows with a weight, and judge all; return what the training rows are predicted."""
+    def _fit_labels(self, X: Any, labels: Labels, weight: Floats, n_judged: int) -> NDArray[Any]:
+        """Fit to rows with a weight, and judge the first rows; return what rows are predicted."""
         known_noise = check_noise_parameter(self.noise_matrix, labels.n_classes)
         if labels.n_groups and known_noise is not None:
             raise ValueError(
@@ -264,8 +252,8 @@ class RBoostClassifier(ScoreClassifier):
             held_out, scores = scores, np.empty((len(used), *scores.shape[1:]))
             scores[used], scores[~used] = held_out, fitted.model.scores(X[~used], self.n_jobs)
         judged = judge(noise, scores, labels, by_group)
-        self.label_issue_probability_ = judged.issue
-        self.true_class_ = self.classes_[judged.likeliest]
+        self.label_issue_probability_ = judged.issue[:n_judged]
+        self.true_class_ = self.classes_[judged.likeliest[:n_judged]]
         self._by_group = by_group
         if by_group is not None:
             self.noise_by_group_ = noise_table(labels, by_group)
@@ -296,7 +284,10 @@ class RBoostClassifier(ScoreClassifier):
             self._encodes_for_pool = encodes and self._chosen_engines(X, 2) != [TREES]
         if self._encoder is not None:
             validate_data(self, X, skip_check_array=True, reset=reset)
-            return self._encoder.rows(X, with_pool=self._encodes_for_pool)
+            rows = self._encoder.rows(X, with_pool=self._encodes_for_pool)
+            if not self._takes_nan():
+                rows.check_complete()
+            return rows
         return validate_data(
             self,
             X,
@@ -304,15 +295,6 @@ class RBoostClassifier(ScoreClassifier):
             ensure_all_finite="allow-nan" if self._takes_nan() else True,
             reset=reset,
         )
-
-    def _check_trusted(self, X_trusted: Any) -> Any:
-        try:
-            return self._check_X(X_trusted)
-        except ValueError as error:
-            problem = " ".join(str(error).split())
-            raise ValueError(
-                f"X_trusted must have the columns of X and hold what X may hold: {problem}"
-            ) from error
 
     def _takes_nan(self) -> bool:
         """Whether engines take missing numbers; linear learners take none."""

@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import validate_data
 
-from rboost._typing import Floats
 from rboost.fitting import Documented
 
 PARAMETERS = """
@@ -38,8 +37,6 @@ class ClassifierAround(Documented, MetaEstimatorMixin, ClassifierMixin, BaseEsti
     """A classifier around ``estimator``, whose fitted copy is ``estimator_``."""
 
     classes_: NDArray[Any]
-    label_issue_probability_: Floats
-    true_class_: NDArray[Any]
     estimator: Any
 
     _shared_parameters: ClassVar[str] = PARAMETERS

@@ -139,9 +139,7 @@ class NoiseCalibratedClassifier(ClassifierAround, ScoreClassifier):
                 X, labels = stack_rows(X, X_trusted), labels.followed_by_trusted(trusted)
                 if weight is not None:
                     weight = np.append(weight, np.full(len(trusted), weight.mean()))
-            predicted = self._fit_labels(X, labels, weight)
-            self.label_issue_probability_ = self.label_issue_probability_[: len(given)]
-            self.true_class_ = self.true_class_[: len(given)]
+            predicted = self._fit_labels(X, labels, weight, len(given))
         warn_of_one_class(predicted, "try another estimator or other features.", stacklevel=3)
         return self
 
@@ -159,11 +157,13 @@ class NoiseCalibratedClassifier(ClassifierAround, ScoreClassifier):
         with all_or_nothing(self):
             check_scorer(self.estimator, None)
             self._check_X(X, reset=True)
-            self._fit_labels(X, labels, None)
+            self._fit_labels(X, labels, None, len(labels))
         return self
 
-    def _fit_labels(self, X: Any, labels: Labels, weight: Floats | None) -> NDArray[Any]:
-        """Fit, infer the noise and judge all rows; return what they are predicted."""
+    def _fit_labels(
+        self, X: Any, labels: Labels, weight: Floats | None, n_judged: int
+    ) -> NDArray[Any]:
+        """Fit, infer the noise and judge the first rows; return what rows are predicted."""
         self.classes_, best = labels.classes, best_labels(labels)
         noise = check_noise_parameter(self.noise_matrix, labels.n_classes)
         outputs = out_of_fold_outputs(
@@ -180,8 +180,8 @@ class NoiseCalibratedClassifier(ClassifierAround, ScoreClassifier):
             self.noise_interval_ = self._noise.interval()
         self.held_out_scores_ = scores
         judged = judge(self._noise, scores, labels)
-        self.label_issue_probability_ = judged.issue
-        self.true_class_ = self.classes_[judged.likeliest]
+        self.label_issue_probability_ = judged.issue[:n_judged]
+        self.true_class_ = self.classes_[judged.likeliest[:n_judged]]
         weighted = {} if weight is None else {"sample_weight": weight}
         self.estimator_ = clone(self.estimator).fit(X, best, **weighted)
         return self.classes_[self._noise.probability(scores).argmax(axis=1)]

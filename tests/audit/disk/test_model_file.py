@@ -9,24 +9,28 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
-from rboost import NoiseCalibratedClassifier, RBoostClassifier, RobustLogisticRegression
+from rboost import (
+    AdaRBoostClassifier,
+    NoiseCalibratedClassifier,
+    RBoostClassifier,
+    RobustLogisticRegression,
+)
 from rboost.audit.disk.model_file import load_model, save_model
-from rboost.boosting import ALGORITHM_1
 from rboost.learners.forest import Forest
 from tests.audit.disk.models import ABOUT, customers, fitted
 
 
-def algorithm_1():
-    options = {**ALGORITHM_1, "n_estimators": 5, "random_state": 0}
-    return RBoostClassifier(RobustLogisticRegression(C=0.1), **options)
+def algorithm_1(estimator=None, calibration="platt"):
+    own = AdaRBoostClassifier(estimator, n_estimators=5, calibration=calibration, random_state=0)
+    return NoiseCalibratedClassifier(own, cv=2, random_state=0)
 
 
 MODELS = {
-    "default": lambda: RBoostClassifier(n_estimators=9, random_state=np.random.RandomState(0)),
-    "linear": lambda: RBoostClassifier(RobustLogisticRegression(), n_estimators=5, random_state=0),
-    "isotonic": lambda: RBoostClassifier(n_estimators=6, calibration="isotonic", random_state=0),
-    "logistic": lambda: RBoostClassifier(n_estimators=6, calibration="logistic", random_state=0),
-    "algorithm 1": algorithm_1,
+    "default": lambda: RBoostClassifier(max_iter=9, random_state=np.random.RandomState(0)),
+    "linear": lambda: RBoostClassifier(engines="linear", max_iter=5, random_state=0),
+    "isotonic": lambda: algorithm_1(calibration="isotonic"),
+    "logistic": lambda: algorithm_1(calibration="logistic"),
+    "algorithm 1": lambda: algorithm_1(RobustLogisticRegression(C=0.1)),
     "forest": lambda: NoiseCalibratedClassifier(RandomForestClassifier(5, random_state=0)),
     "histogram": lambda: NoiseCalibratedClassifier(HistGradientBoostingClassifier(max_iter=3)),
 }
@@ -58,7 +62,8 @@ def test_engines_that_take_a_table_as_it_is(tmp_path, n_classes):
     frame, value = customers(301, np.random.RandomState(0))
     frame = frame.drop(columns="note")  # all of whose texts are levels
     labels, path = np.digitize(value, [0.0, 0.7][: n_classes - 1]), tmp_path / "model.skops"
-    model = RBoostClassifier(["pool", "trees"], n_estimators=30, random_state=0).fit(frame, labels)
+    model = RBoostClassifier(engines=["pool", "trees"], max_iter=30, random_state=0)
+    model.fit(frame, labels)
     assert list(model.engine_weights_) == ["pool", "trees"]
     save_model(model, path, {})
     loaded, _ = load_model(path)
@@ -78,7 +83,7 @@ def test_engines_that_take_a_table_as_it_is(tmp_path, n_classes):
 def test_a_large_table_has_trees_alone(tmp_path):
     random = np.random.RandomState(0)
     X = random.normal(size=(21_000, 5))
-    model = RBoostClassifier(n_estimators=6, random_state=0).fit(X, X[:, 0] > 0)
+    model = RBoostClassifier(max_iter=6, random_state=0).fit(X, X[:, 0] > 0)
     assert list(model.engine_weights_) == ["trees"]
     save_model(model, tmp_path / "model.skops", {})
     loaded, _ = load_model(tmp_path / "model.skops")
@@ -103,12 +108,9 @@ def test_a_forest_in_a_file_scores_the_same_and_is_checked(tmp_path):
 
 def test_the_training_is_left_out_of_the_file_only(tmp_path):
     X = np.random.RandomState(0).normal(size=(80, 3))
-    model = RBoostClassifier(n_estimators=6, random_state=0, warm_start=True).fit(X, X[:, 0] > 0)
+    model = AdaRBoostClassifier(n_estimators=6, warm_start=True).fit(X, X[:, 0] + X[:, 1] > 0)
     save_model(model, tmp_path / "model.skops", {})
     loaded, _ = load_model(tmp_path / "model.skops")
-    assert not hasattr(loaded, "label_issue_probability_")
-    with pytest.raises(
-        ValueError, match="warm_start continues Algorithm 1 alone, but this model is from a file"
-    ):
+    with pytest.raises(ValueError, match="warm_start cannot continue a model from a file"):
         loaded.fit(X, X[:, 0] > 0)
-    assert model.set_params(n_estimators=9).fit(X, X[:, 0] > 0).n_iter_ == 9
+    assert model.set_params(n_estimators=9).fit(X, X[:, 0] + X[:, 1] > 0).n_iter_ == 9

@@ -26,7 +26,7 @@ from tests.audit.disk.models import ABOUT, fitted
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
     path = tmp_path_factory.mktemp("model") / "model.skops"
-    save_model(fitted(RBoostClassifier(n_estimators=9, random_state=0))[0], path, ABOUT)
+    save_model(fitted(RBoostClassifier(max_iter=9, random_state=0))[0], path, ABOUT)
     return path
 
 

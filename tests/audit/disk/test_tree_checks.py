@@ -20,7 +20,7 @@ Y = (X[:, 0] + X[:, 1] > 0).astype(int)
 @pytest.mark.parametrize(
     "model",
     [
-        RBoostClassifier(n_estimators=9, random_state=0),
+        RBoostClassifier(max_iter=9, random_state=0),
         NoiseCalibratedClassifier(make_pipeline(StandardScaler(), RandomForestClassifier(5))),
         HistGradientBoostingClassifier(max_iter=3),
     ],

@@ -39,7 +39,9 @@ def test_only_rows_that_were_drawn_and_had_a_label_count():
     assert count_random_checks(labels).n_checked == 20
     assert count_random_checks(labels_of(40, 10, at_random=False)) is None
     without = np.where(np.arange(400) < 5, -1, labels.given)
-    found = count_random_checks(table_labels(labels.classes, without, labels.checked, at_random=True))
+    found = count_random_checks(
+        table_labels(labels.classes, without, labels.checked, at_random=True)
+    )
     assert (found.n_checked, found.n_wrong) == (35, 5)
 
 

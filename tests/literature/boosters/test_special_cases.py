@@ -31,7 +31,7 @@ REDUCED = {
 
 
 def fitted_adaboost(X, observed):
-    """RBoostClassifier with the identity, which is tested against scikit-learn's AdaBoost."""
+    """AdaRBoostClassifier with the identity, which is tested against scikit-learn's AdaBoost."""
     tree = DecisionTreeClassifier(max_leaf_nodes=3)
     model = algorithm_1(tree, n_estimators=25, noise_matrix=np.eye(2), random_state=0)
     return model.fit(X, observed)
