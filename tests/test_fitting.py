@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from rboost.fitting import checked_rows, training_rows, weighed_classes
+from rboost.fitting import training_rows, validated_rows, weighed_classes
 
 X = np.arange(12.0).reshape(6, 2)
 Y = np.array(["a", "b", "a", "b", "b", "a"])
@@ -27,7 +27,7 @@ def test_a_class_without_weight_is_refused_or_left_out():
     three = np.array(["a", "b", "c", "b", "b", "a"])
     with pytest.raises(ValueError, match="zero on all rows of class 'a'"):
         training_rows(X, three, [0, 1, 1, 1, 1, 0])
-    rows, classes = weighed_classes(*checked_rows(X, three, [0, 1, 1, 1, 1, 0]))
+    rows, classes = weighed_classes(*validated_rows(X, three, [0, 1, 1, 1, 1, 0]))
     np.testing.assert_array_equal(classes, ["b", "c"])
     np.testing.assert_array_equal(rows.observed, [0, 1, 0, 0])
     assert rows.n_classes == 2

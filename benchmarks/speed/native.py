@@ -70,9 +70,13 @@ def fused_pass(X: Rows) -> FusedPass | None:
 
 def row_kernel(model: Any) -> Callable[[Any], Any] | None:
     """Prediction of one row without the checks of ``predict``; None without the native core."""
-    module, learners = native.compiled(), model._model.ensemble.learners
+    module, learners = native.compiled(), _linear_ensemble(model).learners
     if module is None or not hasattr(learners, "coefs"):
         return None
     coefs, intercepts, center = learners.coefs, learners.intercepts, learners.center
-    steps = model._model.ensemble.steps
+    steps = _linear_ensemble(model).steps
     return lambda X: module.linear_scores(X, coefs, intercepts, steps, center, True, 1)
+
+
+def _linear_ensemble(model: Any) -> Any:
+    return model._model.stack.members["linear"].ensemble

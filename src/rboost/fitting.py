@@ -64,7 +64,7 @@ class Rows:
         return replace(self, sample_weight=as_counts(self.sample_weight))
 
 
-def checked_rows(
+def validated_rows(
     X: Any, y: Any, sample_weight: Any, check_y: Callable[[Any], Any] = check_class_labels
 ) -> tuple[Rows, NDArray[Any]]:
     """All rows of validated X, and the classes."""
@@ -85,7 +85,7 @@ def weighed_classes(rows: Rows, classes: NDArray[Any]) -> tuple[Rows, NDArray[An
 
 def training_rows(X: Any, y: Any, sample_weight: Any) -> tuple[Rows, NDArray[Any]]:
     """The rows of positive weight, of all classes, with weights as counts; and the classes."""
-    rows, classes = checked_rows(X, y, sample_weight)
+    rows, classes = validated_rows(X, y, sample_weight)
     check_weighed(rows.observed, rows.sample_weight, classes)
     return rows.used().counted(), classes
 
@@ -159,7 +159,7 @@ class RowsClassifier(Documented, ClassifierMixin, BaseEstimator):
         with all_or_nothing(self):
             self._check_parameters()
             X = self._check_X(X, reset=True)
-            rows, classes = checked_rows(X, y, sample_weight, self._check_y)
+            rows, classes = validated_rows(X, y, sample_weight, self._check_y)
             rows, self.classes_ = weighed_classes(rows, classes)
             self._fit(rows)
         return self

@@ -104,14 +104,6 @@ def fitted(request):
     return X, boosters, Forest.from_boosters(boosters, request.param, 5)
 
 
-def test_stages_are_the_scores_of_fewer_rounds(fitted):
-    X, boosters, forest = fitted
-    stages = list(forest.staged_scores(X))
-    assert len(stages) == len(forest) == 5
-    for n_rounds, scores in enumerate(stages, start=1):
-        assert_allclose(scores, predicted(boosters, X, n_rounds), rtol=1e-12, atol=1e-12)
-
-
 def test_importances_are_the_gains_of_lightgbm(fitted):
     _, boosters, forest = fitted
     gains = np.sum([b.feature_importance("gain", iteration=5) for b in boosters], axis=0)
@@ -172,7 +164,6 @@ def test_no_rounds_score_nothing(fitted):
     assert len(empty) == 0
     assert_array_equal(empty.scores(X), np.zeros((len(X), forest.n_outputs)))
     assert_array_equal(empty.feature_importances(6), np.zeros(6))
-    assert list(empty.staged_scores(X)) == []
 
 
 WRONG = {

@@ -127,15 +127,6 @@ def test_levels_beyond_the_last_code_go_the_same_way(fitted):
     assert_array_equal(forest.scores(one), forest.scores(other))
 
 
-def test_stages_are_the_scores_of_fewer_rounds(fitted):
-    X, bins, boosters, forest = fitted
-    stages = list(forest.staged_scores(X))
-    assert len(stages) == len(forest) == 4
-    for n_rounds, scores in enumerate(stages, start=1):
-        some = [booster[:n_rounds] for booster in boosters]
-        assert_allclose(scores, predicted(some, bins, X, forest.n_outputs), rtol=1e-5, atol=1e-5)
-
-
 def test_importances_are_the_gains_of_xgboost(fitted):
     _, _, boosters, forest = fitted
     gains = np.zeros(len(LEVELS))
@@ -154,7 +145,6 @@ def test_no_rounds_score_nothing(n_outputs):
     assert len(empty) == 0
     assert_array_equal(empty.scores(X), np.zeros((50, n_outputs)))
     assert_array_equal(empty.feature_importances(len(LEVELS)), np.zeros(len(LEVELS)))
-    assert list(empty.staged_scores(X)) == []
 
 
 @pytest.mark.parametrize("n_outputs", [1, 3])

@@ -34,11 +34,11 @@ from rboost.engines.xgboost import (
     XGBoostBoosters,
 )
 from rboost.io.packages import package
-from rboost.labels import NO_CLASS, Patterns
+from rboost.labels import Labels, Patterns
 from rboost.learners.bins import Bins, learn_bins
 from rboost.model.fit import Fitted, StackedModel
 from rboost.noise import NoisePosterior
-from rboost.noise.inference import NoiseInference, ScoredRows
+from rboost.noise.inference import NoiseInference, ScoredRows, judge
 from rboost.noise.likelihood import Likelihood
 from rboost.numbering import SAMPLE, draws, hashed_folds, in_sample
 
@@ -209,7 +209,5 @@ def posterior_of(block: Block, how: tuple[StoredTrees, NoisePosterior]) -> Float
     """p(true class j | row i, its label) of the rows of a block."""
     trees, noise = how
     scores = trees.held_out(block.codes, block.first_row)
-    known = block.observed != NO_CLASS
-    posterior = noise.probability(scores)
-    posterior[known] = noise.posterior(scores[known], block.observed[known].astype(np.intp))
-    return posterior
+    classes = np.arange(len(noise.noise_matrix))
+    return judge(noise, scores, Labels.of(classes, block.observed.astype(np.intp))).posterior

@@ -196,8 +196,8 @@ class Labels:
     def patterns(self) -> Patterns:
         """The pattern of statements about each row; answers only about rows without a label.
 
-        How far answers speak for other labels is learnt by regression
-        (:mod:`rboost.noise.answers`), once rows have held-out scores.
+        How far answers speak for other labels is learnt by regression, once rows have held-out
+        scores (``noise/answers.py``).
         """
         heard = self._is_of(*OTHERS) | (self.given[self.row] == NO_CLASS)
         row, n_classes = self.row[heard], self.n_classes

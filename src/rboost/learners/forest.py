@@ -7,8 +7,8 @@ come round by round, in a round booster by booster, of a booster output by outpu
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -96,13 +96,6 @@ class Forest:
             self.category_set, self.set_starts, self.bitset, self.leaf_value, self.roots,
             self.n_outputs, n_threads,
         )  # fmt: skip
-
-    def staged_scores(self, X: NDArray[Any], n_threads: int = 1) -> Iterator[Floats]:
-        """The scores after each round."""
-        scores = np.zeros((len(X), self.n_outputs))
-        for roots in self.roots.reshape(-1, self.n_boosters * self.n_outputs):
-            scores = scores + replace(self, roots=roots).scores(X, n_threads)
-            yield scores
 
     def feature_importances(self, n_features: int) -> Floats:
         """The share of each column in what the splits gained."""

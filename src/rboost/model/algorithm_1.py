@@ -168,13 +168,16 @@ class AdaRBoostClassifier(AdditiveClassifier):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from sklearn.datasets import make_moons
+    >>> from sklearn.tree import DecisionTreeClassifier
     >>> from rboost import AdaRBoostClassifier
-    >>> from rboost.noise import flip_labels, symmetric
+    >>> from rboost.noise import asymmetric, flip_labels
     >>> X, y = make_moons(500, noise=0.2, random_state=4)
-    >>> noisy, flipped = flip_labels(y, symmetric(0.2), random_state=4)
-    >>> told = AdaRBoostClassifier(n_estimators=50, noise_matrix=symmetric(0.2)).fit(X, noisy)
-    >>> adaboost = AdaRBoostClassifier(n_estimators=50, noise_matrix=symmetric(0)).fit(X, noisy)
+    >>> noise, tree = asymmetric(0.3, from_class=0), DecisionTreeClassifier(max_depth=3)
+    >>> noisy, flipped = flip_labels(y, noise, random_state=4)
+    >>> told = AdaRBoostClassifier(tree, n_estimators=50, noise_matrix=noise).fit(X, noisy)
+    >>> adaboost = AdaRBoostClassifier(tree, n_estimators=50, noise_matrix=np.eye(2)).fit(X, noisy)
     >>> told.score(X, y) > adaboost.score(X, y)
     True
     """

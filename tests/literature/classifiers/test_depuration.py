@@ -8,7 +8,7 @@ from rboost.literature.classifiers.depuration import Neighbourhood, depurate, vo
 
 
 def two_classes(X, labels, weight):
-    return Rows(X, labels, weight, np.zeros(len(X), dtype=bool), 2)
+    return Rows(X, labels, weight, 2)
 
 
 def counted_votes(X, labels, weight, queries, k, own):

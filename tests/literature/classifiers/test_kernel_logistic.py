@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from rboost import RobustLogisticRegression
 from rboost.datasets import make_banana
-from rboost.fitting import checked_rows
+from rboost.fitting import validated_rows
 from rboost.literature.classifiers import RobustKernelLogisticRegression
 from rboost.literature.classifiers.kernel_logistic import KERNELS, leave_one_out, scale_of_kernel
 from rboost.noise import asymmetric, flip_labels, symmetric
@@ -74,7 +74,7 @@ def test_leaving_rows_out_by_formula_and_by_fitting():
     weight = 1.0 + np.arange(80) % 3
     weight[::7] = 0.5
     options = {"noise_matrix": np.eye(2), "C": 3.0, "tol": 1e-8}
-    train, _ = checked_rows(X, y, weight)
+    train, _ = validated_rows(X, y, weight)
     log_odds = RobustLogisticRegression(**options).fit(X, y, weight).decision_function(X)
     scores = leave_one_out(log_odds, train, C=3.0)
     for row in range(0, 80, 5):
