@@ -137,7 +137,7 @@ class RowsClassifier(Documented, ClassifierMixin, BaseEstimator):
 
     @abstractmethod
     def _fit(self, rows: Rows) -> None:
-        """Fit to checked rows, some of which may have no weight; ``classes_`` are known."""
+        """Fit to validated rows, some of which may have no weight; ``classes_`` are known."""
 
     @abstractmethod
     def predict_proba(self, X: Any) -> Floats:

@@ -5,9 +5,12 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.neighbors import KNeighborsClassifier
 
+from rboost import RBoostClassifier
 from rboost.audit import AnswersContradictWarning, audit_labels
+from rboost.audit.labels import table_labels
+from rboost.audit.scorers import fit_scorer
 from rboost.noise import flip_labels, symmetric
-from tests.audit.conftest import quick
+from tests.audit.conftest import make_table, quick
 
 
 def table_of(n_rows=240, seed=0):
@@ -273,3 +276,34 @@ def test_what_cannot_be_audited_is_refused_with_one_sentence(arguments, options,
     with pytest.raises(ValueError, match=message) as caught:
         quick(*arguments, **options)
     assert "\n" not in str(caught.value)
+
+
+def test_a_class_that_answers_alone_name_is_none_of_the_others():
+    """Answers replace the given labels of their rows, which may take another class its last row."""
+    labels = table_labels(
+        np.arange(4), np.array([0] * 6 + [1] * 6 + [2] + [0] * 4),
+        np.array([-1] * 12 + [3] + [2] * 4),
+    )  # fmt: skip
+    seen = []
+
+    class Scorer:
+        held_out_scores_ = np.zeros((17, 4))
+
+        def fit_labels(self, X, own):
+            seen.append(own)
+
+    _, is_of_labels = fit_scorer(Scorer(), np.zeros((17, 1)), labels)
+    assert not is_of_labels
+    (own,) = seen
+    np.testing.assert_array_equal(own.classes[own.checked[12:]], [3, 2, 2, 2, 2])
+    assert set(own.classes) == {0, 1, 2, 3}
+
+
+def test_known_noise_is_that_of_the_model_alone():
+    """An audit infers the noise, also around a model that was told it."""
+    X, _, given = make_table(200, 2)
+    told = RBoostClassifier(engines="pool", max_iter=10, noise_matrix=[[0.6, 0.4], [0.3, 0.7]],
+                            random_state=0)  # fmt: skip
+    audit = audit_labels(X, given, model=told, check_columns=False)
+    again = audit.with_checked(audit.labels.checked)
+    np.testing.assert_allclose(audit.noise_matrix, again.noise_matrix)

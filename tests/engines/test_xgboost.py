@@ -30,7 +30,7 @@ def boosters_of(rows, noise=None, communicator=None, grown=None, cuts=(), **opti
     bins = learn_bins(rows.X, [0] * rows.X.shape[1], 31)
     codes = np.split(bins.codes(rows.X), list(cuts))
     binned = BinnedRows(
-        codes, bins, own.likelihood, own.never_sampled, own.fold, np.arange(n_rows), n_rows
+        codes, bins, own.likelihood, own.always_kept, own.fold, np.arange(n_rows), n_rows
     )
     settings = EngineSettings(**{"n_jobs": 1, **options})
     return XGBoostBoosters(binned, rows.shares, settings, communicator or SingleProcess(), grown)

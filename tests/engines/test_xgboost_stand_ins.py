@@ -118,3 +118,18 @@ def test_of_more_classes_a_share_is_drawn_and_all_trusted_rows(monkeypatch):
     assert np.count_nonzero(of_found) == np.count_nonzero(trusted & counted)
     assert found.weight.all()
     assert abs(np.count_nonzero(~of_found) - MOST) < 5 * np.sqrt(MOST)
+
+
+def test_rows_that_all_differ_in_their_patterns_are_sampled(monkeypatch):
+    """As after answers: counting scores by bin and pattern would take a table of all pairs."""
+    monkeypatch.setattr(xgboost, "MOST_ROWS", 500)
+    monkeypatch.setattr(xgboost, "count_scores", None)
+    n_rows = 2000
+    likelihood = Likelihood.dense(np.ones((n_rows, 2)), np.ones(n_rows))
+    binned = BinnedRows(
+        [], None, likelihood, np.zeros(n_rows, bool), np.zeros(n_rows, np.uint8),
+        np.arange(n_rows), n_rows,
+    )  # fmt: skip
+    found = binned.stand_ins(np.linspace(-3, 3, n_rows), SingleProcess())
+    assert 400 < len(found.scores) < 600
+    assert_array_equal(found.scores, np.linspace(-3, 3, n_rows)[found.code])

@@ -133,3 +133,26 @@ def test_many_classes_and_groups_have_codes_of_their_own(n_classes):
     patterns = labels.patterns
     assert_array_equal(patterns.label[patterns.code], position)
     assert_array_equal(patterns.group[patterns.code], groups.position)
+
+
+def test_answers_of_every_refit_are_one_source():
+    labels = Labels.of(CLASSES, np.array([0, 1])).followed_by_trusted(np.array([2]))
+    for _ in range(3):
+        labels = labels.with_answers(np.array([1, NONE, NONE]))
+    assert [source.kind for source in labels.sources] == ["given", "trusted", "answer"]
+    assert_array_equal(labels.known, [NONE, NONE, 2])
+    assert_array_equal(labels.checked, [1, NONE, NONE])
+
+
+def test_classes_that_statements_name_cannot_be_left_out():
+    labels = Labels.of(CLASSES, np.array([0, 2])).with_answers(np.array([NONE, 1]))
+    with pytest.raises(ValueError, match="all classes that statements name"):
+        labels.of_classes(np.array([0, 2]))
+
+
+def test_every_row_needs_a_statement():
+    labels = Labels.of(CLASSES, np.array([0, NONE]))
+    with pytest.raises(ValueError, match="Row 1 needs a label, an answer or a trusted class"):
+        labels.check_rows(np.zeros((2, 1)))
+    with pytest.raises(ValueError, match="X has 3 rows but labels are of 2"):
+        labels.check_rows(np.zeros((3, 1)))

@@ -104,3 +104,13 @@ def test_warm_start_refuses_what_cannot_be_continued(noisy_banana):
     with pytest.raises(ValueError, match="expecting 2 features"):
         model.fit(X[:, :1], noisy)
     assert len(model.estimators_) == 5
+
+
+def test_another_mixing_holds_from_the_next_round_on(noisy_banana):
+    X, _, noisy, _ = noisy_banana
+    noise = {"noise_matrix": [[0.6, 0.4], [0.0, 1.0]]}
+    model = algorithm_1(n_estimators=5, warm_start=True, **noise).fit(X, noisy)
+    other = clone(model).fit(X, noisy).set_params(mixing="paper", n_estimators=10).fit(X, noisy)
+    model.set_params(n_estimators=10).fit(X, noisy)
+    assert_allclose(model.estimator_weights_[:5], other.estimator_weights_[:5])
+    assert not np.allclose(model.estimator_weights_[5:], other.estimator_weights_[5:])

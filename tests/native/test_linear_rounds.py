@@ -246,3 +246,12 @@ def test_a_fitted_model_owes_nothing_to_the_estimator_it_was_given():
     estimator.set_params(C=5.0)
     assert model.estimators_[0].C == 2.0
     assert len(pickle.dumps(model)) < 1.1 * size  # learners are not stored twice
+
+
+def test_labels_of_context_groups_are_not_taken_for_certain_ones():
+    """Two groups of two classes have as many patterns as labels and trusted labels."""
+    X, y = table(300, 3, 0)
+    group = np.where(np.arange(300) % 2, "ann", "bob")
+    fast = RBoostClassifier(engines="linear", max_iter=12, random_state=0)
+    fast.fit(X, y, context=group)
+    assert not isinstance(ensemble_of(fast).learners, LinearLearners)

@@ -7,7 +7,7 @@ from scipy.special import expit, logit
 
 from rboost.calibration import CALIBRATIONS
 from rboost.noise import platt
-from rboost.noise.inference import probability_of, smoothed_log_odds
+from rboost.noise.inference import smoothed_scores
 from rboost.noise.matrix import rates_of, with_rates
 from rboost.noise.platt import KINDS, LARGEST_SUM, MAX_BINS, fit_noise_aware_platt
 from tests.strategies import noise_matrices
@@ -291,9 +291,11 @@ def test_trusted_labels_are_right_and_their_rows_say_so():
 
 
 @given(st.floats(0, 1), st.floats(0.001, 0.999))
-def test_smoothed_log_odds_can_be_undone(probability, prevalence):
-    log_odds = smoothed_log_odds(np.array([probability]), prevalence)
+def test_smoothed_scores_are_finite_and_mirrored(probability, prevalence):
+    both, shares = (
+        np.array([[1 - probability, probability]]),
+        np.array([1 - prevalence, prevalence]),
+    )
+    log_odds = smoothed_scores(both, shares)
     assert np.all(np.isfinite(log_odds))
-    assert_allclose(probability_of(log_odds, prevalence), probability, atol=1e-12)
-    mirrored = smoothed_log_odds(np.array([1 - probability]), 1 - prevalence)
-    assert_allclose(log_odds, -mirrored, atol=1e-9)
+    assert_allclose(log_odds, -smoothed_scores(both[:, ::-1], shares[::-1]), atol=1e-9)

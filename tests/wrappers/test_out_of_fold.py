@@ -10,7 +10,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from rboost.noise.inference import smoothed_log_odds
 from rboost.wrappers.out_of_fold import (
     check_scorer,
     folds,
@@ -78,9 +77,8 @@ def test_probabilities_become_smoothed_log_odds():
     probability = model.fit(X[train], Y[train]).predict_proba(X[test])[:, 1]
     assert_allclose(outputs[test], probability)
     assert_allclose(model_outputs(model, X[test], 2), probability)
-    assert_allclose(
-        outputs_as_scores(model, outputs, np.array([0.6, 0.4])), smoothed_log_odds(outputs, 0.4)
-    )
+    smoothed = np.log(outputs + 0.004) - np.log(1 - outputs + 0.006)
+    assert_allclose(outputs_as_scores(model, outputs, np.array([0.6, 0.4])), smoothed)
     assert outputs_as_scores(LinearSVC(), outputs, np.array([0.6, 0.4])) is outputs
 
 

@@ -22,11 +22,12 @@ def fit_model(
 ) -> tuple[Floats, Inference, TableModel]:
     """Fit a clone of the scorer to features and labels; return scores, inference and model.
 
-    The scorer has inferred the noise from the same scores and labels, unless it was given others.
+    The scorer has inferred the noise from the same scores and labels, unless it was given others,
+    or knows the noise.
     """
     fitted = clone(scorer)
     scores, is_of_labels = fit_scorer(fitted, features, labels, copy_of)
-    if is_of_labels:
+    if is_of_labels and isinstance(fitted.noise_matrix, str):
         found = judge_rows(fitted.label_noise, scores, labels, copy_of, fitted.group_noise)
     else:
         found = infer(scores, labels, copy_of)

@@ -241,7 +241,7 @@ class LabelAudit(AuditViews):
         """A new audit of the same table, with the model fitted again to what people said.
 
         The result is that of :func:`rboost.audit.audit_labels` with ``y_checked``, but columns are
-        neither encoded nor checked again. Where probabilities were given instead of a model, only
+        neither encoded nor examined again. Where probabilities were given instead of a model, only
         the noise is inferred again.
 
         Parameters

@@ -66,14 +66,15 @@ def fit_scorer(
     """Fit to all that was said of rows; score all of them.
 
     ``copy_of`` has, for each row, the first that it is a copy of. Copies are fitted to once, as a
-    row of which there is another is never held out, and have the same scores. Returned is also
-    whether the scorer was given these labels, as it is unless they lack a class: a class that
-    answers alone name is given with them, and one that nobody names is left out.
+    row of which there is another is never held out, and have the same scores. Also returned:
+    whether the scorer saw exactly these labels. It does not if a class has no row (it is left out)
+    or is named by answers only (these answers replace the given labels).
     """
     kept, rows = first_copies(labels, copy_of), counted_rows(labels, copy_of)
     own = labels.take(rows)
-    new = (own.checked != NO_LABEL) & ~np.isin(own.checked, own.observed)
-    own = own.with_given(np.where(new, own.checked, own.given))
+    is_given = True
+    while (new := (own.checked != NO_LABEL) & ~np.isin(own.checked, own.observed)).any():
+        own, is_given = own.with_given(np.where(new, own.checked, own.given)), False
     present = np.unique(own.observed)
     # Linear models do many small products, for which threads of BLAS only wait.
     with threadpool_limits(1, "blas"):
@@ -85,11 +86,11 @@ def fit_scorer(
     others = np.flatnonzero(labels.observed == NO_LABEL)
     if len(others):
         scores[others] = scorer.score_rows(features[others])
-    is_of_labels = len(present) == len(labels.classes) and not new.any()
+    is_of_labels = is_given and len(present) == len(labels.classes)
     return _of_all_classes(scores, present, len(labels.classes)), is_of_labels
 
 
-# How far a class that no row has any more lies below the likeliest one.
+# Scores of a class absent from the training labels are this far below the largest of the row.
 ABSENT = 10.0
 
 

@@ -124,6 +124,7 @@ class RBoostClassifier(ClassifierMixin, BaseEstimator):
         X: Any,
         y: Any,
         sample_weight: Any = None,
+        *,
         X_trusted: Any = None,
         y_trusted: Any = None,
     ) -> Self:

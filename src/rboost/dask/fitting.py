@@ -119,8 +119,8 @@ def fit_table(
         )
     finally:
         progress.end()
-    nobody = np.zeros(0, dtype=np.intp)
-    patterns = Patterns.of_labels(nobody, None, len(summary.classes))
+    no_rows = np.zeros(0, dtype=np.intp)
+    patterns = Patterns.of_labels(no_rows, None, len(summary.classes))
     noise = NoiseInference(patterns, noise_matrix).noise(grown.stand_ins)
     stack = Stack({XGBOOST: grown.member}, {XGBOOST: 1.0}, {XGBOOST: 1.0})
     fitted = Fitted(

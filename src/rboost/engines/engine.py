@@ -37,15 +37,15 @@ class EngineRows:
     """The training rows: the table, what labels say, and the share of each class, (K,).
 
     ``fold`` is the fold that leaves each row out, for engines that are fitted fold by fold.
-    Where few rows stand for all, those with a pattern of ``never_sampled``, (n_patterns,), are all
-    among them.
+    Rows with a pattern of ``always_kept``, (n_patterns,), are kept where others are sampled: their
+    class is certain.
     """
 
     X: Any
     likelihood: Likelihood
     shares: Floats
     fold: NDArray[np.uint8]
-    never_sampled: NDArray[np.bool_]
+    always_kept: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -39,7 +39,7 @@ ROUNDING, SMALLEST_STEP = 4e-7, 1e-7
 
 @dataclass(frozen=True)
 class LinearLearners(Sequence[Any]):
-    """Fitted copies of ``estimator``, one a row of ``coefs``; made only when they are looked at.
+    """Fitted copies of ``estimator``, one a row of ``coefs``, created when accessed.
 
     An infinite intercept stands for the constant learner of a sample that held one class.
     ``center`` is near the middle of the training rows. ``rates``, ``losses`` and ``iterations``
@@ -69,9 +69,6 @@ class LinearLearners(Sequence[Any]):
             coef, intercept, self.rates[number], self.losses[number], int(self.iterations[number])
         )
         return learner
-
-    def __iter__(self) -> Iterator[Any]:
-        return (self[number] for number in range(len(self)))
 
     def joined(self, later: LinearLearners) -> LinearLearners:
         """These learners and later ones."""
@@ -106,11 +103,12 @@ def native_rounds(
     votes: RowVotes,
     random: Randomness,
     settings: RoundSettings,
+    certain: NDArray[np.bool_],
 ) -> NativeRounds | None:
     """The rounds in the native core, or None when they are not for it.
 
     It takes one linear learner of two classes and the exponential loss, draws no rows by their
-    weights, and knows two columns, of label 0 and of label 1, which the identity may follow.
+    weights, and knows patterns 0 and 1, of labels 0 and 1, and 2 and 3, of labels that are certain.
     """
     learner = pool[0].estimator
     has_options = hasattr(learner, "native_options")
@@ -119,7 +117,7 @@ def native_rounds(
     if likelihood.n_classes > 2 or settings.sampling == "weights":
         return None
     used = likelihood.code.max() + 1
-    if used > 4 or not np.array_equal(likelihood.columns[:, 2:used], np.eye(2)[:, : used - 2]):
+    if used > 4 or certain[:2].any() or not certain[2:used].all():
         return None
     options, rows = learner.native_options(), native.rows_for_native(X)
     if options is None or rows is None:
@@ -214,7 +212,7 @@ class NativeRounds:
                 f"{self._n_unconverged} base learners stopped at max_iter before they converged; "
                 "raise their max_iter or tol, or penalise more with a smaller C.",
                 ConvergenceWarning,
-                stacklevel=5,
+                stacklevel=4,
             )
         coefs, numbers = self._rounds.kept()
         numbers = np.asfortranarray(numbers)  # each column is used by itself

@@ -10,7 +10,6 @@ where there are two classes.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -42,7 +41,7 @@ from rboost.engines.rounds import (
     mixed,
 )
 from rboost.learners import RandomKernelClassifier, RobustLogisticRegression
-from rboost.noise.inference import ScoredRows, smoothed_log_odds, smoothed_scores
+from rboost.noise.inference import ScoredRows, smoothed_scores
 
 # Rounds of an engine alone; beside others, by the number of rows: the larger a table, the less the
 # last ones add. Chosen on the suite "development" and tables of "sizes".
@@ -104,7 +103,8 @@ def _fit_rounds(
     label = likelihood.columns.argmax(axis=0)[likelihood.code]
     rounds: Rounds = LearnerRounds(X, start, label, loss, pool, votes, random, ways)
     if len(pool) == 1:
-        rounds = native_rounds(X, start, loss, pool, votes, random, ways) or rounds
+        own = native_rounds(X, start, loss, pool, votes, random, ways, rows.always_kept)
+        rounds = own or rounds
     progress = Progress(start.columns)
 
     def scored() -> ScoredRows:
@@ -128,12 +128,6 @@ def _fit_rounds(
         boost(rounds, progress, update_noise, rate, shown)
     final = scored()
     ensemble = Ensemble(rounds.finish(), np.array(progress.steps), ways.votes, n_classes)
-    if not len(ensemble):
-        warnings.warn(
-            f"No base learner was kept ({progress.stop_reason}); try other features, or "
-            "engines='trees'.",
-            stacklevel=6,
-        )
     member = BoostedLearners(ensemble, rounds.votes.total, rows.shares, pool_source(rows.X))
     return EngineFit(member, final.scores, final, None, progress.n_rounds, progress.stop_reason)
 
@@ -152,11 +146,9 @@ def vote_scores(mean_votes: Floats, shares: Floats) -> Floats:
     for begin in range(0, len(scores), BLOCK_ROWS):  # copies of all rows add up
         votes = mean_votes[begin : begin + BLOCK_ROWS]
         probability = (1 + (n_classes - 1) * votes) / n_classes
-        scores[begin : begin + BLOCK_ROWS] = (
-            smoothed_log_odds(probability, shares[1])
-            if n_classes == 2
-            else smoothed_scores(probability, shares)
-        )
+        if n_classes == 2:
+            probability = np.column_stack([1 - probability, probability])
+        scores[begin : begin + BLOCK_ROWS] = smoothed_scores(probability, shares)
     return scores
 
 

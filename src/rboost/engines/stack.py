@@ -92,7 +92,7 @@ def likeliest_weights(held_out: Sequence[Floats], likelihood: Likelihood) -> Flo
         scores = np.tensordot(weights, features, 1) + offsets.reshape(shape)
         gradient = likelihood.derivatives(scores)[0]
         by_weights = np.tensordot(features, gradient, gradient.ndim) + 2 * PENALTY * weights
-        total = likelihood.weight.sum() * likelihood.loss(scores) + PENALTY * weights @ weights
+        total = likelihood.loss_sum(scores) + PENALTY * float(weights @ weights)
         return total, np.append(by_weights, gradient.sum(axis=0))
 
     n_offsets = int(np.prod(shape))

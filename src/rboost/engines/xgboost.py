@@ -56,6 +56,8 @@ XGBOOST: dict[str, Any] = {
 BAG = 0.8
 # Steps of growing after which the trees so far are reported.
 REPORT_INTERVAL = 5
+# Scores are counted by bin and pattern where there are no more patterns; else rows are sampled.
+MOST_PATTERNS = 1000
 # Rows of sparse tables that are made dense at a time.
 SPARSE_ROWS = 2**14
 # Derivatives are multiples of this. Their sums are then exact in whatever order rows are added, and
@@ -104,14 +106,14 @@ class SingleProcess:
 class BinnedRows:
     """The rows of one process: their codes, in parts; what labels say; folds and row numbers.
 
-    ``never_sampled`` are the patterns whose rows all count where others are sampled, ``n_rows`` is
-    the number of rows with a weight in all processes.
+    ``always_kept`` are the patterns whose rows are kept where others are sampled, ``n_rows`` is the
+    number of rows with a weight in all processes.
     """
 
     codes: Sequence[NDArray[np.uint8]]
     bins: Bins
     likelihood: Likelihood
-    never_sampled: NDArray[np.bool_]
+    always_kept: NDArray[np.bool_]
     fold: NDArray[np.uint8]
     number: Integers
     n_rows: int
@@ -126,10 +128,10 @@ class BinnedRows:
         """Few rows that stand for all: the same in every process, however rows are spread."""
         own = ScoredRows(scores, self.likelihood.code, self.likelihood.weight)
         n_patterns = self.likelihood.columns.shape[1]
-        if scores.ndim == 1 and self.n_rows > MOST_ROWS:
+        if scores.ndim == 1 and self.n_rows > MOST_ROWS and n_patterns <= MOST_PATTERNS:
             return counted_rows(communicator.sum(count_scores(own, n_patterns)), n_patterns)
         drawn = draws(self.number, 0, NOISE) < MOST_ROWS / self.n_rows
-        chosen = (own.weight > 0) & (self.never_sampled[own.code] | drawn)
+        chosen = (own.weight > 0) & (self.always_kept[own.code] | drawn)
         parts = communicator.gather((self.number[chosen], own.take(chosen)))
         order = np.argsort(np.concatenate([number for number, _ in parts]), kind="stable")
         columns = (
@@ -292,7 +294,7 @@ def fit_xgboost(rows: EngineRows, infer: Infer | None, settings: EngineSettings)
     bins = learn_bins(_dense(X[sampled]), level_counts(rows.X), n_bins(n_rows))
     codes = _codes(X, bins, settings)
     binned = BinnedRows(
-        [codes], bins, rows.likelihood, rows.never_sampled, rows.fold, np.arange(n_rows), n_rows
+        [codes], bins, rows.likelihood, rows.always_kept, rows.fold, np.arange(n_rows), n_rows
     )
     boosters = XGBoostBoosters(binned, rows.shares, settings, SingleProcess())
     likelihood, reason = grow_in_two_passes(boosters, rows.likelihood, infer, settings)

@@ -2,7 +2,8 @@
 
 A source is whoever or whatever names classes: the column of labels, of which each context group is
 a source of its own; an annotator; a person who checked rows; a set of rows that are known to be
-right. Each source has its own noise matrix. Classes are positions inside the package, names only
+right. Given labels have one noise matrix, with a context one for each group; those of annotators
+are not inferred yet. Classes are positions inside the package, names only
 where users pass and read them.
 
 Rows of which the same was said share a *pattern*. A pattern has one likelihood of its statements
@@ -39,11 +40,6 @@ class Source:
 
     kind: str
     name: str | None = None
-
-
-def n_groups(sources: Sequence[Source]) -> int:
-    """The number of context groups among sources."""
-    return sum(source.kind == GIVEN and source.name is not None for source in sources)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +83,7 @@ class Labels:
     @property
     def n_groups(self) -> int:
         """The number of context groups of given labels, 0 without a context."""
-        return n_groups(self.sources)
+        return sum(own.kind == GIVEN and own.name is not None for own in self.sources)
 
     def with_statements(self, source: Source, position: Integers) -> Self:
         """One more source; ``position`` has a class or ``NO_CLASS`` for each row."""
@@ -104,9 +100,14 @@ class Labels:
         """What people said who checked rows, in the place of all that they said before."""
         if position is None:
             return self
-        others = self._is_of(*OTHERS)
+        kept = np.array([own.kind != ANSWER for own in self.sources])
+        others = kept[self.source]
         before = replace(
-            self, row=self.row[others], source=self.source[others], stated=self.stated[others]
+            self,
+            row=self.row[others],
+            source=(np.cumsum(kept) - 1)[self.source[others]],
+            stated=self.stated[others],
+            sources=tuple(own for own in self.sources if own.kind != ANSWER),
         )
         drawn = np.zeros(self.n_rows, dtype=bool) if at_random is None else np.asarray(at_random)
         return replace(
@@ -137,6 +138,14 @@ class Labels:
             at_random=self.at_random[rows],
         )
 
+    def check_rows(self, X: Any) -> None:
+        """Fail with one sentence unless something was said of every row of X."""
+        if X.shape[0] != self.n_rows:
+            raise ValueError(f"X has {X.shape[0]} rows but labels are of {self.n_rows}.")
+        if (self.observed == NO_CLASS).any():
+            row = int(np.argmax(self.observed == NO_CLASS))
+            raise ValueError(f"Row {row} needs a label, an answer or a trusted class.")
+
     def with_given(self, position: Integers) -> Self:
         """Other classes in the place of the labels that came with rows."""
         is_given, stated = self._is_of(GIVEN), self.stated.copy()
@@ -145,6 +154,8 @@ class Labels:
 
     def of_classes(self, present: Integers) -> Self:
         """The same where only some classes, in ascending order, are named."""
+        if not np.isin(self.stated, present).all():
+            raise ValueError("present must hold all classes that statements name.")
         return replace(self, classes=present, stated=np.searchsorted(present, self.stated))
 
     def of_kind(self, *kinds: str) -> Integers:
@@ -199,9 +210,9 @@ class Labels:
         How far answers speak for other labels is learnt by regression, once rows have held-out
         scores (``noise/answers.py``).
         """
-        heard = self._is_of(*OTHERS) | (self.given[self.row] == NO_CLASS)
-        row, n_classes = self.row[heard], self.n_classes
-        statement = self.source[heard] * n_classes + self.stated[heard]
+        is_used = self._is_of(*OTHERS) | (self.given[self.row] == NO_CLASS)
+        row, n_classes = self.row[is_used], self.n_classes
+        statement = self.source[is_used] * n_classes + self.stated[is_used]
         n_single = len(self.sources) * n_classes
         pairs = [((s, k),) for s in range(len(self.sources)) for k in range(n_classes)]
         statements: list[tuple[tuple[int, int], ...]] = [*pairs, ()]
@@ -242,13 +253,13 @@ class Patterns:
         statements = [((source, k),) for source in range(2) for k in range(n_classes)]
         return cls(code, n_classes, (Source(GIVEN), Source(TRUSTED)), statements)
 
+    def _is_trusted(self, source: int) -> bool:
+        return self.sources[source].kind in (TRUSTED, ANSWER)
+
     @property
     def n_groups(self) -> int:
         """The number of context groups of given labels, 0 without a context."""
-        return n_groups(self.sources)
-
-    def _is_trusted(self, source: int) -> bool:
-        return self.sources[source].kind in (TRUSTED, ANSWER)
+        return sum(own.kind == GIVEN and own.name is not None for own in self.sources)
 
     @cached_property
     def label(self) -> Integers:

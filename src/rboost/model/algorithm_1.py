@@ -364,6 +364,7 @@ class AdaRBoostClassifier(AdditiveClassifier):
         """Run the rounds that are still to run; return the scores to calibrate on, too."""
         progress, n_classes = training.progress, rows.n_classes
         noise_matrix, history = training.noise_matrix, list(training.history)
+        progress.columns = mixing_coefficients(noise_matrix, self.mixing).T
         calibrating: Any = None
         if calibration_rows is not None:
             calibrating = self._ensemble_of(training, n_classes).scores(calibration_rows.X, 1)
@@ -412,7 +413,7 @@ class AdaRBoostClassifier(AdditiveClassifier):
         own = ExponentialLoss(), pool, training.votes, training.random, settings
         can_update = fixed_noise is not None or self.calibration == "platt"
         if calibration_rows is None and can_update:
-            rounds = native_rounds(rows.X, mixing, *own)
+            rounds = native_rounds(rows.X, mixing, *own, np.zeros(2, dtype=bool))
             if rounds is not None:
                 return rounds
         return LearnerRounds(rows.X, mixing, rows.observed, *own, training.progress.n_rounds)

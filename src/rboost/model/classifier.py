@@ -74,7 +74,7 @@ class RBoostClassifier(ScoreClassifier):
         ``noise_matrix[j, k] = p(observed k | true j)``, classes in sorted order. An array fixes it.
     device : {"cpu", "cuda"}, default="cpu"
         Where trees are grown. "cuda" is a GPU of NVIDIA, by XGBoost (``rboost[gpu]``); Algorithm 1
-        and what comes before and after the trees runs on the CPU.
+        runs on the CPU, also where "auto" chooses it alone.
     random_state : int, RandomState instance or None, default=None
         Seed of samples, folds and base learners.
     n_jobs : int, default=None
@@ -221,13 +221,15 @@ class RBoostClassifier(ScoreClassifier):
     @property
     def group_noise(self) -> GroupedNoise | None:
         """The noise of each context group; None without a context."""
-        return self._by_group
+        check_is_fitted(self)
+        return vars(self).get("_by_group")
 
     def fit_labels(self, X: Any, labels: Labels) -> Self:
         """Fit to statements about the rows of X, as audits do; each row has at least one."""
         with all_or_nothing(self):
             self._check_parameters()
             X = self._check_X(X, reset=True)
+            labels.check_rows(X)
             self._fit_labels(X, labels, np.ones(len(labels)), len(labels))
         return self
 
@@ -298,7 +300,8 @@ class RBoostClassifier(ScoreClassifier):
 
     def _takes_nan(self) -> bool:
         """Whether engines take missing numbers; linear learners take none."""
-        return LINEAR not in ([self.engines] if isinstance(self.engines, str) else self.engines)
+        chosen = self.engines if isinstance(self.engines, (list, tuple)) else [self.engines]
+        return LINEAR not in chosen
 
     def _chosen_engines(self, X: Any, n_classes: int) -> list[str]:
         n_rows = X.shape[0] if hasattr(X, "shape") else len(X)

@@ -2,8 +2,8 @@
 
     L₀                what is known before anything is inferred: labels are taken as they are
     engines grow      each gives every row a held-out score
-    noise inferred    from these scores and the labels, and with it the next L
-    engines go on     with L
+    noise inferred    from these scores and the labels, and with it the next L, with which the same
+                      engine goes on (rounds of Algorithm 1, trees alone) or the next one begins
     stack             the engines' held-out scores, weighed by the likelihood
     noise inferred    once more, from the scores of the stack
 
@@ -37,7 +37,7 @@ from rboost.noise.likelihood import Likelihood
 from rboost.noise.posterior import NoisePosterior
 from rboost.numbering import hashed_folds
 
-# Pseudo-count of a class, so that none is without rows once answers have spoken.
+# Pseudo-count of each class, so that no class share is 0 when answers are used.
 PSEUDO_COUNT = 0.5
 
 
@@ -92,7 +92,7 @@ def fit_rows(
     found = fit_engines(rows, engines, infer if known_noise is None else None, settings)
     if not labels.has_answers:
         return found.fitted(infer.noise(found.scored))
-    noise = infer_with_answers(found.scores, labels, weight, known_noise)
+    noise = infer_with_answers(found.scores, labels, found.weight, known_noise)
     by_group = infer_by_group(noise, found.scores, labels, weight)
     judged = judge(noise, found.scores, labels, by_group)
     counts = weight @ judged.posterior + PSEUDO_COUNT
@@ -100,21 +100,25 @@ def fit_rows(
         rows,
         likelihood=likelihood_of_answers(judged, found.scores, weight),
         shares=counts / counts.sum(),
-        never_sampled=np.zeros(n_rows, dtype=bool),
+        always_kept=np.zeros(n_rows, dtype=bool),
     )
     again = replace(settings, doing=" again, with the answers")
     found = fit_engines(rows, engines, None, again)
-    return found.fitted(infer_with_answers(found.scores, labels, weight, known_noise))
+    return found.fitted(infer_with_answers(found.scores, labels, found.weight, known_noise))
 
 
 @dataclass(frozen=True, eq=False)
 class FittedEngines:
-    """Engines in a stack, its held-out scores, and the rows to infer the noise from."""
+    """Engines in a stack, its held-out scores, and the rows to infer the noise from.
+
+    ``weight`` is 0 for rows that no learner left out.
+    """
 
     engines: dict[str, EngineFit]
     stack: Stack
     scores: Floats
     scored: ScoredRows
+    weight: Floats
 
     def fitted(self, noise: NoisePosterior) -> Fitted:
         """The model with what is known of the noise."""
@@ -163,7 +167,9 @@ def fit_engines(
     members = {name: fit.member for name, fit in found.items()}
     held_out = {name: fit.held_out for name, fit in found.items()}
     stack, scores = combine(members, held_out, rows.likelihood if settled is None else settled)
-    scored = ScoredRows(scores, rows.likelihood.code, rows.likelihood.weight)
+    weight = rows.likelihood.weight
+    scored = ScoredRows(scores, rows.likelihood.code, weight)
     if len(found) == 1:
         scored = found[engines[0]].scored
-    return FittedEngines(found, stack, scores, scored)
+        weight = scored.weight if len(scored.weight) == len(weight) else weight
+    return FittedEngines(found, stack, scores, scored, weight)

@@ -17,11 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
 from rboost._typing import Codes, Floats, Integers
-from rboost.labels import NO_CLASS, Labels, Patterns
+from rboost.labels import ANNOTATOR, NO_CLASS, Labels, Patterns
 from rboost.noise.answers import learn_from_answers
 from rboost.noise.classes import compare_kinds, fit_known_noise
 from rboost.noise.groups import GroupedNoise, infer_group_noise
@@ -152,17 +151,6 @@ def smoothed_scores(probability: Floats, prevalence: Floats) -> Floats:
     return logarithms if logarithms.shape[1] > 2 else logarithms[:, 1] - logarithms[:, 0]
 
 
-def smoothed_log_odds(probability: Floats, prevalence: float) -> Floats:
-    """The same of two classes, from the probability and the prevalence of class 1."""
-    more, less = SMOOTHING * prevalence, SMOOTHING * (1 - prevalence)
-    return np.log(probability + more) - np.log(1 - probability + less)
-
-
-def probability_of(log_odds: Floats, prevalence: float) -> Floats:
-    """The inverse of :func:`smoothed_log_odds`."""
-    return (1 + SMOOTHING) * expit(log_odds) - SMOOTHING * prevalence
-
-
 @dataclass(frozen=True, eq=False)
 class ScoredRows:
     """Held-out scores of rows, their patterns of statements, and weights."""
@@ -200,6 +188,8 @@ class NoiseInference:
     """
 
     def __init__(self, patterns: Patterns, known_noise: Floats | None = None) -> None:
+        if any(source.kind == ANNOTATOR for source in patterns.sources):
+            raise ValueError("Several labels a row have no noise model yet; pass one label a row.")
         self.patterns, self.known_noise = patterns, known_noise
         self._last: tuple[ScoredRows, NoisePosterior] | None = None
 
@@ -233,8 +223,8 @@ class NoiseInference:
 
     def likelihoods(self, noise_matrix: Floats) -> Floats:
         """Likelihoods of patterns for a noise matrix, or for one of each group, (G, K, K)."""
-        shape = len(self.patterns.sources), *noise_matrix.shape[-2:]
-        matrices = np.empty(shape)
+        n_sources = len(self.patterns.sources)
+        matrices = np.tile(np.eye(noise_matrix.shape[-1]), (n_sources, 1, 1))
         matrices[: self.patterns.n_groups or 1] = noise_matrix
         return self.patterns.likelihoods(matrices)
 
@@ -285,7 +275,6 @@ class Judgement:
     """
 
     noise: NoisePosterior
-    by_group: GroupedNoise | None
     posterior: Floats
     given: Integers
 
@@ -310,30 +299,22 @@ def judge(
     noise: NoisePosterior, scores: Floats, labels: Labels, by_group: GroupedNoise | None = None
 ) -> Judgement:
     """Say how likely each class is to be the true one, of every row."""
-    given, has_label = labels.given, labels.given != NO_CLASS
-    if has_label.all():
-        posterior = _posterior(noise, by_group, scores, given, labels.group)
+    own = np.flatnonzero(labels.given != NO_CLASS)
+    given, group = labels.given[own], labels.group[own]
+    labelled = scores if len(own) == len(labels) else scores[own]
+    if by_group is None:
+        found = noise.posterior(labelled, given)
     else:
+        found = by_group.posterior(labelled, given, group)
+    posterior = found
+    if len(own) < len(labels):
         posterior = noise.probability(scores)
-        own = np.flatnonzero(has_label)
-        posterior[own] = _posterior(noise, by_group, scores[own], given[own], labels.group[own])
+        posterior[own] = found
     for known in (labels.known, labels.checked):
         rows = np.flatnonzero(known != NO_CLASS)
         posterior[rows] = 0.0
         posterior[rows, known[rows]] = 1.0
-    return Judgement(noise, by_group, posterior, given)
-
-
-def _posterior(
-    noise: NoisePosterior,
-    by_group: GroupedNoise | None,
-    scores: Floats,
-    given: Integers,
-    group: Integers,
-) -> Floats:
-    if by_group is None:
-        return noise.posterior(scores, given)
-    return by_group.posterior(scores, given, group)
+    return Judgement(noise, posterior, labels.given)
 
 
 def likelihood_of_answers(judged: Judgement, scores: Floats, weight: Floats) -> Likelihood:

@@ -157,6 +157,7 @@ class NoiseCalibratedClassifier(ClassifierAround, ScoreClassifier):
         with all_or_nothing(self):
             check_scorer(self.estimator, None)
             self._check_X(X, reset=True)
+            labels.check_rows(X)
             self._fit_labels(X, labels, None, len(labels))
         return self
 

@@ -10,15 +10,12 @@ import numpy as np
 
 from rboost._typing import Floats, Integers
 from rboost.audit.labels import NO_LABEL, TableLabels
+from rboost.noise.inference import wrong_probability
 
 
 def issue_probability(posterior: Floats, labels: TableLabels) -> Floats:
     """How likely each label is to be wrong: 0 if checked, NaN for rows without a label."""
-    wrong = np.full(len(labels), np.nan)
-    observed = np.flatnonzero(labels.is_observed)
-    wrong[observed] = 1 - posterior[observed, labels.given[observed]]
-    wrong[labels.is_checked] = 0.0
-    return np.clip(wrong, 0.0, 1.0)
+    return np.where(labels.is_checked, 0.0, wrong_probability(posterior, labels.given))
 
 
 def suggested_classes(posterior: Floats, probability: Floats, labels: TableLabels) -> Integers:
