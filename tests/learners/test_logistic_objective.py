@@ -5,9 +5,7 @@ from scipy import sparse
 from scipy.optimize import check_grad
 from scipy.special import expit
 
-from rboost.learners.logistic_objective import NoisyLogisticObjective
-from rboost.learners.logistic_solver import SOLVERS
-from rboost.learners.noise_parameters import FlipRates, FreeRows
+from rboost.learners.logistic_objective import SOLVERS, FlipRates, FreeRows, NoisyLogisticObjective
 from rboost.noise import symmetric
 
 FIXED = np.array([[0.8, 0.2], [0.3, 0.7]])

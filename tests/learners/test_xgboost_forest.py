@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from rboost.engines.xgboost import XGBOOST, matrix_of
 from rboost.learners.bins import LAST_LEVEL, learn_bins
-from rboost.learners.xgboost_forest import forest_of
+from rboost.learners.forest import forest_of
 
 xgboost = pytest.importorskip("xgboost")
 pytestmark = pytest.mark.peers

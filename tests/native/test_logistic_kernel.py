@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from rboost.learners.logistic_objective import NoisyLogisticObjective
-from rboost.learners.logistic_solver import Solution, solve_jointly
+from rboost.learners.logistic_objective import NoisyLogisticObjective, Solution, solve_jointly
 from rboost.noise.matrix import with_rates
 
 native = pytest.importorskip("rboost.native._native")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from rboost.noise.counting import confident_learning
+from rboost.wrappers.estimation import confident_learning
 from tests.noise.test_counting import FOUR, draw, draw_classes
 
 count = pytest.importorskip("cleanlab.count")

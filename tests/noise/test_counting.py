@@ -5,8 +5,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.special import expit
 
-from rboost.noise.counting import anchor_points, bootstrap, confident_learning, trusted_counting
 from rboost.noise.matrix import rates_of
+from rboost.wrappers.estimation import (
+    anchor_points,
+    bootstrap,
+    confident_learning,
+    trusted_counting,
+)
 from tests.strategies import noise_matrices
 
 

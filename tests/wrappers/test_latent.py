@@ -8,7 +8,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from rboost.wrappers.latent import class_probability, fit_latent, fit_soft, weight_argument
+from rboost.wrappers.aware import class_probability, fit_latent, fit_soft, weight_argument
 from tests.strategies import noise_matrices
 
 

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from rboost.wrappers.out_of_fold import (
+from rboost.wrappers.base import (
     check_scorer,
     folds,
     model_outputs,

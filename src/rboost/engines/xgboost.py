@@ -32,7 +32,7 @@ from rboost.engines.trees import (
     n_folds,
 )
 from rboost.learners.bins import MISSING_LEVEL, MOST_CODES, Bins, learn_bins
-from rboost.learners.xgboost_forest import forest_of
+from rboost.learners.forest import forest_of
 from rboost.native.xgboost import arrays_on, xgboost
 from rboost.noise.inference import MOST_ROWS, ScoredRows, count_scores, counted_rows
 from rboost.noise.likelihood import Likelihood, array_module

@@ -13,8 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from rboost._typing import Floats
 from rboost._validation import Number, OneOf, Requirements, check_parameters, warn_not_converged
 from rboost.fitting import Rows, RowsClassifier, ScoreClassifier
-from rboost.learners.logistic_objective import NoisyLogisticObjective
-from rboost.learners.logistic_solver import SOLVERS, Solution, solve_natively
+from rboost.learners.logistic_objective import (
+    SOLVERS,
+    NoisyLogisticObjective,
+    Solution,
+    solve_natively,
+)
 from rboost.noise.matrix import check_noise_parameter, rates_of, with_rates
 
 # How often the first start takes a class to be labelled wrongly.

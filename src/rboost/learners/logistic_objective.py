@@ -1,4 +1,4 @@
-"""What robust logistic regression minimises: the noisy logistic loss, eq. (2)–(4).
+"""What robust logistic regression minimises, the noisy logistic loss, eq. (2)–(4), and how.
 
 The mean over rows of −log p(ỹᵢ | xᵢ), plus ‖coef‖² / (2·C·Σ sample_weight). There is one score for
 two classes, the margin βᵀx, or one for each class, βⱼᵀx. Parameters are packed into one vector
@@ -7,10 +7,11 @@ two classes, the margin βᵀx, or one for each class, βⱼᵀx. Parameters are
     direction   the coefficients, for columns scaled to unit variance; (n_features,) for one score,
                 else (n_features, n_scores)
     level       the scores at the column means; absent without an intercept
-    noise       logits of the noise matrix; absent when it is fixed
+    noise       logits of the noise matrix, which need no bounds; absent when it is fixed
 
 Centring and scaling make the problem well conditioned whatever the units of the columns; they act
-on the parameters, never on X, which may be sparse.
+on the parameters, never on X, which may be sparse. Solvers take an objective and a start and return
+a :class:`Solution`.
 """
 
 from __future__ import annotations
@@ -22,10 +23,63 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.optimize import minimize
+from scipy.special import softmax
 
+from rboost import native
 from rboost._typing import Floats, Integers
-from rboost.learners.noise_parameters import FlipRates, FreeRows
+from rboost.noise import multiplicative_update
 from rboost.noise.likelihood import NoisySoftmaxLoss
+from rboost.noise.matrix import keep_informative, rates_of, with_rates
+
+# A rate of 0 has no logarithm.
+SMALLEST = 1e-300
+
+
+@dataclass(frozen=True)
+class FlipRates:
+    """Two classes: (γ01, γ10, 1 − γ01 − γ10) = softmax(u, v, 0), so that γ01 + γ10 < 1 holds."""
+
+    def matrix(self, logits: Floats) -> Floats:
+        """The noise matrix of its logits."""
+        return with_rates(*softmax(np.append(logits, 0.0))[:2])
+
+    def logits(self, matrix: Floats) -> Floats:
+        """The logits of a noise matrix, pulled back where its rates sum to 1 or more."""
+        rates = np.maximum(rates_of(keep_informative(matrix)), SMALLEST)
+        return np.log(rates) - np.log(1 - rates.sum())
+
+    def by_logits(self, matrix: Floats, by_noise: Floats) -> Floats:
+        """Derivative by the logits of what has this derivative by the entries of the matrix."""
+        rates, by_rates = rates_of(matrix), rates_of(by_noise) - np.diag(by_noise)
+        return rates * (by_rates - rates @ by_rates)
+
+
+@dataclass(frozen=True)
+class FreeRows:
+    """Any number of classes: each row is a softmax in which the diagonal has the logit 0."""
+
+    n_classes: int
+
+    @property
+    def _others(self) -> NDArray[np.bool_]:
+        return ~np.eye(self.n_classes, dtype=bool)
+
+    def matrix(self, logits: Floats) -> Floats:
+        """The noise matrix of its logits."""
+        rows = np.zeros((self.n_classes, self.n_classes))
+        rows[self._others] = logits
+        return softmax(rows, axis=1)
+
+    def logits(self, matrix: Floats) -> Floats:
+        """The logits of a noise matrix."""
+        logs = np.log(np.maximum(matrix, SMALLEST))
+        return (logs - np.diag(logs)[:, np.newaxis])[self._others]
+
+    def by_logits(self, matrix: Floats, by_noise: Floats) -> Floats:
+        """Derivative by the logits of what has this derivative by the entries of the matrix."""
+        weighed = matrix * by_noise
+        return (weighed - matrix * weighed.sum(axis=1, keepdims=True))[self._others]
 
 
 class Columns(NamedTuple):
@@ -203,3 +257,125 @@ class Point:
         coef, _ = self.objective.linear_model(linear)
         expected = self.objective.share @ self.rows.curvature(self.objective.class_scores(linear))
         return float(expected + self.objective.penalty * np.sum(coef**2))
+
+
+# Columns that vary less cannot be divided by that in float32.
+SMALLEST_SCALE = 1e-30
+# Conjugate-gradient steps between two updates of the noise matrix; the paper does not say how many.
+STEPS_BETWEEN_UPDATES = 5
+
+
+class Solution(NamedTuple):
+    """Where a solver stopped."""
+
+    parameters: Floats
+    loss: float
+    n_iter: int
+    converged: bool
+
+
+def solve_jointly(
+    objective: NoisyLogisticObjective, start: Floats, max_iter: int, tol: float
+) -> Solution:
+    """Minimise over coefficients and noise together, by L-BFGS."""
+
+    def value_and_gradient(parameters: Floats) -> tuple[float, Floats]:
+        point = objective.at(parameters)
+        return point.value, point.gradient
+
+    found = minimize(
+        value_and_gradient,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": max_iter, "gtol": tol, "ftol": 1e-15, "maxls": 50},
+    )
+    # Status 1 is the iteration limit; 2 is a line search that rounding stopped, near a minimum.
+    return Solution(found.x, float(found.fun), int(found.nit), found.status != 1)
+
+
+def solve_natively(
+    objective: NoisyLogisticObjective, starts: Floats, options: dict[str, Any]
+) -> Solution | None:
+    """What ``solve_jointly`` finds, from the best of several starts; None without native core."""
+    module, rows = native.compiled(), native.rows_for_native(objective.X)
+    if module is None or rows is None or objective.columns.scale.min() < SMALLEST_SCALE:
+        return None
+    mean, scale, _ = objective.columns
+    labels, weight = objective.observed, objective.sample_weight
+    center, starts = mean * objective.fit_intercept, np.ascontiguousarray(starts)
+    return Solution(*module.fit_logistic(rows, labels, weight, center, scale, starts, **options))
+
+
+def solve_alternating(
+    objective: NoisyLogisticObjective, start: Floats, max_iter: int, tol: float
+) -> Solution:
+    """Alternate conjugate-gradient steps on β with updates (5)–(7) of the noise matrix.
+
+    The method of section 2. EM is slow near its end, so this usually stops short of the optimum.
+    """
+    point = objective.at(start.copy())
+    n_iter = 0
+    while n_iter < max_iter:
+        n_steps = min(STEPS_BETWEEN_UPDATES, max_iter - n_iter)
+        moved = _conjugate_gradient(point, n_steps, tol)
+        if objective.fixed_noise is None:
+            moved = _with_updated_noise(moved)
+        n_iter += n_steps
+        if moved.value >= point.value:  # rounding, or a rate that was pulled back
+            return Solution(point.parameters, point.value, n_iter, converged=True)
+        point = moved
+        if np.abs(point.gradient).max() <= tol:
+            return Solution(point.parameters, point.value, n_iter, converged=True)
+    return Solution(point.parameters, point.value, n_iter, converged=False)
+
+
+def _conjugate_gradient(point: Point, n_steps: int, tol: float) -> Point:
+    """Take Polak–Ribière steps on the linear parameters, the noise matrix held fixed.
+
+    The length of a step is Newton's, from the expected second derivative along the direction.
+    """
+    direction = -point.linear_gradient
+    for _ in range(n_steps):
+        gradient = point.linear_gradient
+        if np.abs(gradient).max() <= tol:
+            break
+        if gradient @ direction >= 0:
+            direction = -gradient
+        slope = float(gradient @ direction)
+        length = -slope / max(point.curvature(direction), 1e-300)
+        moved = _descend(point, direction, slope, length)
+        if moved is None:
+            break
+        change = moved.linear_gradient - gradient
+        momentum = max(0.0, float(moved.linear_gradient @ change / (gradient @ gradient)))
+        direction = momentum * direction - moved.linear_gradient
+        point = moved
+    return point
+
+
+def _descend(point: Point, direction: Floats, slope: float, length: float) -> Point | None:
+    """Shorten the step until the loss does not grow; None when rounding leaves no such step.
+
+    Each time to the minimum of the parabola through what is known, but by a factor of 2 to 20.
+    """
+    while length > 1e-12:
+        moved = point.moved(length * direction)
+        if moved.value <= point.value:
+            return moved
+        excess = moved.value - point.value - slope * length
+        length *= min(0.5, max(0.05, -slope * length / (2 * excess)))
+    return None
+
+
+def _with_updated_noise(point: Point) -> Point:
+    """Apply eq. (5)–(7)."""
+    objective = point.objective
+    updated = multiplicative_update(
+        point.noise_matrix, point.rows.true_probability, objective.labels, objective.sample_weight
+    )
+    logits = objective.noise_parameters.logits(updated)
+    return objective.at(np.concatenate([point.parameters[: objective.n_linear], logits]))
+
+
+SOLVERS = {"lbfgs": solve_jointly, "alternating": solve_alternating}

@@ -1,7 +1,7 @@
 """What the native kernels compute, in NumPy: their specification, and what runs without them.
 
 The other kernels have their specification where the method is: the rounds of a linear learner in
-:mod:`rboost.engines.rounds`, the noisy logistic fit in :mod:`rboost.learners.logistic_solver`.
+:mod:`rboost.engines.rounds`, the noisy logistic fit in :mod:`rboost.learners.logistic_objective`.
 """
 
 from __future__ import annotations

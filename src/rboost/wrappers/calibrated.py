@@ -29,8 +29,8 @@ from rboost.labels import NO_CLASS, Labels
 from rboost.noise.inference import infer_with_answers, judge, prevalence_of
 from rboost.noise.matrix import check_noise_parameter
 from rboost.noise.posterior import NoisePosterior
-from rboost.wrappers.base import ClassifierAround
-from rboost.wrappers.out_of_fold import (
+from rboost.wrappers.base import (
+    ClassifierAround,
     check_scorer,
     model_outputs,
     out_of_fold_outputs,

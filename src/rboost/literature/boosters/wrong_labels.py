@@ -7,7 +7,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from rboost.fitting import Rows
 from rboost.noise.inference import infer_noise, prevalence_of
-from rboost.wrappers.out_of_fold import out_of_fold_outputs, outputs_as_scores
+from rboost.wrappers.base import out_of_fold_outputs, outputs_as_scores
 
 
 def share_of_wrong_labels(rows: Rows, seed: int) -> float:
