@@ -1,6 +1,6 @@
 """What was said of the class of each row, and by whom."""
 
 from rboost.labels.context import Groups, group_rows
-from rboost.labels.statements import ANNOTATOR, NO_CLASS, Labels, Patterns, Source
+from rboost.labels.statements import NO_CLASS, Labels, Patterns, Source
 
-__all__ = ["ANNOTATOR", "NO_CLASS", "Groups", "Labels", "Patterns", "Source", "group_rows"]
+__all__ = ["NO_CLASS", "Groups", "Labels", "Patterns", "Source", "group_rows"]
