@@ -64,7 +64,9 @@ def test_on_a_gpu_trees_are_those_of_xgboost(engines, expected):
 def test_what_is_no_choice_is_named_in_one_sentence(engines, noisy_banana):
     X, _, noisy, _ = noisy_banana
     model = RBoostClassifier(engines=engines)
-    with pytest.raises(ValueError, match=r"engines must be 'auto', one of .*'xgboost'") as error:
+    with pytest.raises(
+        ValueError, match=r"engines must be 'auto', or one or a list of .*'xgboost'"
+    ) as error:
         model.fit(X, noisy)
     assert "NoiseCalibratedClassifier" in str(error.value)  # where models of one's own go
     assert str(error.value).endswith(".")

@@ -148,8 +148,8 @@ def assert_named(model, message, noisy_banana):
         ({"noise_matrix": [[0.3, 0.7], [0.4, 0.6]]}, "must sum to less than 1"),
         ({"noise_matrix": np.eye(3)}, "noise_matrix"),
         ({"noise_matrix": "auto"}, "noise_matrix"),
-        ({"engines": DecisionTreeClassifier()}, "engines must be 'auto', one of"),
-        ({"engines": "pol"}, "engines must be 'auto', one of"),
+        ({"engines": DecisionTreeClassifier()}, "engines must be 'auto', or one"),
+        ({"engines": "pol"}, "engines must be 'auto', or one"),
     ],
     ids=str,
 )
@@ -226,3 +226,21 @@ def test_every_parameter_of_algorithm_1_has_an_effect(name, noisy_banana):
         AdaRBoostClassifier(**own).fit(X, noisy).predict_proba(X) for own in (before, after)
     )
     assert np.any(one != other)
+
+
+@pytest.mark.parametrize("engines", ["pool", "trees", "linear"])
+def test_numbers_of_numpy_are_numbers(engines, noisy_banana):
+    """As searches pass them."""
+    X, _, noisy, _ = noisy_banana
+    numbers = {"max_iter": np.int64(7), "n_jobs": np.int64(1), "learning_rate": np.float32(0.5)}
+    model = RBoostClassifier(engines=engines, random_state=0, **numbers).fit(X, noisy)
+    plain = {name: number.item() for name, number in numbers.items()}
+    same = RBoostClassifier(engines=engines, random_state=0, **plain).fit(X, noisy)
+    np.testing.assert_allclose(model.predict_proba(X), same.predict_proba(X))
+
+
+def test_a_fitted_model_takes_what_its_engines_take(noisy_banana):
+    X, _, noisy, _ = noisy_banana
+    model = RBoostClassifier(engines="linear", max_iter=5, random_state=0).fit(X, noisy)
+    with pytest.raises(ValueError, match="NaN"):
+        model.set_params(engines="trees").predict(np.full((1, X.shape[1]), np.nan))

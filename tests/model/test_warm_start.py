@@ -114,3 +114,16 @@ def test_another_mixing_holds_from_the_next_round_on(noisy_banana):
     model.set_params(n_estimators=10).fit(X, noisy)
     assert_allclose(model.estimator_weights_[:5], other.estimator_weights_[:5])
     assert not np.allclose(model.estimator_weights_[5:], other.estimator_weights_[5:])
+
+
+@pytest.mark.parametrize("changed", ["X", "y", "weights"])
+def test_other_rows_labels_or_weights_are_not_continued_on(changed, noisy_banana):
+    X, _, noisy, _ = noisy_banana
+    model = algorithm_1(n_estimators=3, warm_start=True).fit(X, noisy)
+    given = {"X": X[::-1].copy() if changed == "X" else X, "y": noisy}
+    if changed == "y":
+        given["y"] = 1 - noisy
+    weight = np.arange(len(X)) + 1.0 if changed == "weights" else None
+    with pytest.raises(ValueError, match="same rows, labels, weights and noise_matrix"):
+        model.set_params(n_estimators=5).fit(**given, sample_weight=weight)
+    assert model.n_iter_ == 3

@@ -33,7 +33,7 @@ def local_model(
 ) -> RBoostClassifier:
     """The fitted model as one for tables in memory, that an encoder makes numbers of."""
     model = RBoostClassifier(engines=XGBOOST)
-    model._encoder, model._encodes_for_pool = encoder, False
+    model._encoder, model._encodes_for_pool, model._allows_nan = encoder, False, True
     model.n_features_in_ = len(fit.bins.edges)
     if names is not None and all(isinstance(name, str) for name in names):
         model.feature_names_in_ = np.array(names, dtype=object)

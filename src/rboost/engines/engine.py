@@ -129,8 +129,8 @@ def check_engines(engines: Any, device: str, known: Collection[str]) -> None:
     if not is_list or not all(isinstance(name, str) and name in known for name in names):
         choices = ", ".join(map(repr, known))
         raise ValueError(
-            f"engines must be 'auto', one of {choices} or a list of these, not {engines!r}; a "
-            "model of your own goes into NoiseCalibratedClassifier."
+            f"engines must be 'auto', or one or a list of {choices}, not {engines!r}; a model of "
+            "your own goes into NoiseCalibratedClassifier."
         )
     if device != "cpu" and not {TREES, XGBOOST} & set(names):
         raise ValueError(

@@ -34,9 +34,9 @@ class RobustLogisticRegression(ScoreClassifier, RowsClassifier):
     noise_matrix[j, k]. Coefficients and noise matrix are found together by maximum likelihood of
     the observed labels, eq. (2)–(3) of the paper.
 
-    As a base learner of :class:`rboost.RBoostClassifier` with ``out_of_bag``, parameters that have
-    their defaults become ``n_init=1, max_rows=1024, tol=1e-2``: there many quick fits do nearly
-    what exact ones do, a hundred times faster. Any other value of these three stays.
+    The engine "linear" of :class:`rboost.RBoostClassifier` boosts it with ``n_init=1``,
+    ``max_rows=1024`` and ``tol=1e-2``: there many quick fits do nearly what exact ones do, a
+    hundred times faster.
 
     Parameters
     ----------

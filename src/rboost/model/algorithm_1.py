@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
+import joblib
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.tree import DecisionTreeClassifier
@@ -272,7 +273,8 @@ class AdaRBoostClassifier(AdditiveClassifier):
     def _base_learners(self) -> list[Any]:
         if self.estimator is None:
             return [DecisionTreeClassifier(max_depth=1)]
-        return self.estimator if isinstance(self.estimator, list) else [self.estimator]
+        several = isinstance(self.estimator, (list, tuple))
+        return list(self.estimator) if several else [self.estimator]
 
     def _takes_classes(self) -> bool:
         """Whether calibration and noise matrix are for more than two classes."""
@@ -324,8 +326,11 @@ class AdaRBoostClassifier(AdditiveClassifier):
         """Before the first round."""
         n_rows, n_classes = len(rows.observed), len(classes)
         noise = symmetric(FIRST_RATE, n_classes) if fixed_noise is None else fixed_noise
+        own = n_rows, classes.tolist(), None if fixed_noise is None else fixed_noise.tolist()
+        # Of fits that may be continued all that they were given, which takes a pass over the rows.
+        given = rows.X, rows.observed, rows.sample_weight
         return Training(
-            (n_rows, classes.tolist(), None if fixed_noise is None else fixed_noise.tolist()),
+            (*own, joblib.hash(given) if self.warm_start else None),
             RowVotes.zero(n_rows, n_classes, out_of_bag=False),
             Progress(mixing_coefficients(noise, self.mixing).T),
             Randomness(check_random_state(self.random_state)),
@@ -339,10 +344,11 @@ class AdaRBoostClassifier(AdditiveClassifier):
                 "warm_start cannot continue a model from a file, which leaves training out; set "
                 "warm_start=False to fit anew."
             )
-        if begun.fitted_on != training.fitted_on:
+        *own, given = training.fitted_on
+        if begun.fitted_on[:-1] != tuple(own) or given not in (None, begun.fitted_on[-1]):
             raise ValueError(
-                "warm_start continues a fit on the same rows, classes and noise_matrix, but one of "
-                "them changed; set warm_start=False to fit anew."
+                "warm_start continues a fit on the same rows, labels, weights and noise_matrix, "
+                "but one of them changed; set warm_start=False to fit anew."
             )
         if self.n_estimators < training.progress.n_rounds:
             raise ValueError(
@@ -386,7 +392,7 @@ class AdaRBoostClassifier(AdditiveClassifier):
             history.append(noise_matrix)
 
         shown = track(numbers, len(numbers), "Boosting", enabled=bool(self.verbose))
-        boost(rounds, progress, update_noise, self.learning_rate, shown)
+        boost(rounds, progress, update_noise, float(self.learning_rate), shown)
         learners = _joined(training.learners, rounds.finish())
         votes = rounds.votes
         training = replace(

@@ -71,7 +71,8 @@ class RBoostClassifier(ScoreClassifier):
         Shrinkage of the steps of trees and, where no trees grow, of Algorithm 1. None means 0.1 for
         trees and, for Algorithm 1, 0.015 with two classes and 0.045 with more.
     noise_matrix : "estimate" or array-like of shape (n_classes, n_classes), default="estimate"
-        ``noise_matrix[j, k] = p(observed k | true j)``, classes in sorted order. An array fixes it.
+        ``noise_matrix[j, k] = p(observed k | true j)``, classes in sorted order. An array fixes it,
+        but for what answers of people (``y_checked``) correct.
     device : {"cpu", "cuda"}, default="cpu"
         Where trees are grown. "cuda" is a GPU of NVIDIA, by XGBoost (``rboost[gpu]``); Algorithm 1
         runs on the CPU, also where "auto" chooses it alone.
@@ -284,17 +285,18 @@ class RBoostClassifier(ScoreClassifier):
             self._encoder = learn_encoding(X) if needs_encoding(X) else None
             encodes = self._encoder is not None
             self._encodes_for_pool = encodes and self._chosen_engines(X, 2) != [TREES]
+            self._allows_nan = self._takes_nan()
         if self._encoder is not None:
             validate_data(self, X, skip_check_array=True, reset=reset)
             rows = self._encoder.rows(X, with_pool=self._encodes_for_pool)
-            if not self._takes_nan():
+            if not self._allows_nan:
                 rows.check_complete()
             return rows
         return validate_data(
             self,
             X,
             accept_sparse="csr",
-            ensure_all_finite="allow-nan" if self._takes_nan() else True,
+            ensure_all_finite="allow-nan" if self._allows_nan else True,
             reset=reset,
         )
 
@@ -310,11 +312,11 @@ class RBoostClassifier(ScoreClassifier):
 
     def _settings(self) -> EngineSettings:
         return EngineSettings(
-            self.max_iter,
-            self.learning_rate,
+            None if self.max_iter is None else int(self.max_iter),
+            None if self.learning_rate is None else float(self.learning_rate),
             self.random_state,
             check_random_state(self.random_state).randint(2**31 - 1),
-            self.n_jobs,
+            None if self.n_jobs is None else int(self.n_jobs),
             bool(self.verbose),
             self.device,
         )

@@ -80,9 +80,11 @@ def check_noise_matrix(
     return matrix
 
 
-def check_noise_parameter(noise_matrix: ArrayLike | str, n_classes: int = 2) -> Floats | None:
+def check_noise_parameter(
+    noise_matrix: ArrayLike | str | None, n_classes: int = 2
+) -> Floats | None:
     """Check an estimator's ``noise_matrix``: a fixed matrix, or None for ``"estimate"``."""
-    if isinstance(noise_matrix, str):
+    if noise_matrix is None or isinstance(noise_matrix, str):
         if noise_matrix != "estimate":
             raise ValueError(
                 f"noise_matrix must be 'estimate' or a {n_classes}×{n_classes} array, "

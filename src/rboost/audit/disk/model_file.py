@@ -27,7 +27,7 @@ About = dict[str, Any]
 
 # Goes up with every change after which files that were made before cannot be read as they are: of
 # what is in the file, and of the attributes of the classes that its models consist of.
-FORMAT = 6
+FORMAT = 7
 CARD = "rboost.json"
 SCHEMA = "schema.json"
 # Packages whose other versions may read the same file in another way.
