@@ -13,7 +13,7 @@ from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
 from rboost import AdaRBoostClassifier, RobustLogisticRegression
-from rboost.engines.rounds import Progress, RowVotes, mixing_coefficients
+from rboost.engines.rounds import Progress, RowVotes
 from rboost.noise.matrix import with_rates
 from tests.native.test_linear_rounds import (
     assert_same_fit,
@@ -98,9 +98,9 @@ def test_boosting_that_goes_on_may_end_at_once():
     """As where labels say nothing any more, and the scores of rows are as even."""
     X, y = separable()
     model = fit("paper, all rows", X, y, n_rounds=3, warm_start=True)
-    columns = mixing_coefficients(with_rates(0.5 - 1e-9, 0.5 - 1e-9)).T
+    even = with_rates(0.5 - 1e-9, 0.5 - 1e-9)
     model._training = replace(
-        model._training, progress=Progress(columns, n_rounds=3),
+        model._training, progress=Progress(even, n_rounds=3), noise_matrix=even,
         votes=RowVotes(np.zeros(len(y)), None, 1.0), learners=(), history=(),
     )  # fmt: skip
     with pytest.warns(UserWarning, match="No base learner was kept"):
