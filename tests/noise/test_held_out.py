@@ -17,9 +17,7 @@ from rboost.noise.inference import (
     count_scores,
     counted_rows,
     infer_by_group,
-    infer_with_answers,
     judge,
-    likelihood_of_answers,
 )
 
 
@@ -176,19 +174,6 @@ def test_rows_without_a_label_have_the_probability_of_their_score():
     assert_allclose(judged.posterior[:50], noise.probability(scores[:50]))
     assert np.isnan(judged.issue[:50]).all()
     assert not np.isnan(judged.issue[50:]).any()
-
-
-def test_a_model_that_agrees_with_the_scores_has_the_posterior_of_the_answers():
-    scores, true, labels = grouped(400)
-    answers = np.where(np.arange(400) % 4 == 0, true, NO_CLASS)
-    labels, weight = labels.with_answers(answers), np.ones(400)
-    noise = infer_with_answers(scores, labels, weight, None)
-    judged = judge(noise, scores, labels, infer_by_group(noise, scores, labels, weight))
-    found = likelihood_of_answers(judged, scores, weight)
-    assert len(found) == 400
-    joint = noise.probability(scores) * found.columns.T
-    posterior = joint / joint.sum(axis=1, keepdims=True)
-    assert_allclose(posterior, judged.posterior, atol=1e-3)
 
 
 def test_groups_are_judged_by_their_own_noise():

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import log_softmax, softmax
 from sklearn.metrics import log_loss
 
 from rboost.engines.engine import start_scores
@@ -192,3 +193,34 @@ def test_each_group_has_its_noise_matrix():
         for own, matrix in ((group == g, matrices[g]) for g in range(3))
     )
     assert likelihood.loss_sum(scores) == pytest.approx(by_hand)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_targets_cost_the_cross_entropy_and_its_gradient_is_numerical(n_classes):
+    random = np.random.RandomState(0)
+    targets = random.dirichlet(np.ones(n_classes), 12)
+    weight = random.uniform(0.5, 2, 12)
+    rows = Likelihood.dense(targets, weight, are_targets=True)
+    shape = (12,) if n_classes == 2 else (12, n_classes)
+    scores = random.standard_normal(shape)
+    full = np.column_stack([np.zeros(12), scores]) if n_classes == 2 else scores
+    expected = -(weight @ (targets * log_softmax(full, axis=1)).sum(axis=1))
+    assert_allclose(rows.loss_sum(scores), expected)
+    gradient, curvature = rows.derivatives(scores)
+    for place in np.ndindex(shape):
+        moved = scores.copy()
+        moved[place] += 1e-6
+        slope = (rows.loss_sum(moved) - rows.loss_sum(scores)) / 1e-6
+        assert_allclose(gradient[place], slope, atol=1e-4)
+    p = softmax(full, axis=1)
+    p = p[:, 1] if n_classes == 2 else p
+    assert_allclose(curvature.T, weight * (p * (1 - p)).T)
+
+
+def test_certain_targets_are_certain_labels():
+    code, weight = np.array([0, 1, 1, 0]), np.ones(4)
+    labels = Likelihood(code, np.eye(2), weight)
+    targets = Likelihood.dense(np.eye(2)[code], weight, are_targets=True)
+    scores = np.array([-2.0, 0.3, 1.0, 5.0])
+    assert_allclose(targets.loss_sum(scores), labels.loss_sum(scores))
+    assert_allclose(targets.derivatives(scores)[0], labels.derivatives(scores)[0], atol=1e-12)

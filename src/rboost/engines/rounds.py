@@ -200,7 +200,10 @@ class LikelihoodLoss:
     def terms(self, likelihood: Likelihood, scores: Floats) -> LikelihoodTerms:
         """Evaluate p(y | x) and p(y | x, what was said) of every row."""
         rows = NoisySoftmaxLoss(scores, likelihood.code, likelihood.columns)
-        return LikelihoodTerms(rows.true_probability, rows.posterior, likelihood.weight)
+        posterior = rows.posterior
+        if likelihood.are_targets:
+            posterior = likelihood.columns.T[likelihood.code]
+        return LikelihoodTerms(rows.true_probability, posterior, likelihood.weight)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from rboost.labels.statements import ANNOTATOR
 from rboost.noise.answers import learn_from_answers
 from rboost.noise.classes import compare_kinds, fit_known_noise
 from rboost.noise.groups import GroupedNoise, infer_group_noise
-from rboost.noise.likelihood import Likelihood, likeliest
+from rboost.noise.likelihood import likeliest
 from rboost.noise.platt import fit_noise_aware_platt, read_two_ways
 from rboost.noise.posterior import FlippedOrGuessed, NoisePosterior, seen_together
 
@@ -40,8 +40,6 @@ MOST_ROWS = 60_000
 # Width of the bins of log-odds, which are cut off beyond these ends.
 BIN_WIDTH, FARTHEST = 1 / 64, 32
 N_BINS = round(2 * FARTHEST / BIN_WIDTH)
-# The smallest p(y = j | score) that a posterior is divided by to get a likelihood.
-SMALLEST_PRIOR = 1e-6
 
 
 def infer_noise(
@@ -316,13 +314,3 @@ def judge(
         posterior[rows] = 0.0
         posterior[rows, known[rows]] = 1.0
     return Judgement(noise, posterior, labels.given)
-
-
-def likelihood_of_answers(judged: Judgement, scores: Floats, weight: Floats) -> Likelihood:
-    """L ∝ p(y | score, what was said) / p(y | score): what answers teach of every label.
-
-    A model that agrees with the scores then has the posterior that was learnt from the answers.
-    """
-    prior = np.maximum(judged.noise.probability(scores), SMALLEST_PRIOR)
-    rows = judged.posterior / prior
-    return Likelihood.dense(rows / rows.max(axis=1, keepdims=True), weight)

@@ -122,16 +122,21 @@ class Likelihood:
     L[i] = ``columns[:, code[i]]``: rows of which the same was said share a column. Only ratios
     within a column matter, and no column is all zero. Two classes have one score a row, the
     log-odds of class 1; more have one for each class, (n_rows, K).
+
+    With ``are_targets`` the columns are q = p(true class | all that is known of the row) instead,
+    and a row costs the cross-entropy −Σⱼ qⱼ·log p(y = j | x), whose gradient is p − q.
     """
 
     code: Codes
     columns: Floats
     weight: NDArray[Any]
+    are_targets: bool = False
 
     @classmethod
-    def dense(cls, rows: Floats, weight: Floats) -> Likelihood:
-        """From L itself, (n_rows, K)."""
-        return cls(np.arange(len(rows), dtype=np.int32), np.ascontiguousarray(rows.T), weight)
+    def dense(cls, rows: Floats, weight: Floats, are_targets: bool = False) -> Likelihood:
+        """From L itself, or from targets, (n_rows, K)."""
+        code = np.arange(len(rows), dtype=np.int32)
+        return cls(code, np.ascontiguousarray(rows.T), weight, are_targets)
 
     def __len__(self) -> int:
         return len(self.code)
@@ -151,7 +156,8 @@ class Likelihood:
 
     def moved_to(self, xp: Any) -> Likelihood:
         """The same in arrays of another module."""
-        return Likelihood(*map(xp.asarray, (self.code, self.columns, self.weight)))
+        code, columns, weight = map(xp.asarray, (self.code, self.columns, self.weight))
+        return Likelihood(code, columns, weight, self.are_targets)
 
     def derivatives(self, scores: Floats, dtype: Any = np.float64) -> tuple[Floats, Floats]:
         """By the scores: p(y = j | x) − p(y = j | x, L), eq. (4), and EM's bound p·(1 − p)."""
@@ -160,7 +166,7 @@ class Likelihood:
         for rows in _blocks(scores):
             p, joint, total = self._probabilities(scores[rows], self.code[rows])
             weight = self.weight[rows].reshape(-1, *[1] * (scores.ndim - 1))
-            gradient[rows] = weight * (p - joint / total)
+            gradient[rows] = weight * (p - (joint if self.are_targets else joint / total))
             curvature[rows] = weight * xp.maximum(p * (1 - p), SMALLEST_CURVATURE)
         return gradient, curvature
 
@@ -168,8 +174,12 @@ class Likelihood:
         """The weighted sum over the rows."""
         xp, loss = array_module(scores), 0.0
         for rows in _blocks(scores):
-            total = self._probabilities(scores[rows], self.code[rows])[2]
-            loss -= float(self.weight[rows] @ xp.log(xp.ravel(total)))
+            if self.are_targets:
+                logs = (self.columns.T[self.code[rows]] * _log_softmax(scores[rows])).sum(axis=1)
+            else:
+                total = self._probabilities(scores[rows], self.code[rows])[2]
+                logs = xp.log(xp.ravel(total))
+            loss -= float(self.weight[rows] @ logs)
         return loss
 
     def loss(self, scores: Floats) -> float:
@@ -177,7 +187,13 @@ class Likelihood:
         return self.loss_sum(scores) / float(self.weight.sum())
 
     def _probabilities(self, scores: Floats, code: Codes) -> tuple[Floats, Floats, Floats]:
-        """p(y | x) and p(y | x)·L, of two classes of class 1 alone, and Σⱼ p(y = j | x)·L[j]."""
+        """p(y | x) and p(y | x)·L, of two classes of class 1 alone, and Σⱼ p(y = j | x)·L[j].
+
+        With targets these are in the place of p(y | x)·L, and nothing of the sum.
+        """
+        if self.are_targets:
+            p = _expit(scores) if scores.ndim == 1 else _softmax(scores)
+            return p, self.columns[1, code] if scores.ndim == 1 else self.columns.T[code], p
         if scores.ndim == 1:
             p = _expit(scores)
             joint = self.columns[1, code] * p
@@ -203,6 +219,15 @@ def _blocks(scores: Any) -> Iterator[slice]:
 def _expit(scores: Any) -> Any:
     xp = array_module(scores)
     return special.expit(scores) if xp is np else 1 / (1 + xp.exp(-scores))
+
+
+def _log_softmax(scores: Any) -> Any:
+    """log p(y = j | x) of each class, (n_rows, K), also for two."""
+    xp = array_module(scores)
+    if scores.ndim == 1:
+        scores = xp.stack([xp.zeros(len(scores)), scores], axis=1)
+    shifted = scores - scores.max(axis=1, keepdims=True)
+    return shifted - xp.log(xp.exp(shifted).sum(axis=1, keepdims=True))
 
 
 def _softmax(scores: Any) -> Any:
