@@ -207,7 +207,7 @@ class FoldBooster:
         self._of_left_out: Any = None
 
     def begin(self, trees: Any, n_ready: int = 0) -> None:
-        """Go on with these trees, of which so many have been grown ahead."""
+        """Go on with these trees, of which the first ``n_ready`` are grown already."""
         self.trees, self._n_ready = trees, n_ready
         self._of_seen = self._of_left_out = None
 

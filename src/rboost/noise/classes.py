@@ -24,7 +24,7 @@ from rboost.noise.likelihood import true_posterior
 from rboost.noise.matrix import check_noise_matrix
 from rboost.noise.posterior import Cells, NoisePosterior
 
-# Overlaps are fitted for this many pairs of classes per class, and at most so many in all.
+# Pairs of classes whose overlap is fitted: at most this many per class, and in all.
 OVERLAPS_PER_CLASS, MOST_OVERLAPS = 2, 24
 # Kinds are compared on a sample of at most this many rows; the probable ones are then fitted to a
 # larger one.

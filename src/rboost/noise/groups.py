@@ -235,7 +235,7 @@ def _shares(
         mean[g] = np.average(issues, weights=weight[rows])
         _, low, high = found.common.wrong_share_interval(scores[rows], label[rows])
         variance[g] = fit.share_variance + ((high - low) / (2 * norm.ppf(0.95))) ** 2
-        # Calibration is not exact: at least the binomial variance of so many drawn labels.
+        # Calibration is not exact: at least the binomial variance of as many labels drawn.
         variance[g] = max(variance[g], mean[g] * (1 - mean[g]) / weight[rows].sum())
     return mean, _beta_interval(mean, variance)
 
