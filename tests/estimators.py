@@ -76,6 +76,7 @@ PUBLIC = {
     "rboost": Public(RBoostClassifier(max_iter=2), DRAWN),
     "rboost, linear": Public(RBoostClassifier(engines="linear", max_iter=2), DRAWN),
     # On tables as small as those of the checks the default is the pool alone.
+    "rboost, trees": Public(RBoostClassifier(engines="trees", max_iter=2), DEALT),
     "rboost, stacked": Public(RBoostClassifier(engines=["pool", "trees"], max_iter=2), DEALT),
     "rboost, xgboost": Public(
         RBoostClassifier(engines="xgboost", max_iter=2, n_jobs=1), DEALT, peers=True

@@ -59,7 +59,7 @@ def scored(n_rows, n_classes, seed):
 
 
 def stand_ins(rows, number, n_rows, n_classes, communicator=None):
-    """Those of a process that holds these rows, of so many with a weight in all processes."""
+    """Those of a process with these rows; ``n_rows`` have a weight in all processes."""
     columns, trusted = np.tile(np.eye(n_classes), 2), np.repeat([False, True], n_classes)
     binned = BinnedRows(
         [], None, Likelihood(rows.code, columns, rows.weight), trusted,

@@ -89,7 +89,7 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
         return scores
 
     def decision_function(self, X: Any) -> Floats:
-        """Score H(x), eq. (8), less the threshold; positive for ``classes_[1]``.
+        """Score H(x), eq. (8); positive for ``classes_[1]``.
 
         Of more than two classes one number each, (n_samples, n_classes), the largest predicted.
         """
