@@ -25,7 +25,7 @@ from benchmarks.methods import ENGINES, JUDGES, LARGE, LEADERBOARD, METHODS, SEV
 from benchmarks.pages import write_page
 from benchmarks.report import render
 from benchmarks.suites import SUITES, UNTOUCHED
-from rboost.io.files import write_atomically
+from rboost.files import write_atomically
 from rboost.paper.store import Record, ResultStore
 from rboost.progress import track
 

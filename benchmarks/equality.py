@@ -26,7 +26,7 @@ from benchmarks.pages import write_page
 from benchmarks.suites import SUITES, draw_trial
 from rboost import RBoostClassifier
 from rboost._typing import Floats
-from rboost.io.packages import package
+from rboost.packages import package
 from rboost.paper.protocol import Trial
 from rboost.paper.store import Record, ResultStore
 

@@ -34,7 +34,7 @@ from rboost import (
 )
 from rboost._typing import Floats
 from rboost.datasets import make_long_servedio
-from rboost.io.files import write_atomically
+from rboost.files import write_atomically
 from rboost.literature.classifiers import (
     DepurationNeighborsClassifier,
     MultiAnnotatorLogisticRegression,

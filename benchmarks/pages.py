@@ -19,7 +19,7 @@ from pathlib import Path
 
 from benchmarks.code import code_fingerprint
 from benchmarks.machine import machine_in_words
-from rboost.io.files import write_atomically
+from rboost.files import write_atomically
 
 ROOT = Path(__file__).parents[1]
 HEADING = "## Where these figures come from"

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.pages import write_page
-from rboost.io.files import write_atomically
+from rboost.files import write_atomically
 from rboost.paper.report import write_report
 from rboost.paper.run import Options, load_run, run
 

@@ -17,7 +17,7 @@ from benchmarks.pages import write_page
 from benchmarks.real_noise.jobs import Options, run
 from benchmarks.real_noise.report import draw, page
 from benchmarks.real_noise.tables import COLLECTIONS
-from rboost.io.files import write_atomically
+from rboost.files import write_atomically
 
 PEERS = ("catboost", "cleanlab", "pandas", "skrub")
 

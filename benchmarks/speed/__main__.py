@@ -29,7 +29,7 @@ from benchmarks.speed.prediction import measure_prediction
 from benchmarks.speed.report import page, target_table
 from benchmarks.speed.targets import ROUNDS
 from benchmarks.speed.timing import default_repeats
-from rboost.io.files import write_atomically
+from rboost.files import write_atomically
 
 
 @dataclass(frozen=True)

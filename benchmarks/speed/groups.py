@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks.code import code_fingerprint
 from benchmarks.machine import machine_in_words
-from rboost.io.files import write_atomically
+from rboost.files import write_atomically
 from rboost.paper.store import Record
 
 PACKAGES = ("xgboost",)

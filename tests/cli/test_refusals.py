@@ -105,7 +105,7 @@ def test_a_full_disk_leaves_the_earlier_audit(folder, data, capsys, monkeypatch)
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("rboost.io.files._flush", full)
+    monkeypatch.setattr("rboost.files._flush", full)
     assert "disk is full" in refused(capsys, "audit", data, *options, "--seed", "1")
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 

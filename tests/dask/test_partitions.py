@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rboost.dask import parquet
 from rboost.dask.checks import check_facts, gather_facts
 from rboost.dask.partitions import joined, partitions_of
-from rboost.io.reading import label_column, read_table
+from rboost.table.reading import label_column, read_table
 from tests.dask.tables import Here, cut, make_table, write_files
 
 TABLE = make_table(60)

@@ -71,7 +71,7 @@ def test_combinations_and_rare_groups():
     [
         (["a"] * 5, "5 rows but X has 100"),
         ([f"row {k}" for k in range(100)], "many rows share"),
-        ([[1]] * 50 + [[2]] * 49 + [[3, 4]], "type list"),
+        ([[1]] * 50 + [[2]] * 49 + [[3, 4]], "kind list"),
         (np.zeros((100, 2, 2)), "one column, or rows and columns"),
         ({}, "has no column"),
     ],

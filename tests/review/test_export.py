@@ -5,9 +5,9 @@ import time
 import pandas as pd
 import pytest
 
-from rboost.io.spreadsheets import unguarded, write_csv
 from rboost.review import open_review
 from rboost.review.session import export_answers
+from rboost.table.writing import unguarded, write_csv
 from tests.review.audits import two_classes
 from tests.review.clients import key
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rboost.audit.features import as_frame
 from rboost.audit.labels import TableLabels, encode_labels, plain_values, spelling
-from rboost.io.packages import package
-from rboost.io.text import listed
 from rboost.labels import Groups, group_rows
+from rboost.packages import package
+from rboost.table.delimited import listed
+from rboost.table.frames import as_frame
 
 FEWEST_ROWS = 20
 

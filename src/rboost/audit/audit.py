@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from rboost._typing import Floats, Integers
+from rboost._typing import Integers
 from rboost._validation import Number
 from rboost.audit.arguments import check_arguments
-from rboost.audit.features import column_of_feature, merged_copies, vectorize
 from rboost.audit.fit import fit_model
 from rboost.audit.inference import infer
 from rboost.audit.insight.columns import SuspiciousColumn
+from rboost.audit.insight.reading import why_unused
 from rboost.audit.labels import TableLabels
 from rboost.audit.probabilities import given_scores
 from rboost.audit.render import findings
@@ -21,6 +22,9 @@ from rboost.audit.result import LabelAudit
 from rboost.audit.scorers import DEFAULT, make_scorer
 from rboost.audit.suspicion import SuspiciousColumnWarning, find_suspicious_columns
 from rboost.audit.views import warn_of
+from rboost.table.columns import Column, read_columns
+from rboost.table.copies import find_copies
+from rboost.table.features import Features, learn_encoder
 
 # What a seed must be for NumPy.
 SEED = Number(0, integer=True, closed=True, high=2**32 - 1)
@@ -121,26 +125,65 @@ def audit_labels(
     )  # fmt: skip
     table, labels, groups = asked.table, asked.labels, asked.groups
     given = None if probabilities is None else given_scores(probabilities, labels)
-    vectorizer, dates, features = vectorize(table, instead=given)
+    features = learn_features(table)
+    if features is None and given is None:
+        raise ValueError(
+            "No column says anything: all are empty, constant or different in every row; add "
+            "columns that describe the rows."
+        )
     scorer, copy_of, fitted = None, None, None
     suspicious: tuple[SuspiciousColumn, ...] = ()
-    if given is None:
+    if given is None and features is not None:
         copy_of = merged_copies(features, labels.given, asked.n_extra)
         scorer = make_scorer(model, random_state, n_jobs, verbose, device)
-        scores, inference, fitted = fit_model(scorer, vectorizer, dates, features, labels, copy_of)
+        scores, inference, fitted = fit_model(scorer, features, labels, copy_of)
         _warn_of_copies(copy_of)
         if check_columns:
             suspicious = _suspicious_columns(
-                table, features, vectorizer, labels, random_state, by_group=groups is None
+                table, features, labels, random_state, by_group=groups is None
             )
     else:
+        assert given is not None
         scores, inference = given, infer(given, labels)
     audit = LabelAudit(
-        table, labels, asked.ids, id_name, vectorizer, dates, features, scores, inference,
-        fitted, asked.n_extra, groups, suspicious, copy_of, scorer,
+        table, labels, asked.ids, id_name, features, scores, inference, fitted, asked.n_extra,
+        groups, suspicious, copy_of, scorer,
     )  # fmt: skip
     warn_of(audit)
     return audit
+
+
+def learn_features(table: Any) -> Features | None:
+    """The table in numbers, infinite ones missing; None where no column tells anything."""
+    if not table.shape[1]:
+        return None
+    columns = [_without_infinite(column) for column in read_columns(table)]
+    features = learn_encoder(columns).features_of(columns)
+    tells = any(not why_unused(own) for own in features.encoder.columns)
+    return features if tells else None
+
+
+def _without_infinite(column: Column) -> Column:
+    """Numbers too large for single precision, which trees compute in, are missing too."""
+    if column.numbers is None:
+        return column
+    is_large = np.abs(column.numbers) > np.finfo(np.float32).max
+    return replace(column, numbers=np.where(is_large, np.nan, column.numbers))
+
+
+def merged_copies(features: Features, given: Integers, n_extra: int) -> Integers | None:
+    """For each row the first that it is a copy of, label and all; None where there are few.
+
+    Rows without a label are themselves, as are trusted rows at the end, which may well repeat rows
+    of the table.
+    """
+    labelled = np.flatnonzero(given[: len(given) - n_extra] >= 0)
+    first = find_copies(features[labelled], given[labelled])
+    if first is None:
+        return None
+    copy_of = np.arange(len(given))
+    copy_of[labelled] = labelled[first]
+    return copy_of
 
 
 def _warn_of_copies(copy_of: Integers | None) -> None:
@@ -154,11 +197,10 @@ def _warn_of_copies(copy_of: Integers | None) -> None:
 
 
 def _suspicious_columns(
-    table: Any, features: Floats, vectorizer: Any, labels: TableLabels, seed: int, by_group: bool
+    table: Any, features: Features, labels: TableLabels, seed: int, by_group: bool
 ) -> tuple[SuspiciousColumn, ...]:
     """Columns that hide wrong labels, with a warning each."""
-    source = column_of_feature(vectorizer, table)
-    found = find_suspicious_columns(table, features, source, labels, seed, by_group)
+    found = find_suspicious_columns(table, features, labels, seed, by_group)
     for column in found:
         sentence = findings.of_suspicious_column(column)
         warnings.warn(sentence, SuspiciousColumnWarning, stacklevel=3)

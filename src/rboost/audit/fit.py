@@ -10,13 +10,12 @@ from rboost._typing import Floats, Integers
 from rboost.audit.inference import Inference, infer, judge_rows
 from rboost.audit.labels import TableLabels
 from rboost.audit.scorers import TableModel, fit_scorer
+from rboost.table.features import Features
 
 
 def fit_model(
     scorer: Any,
-    vectorizer: Any,
-    dates: dict[str, str],
-    features: Floats,
+    features: Features,
     labels: TableLabels,
     copy_of: Integers | None,
 ) -> tuple[Floats, Inference, TableModel]:
@@ -31,4 +30,4 @@ def fit_model(
         found = judge_rows(fitted.label_noise, scores, labels, copy_of, fitted.group_noise)
     else:
         found = infer(scores, labels, copy_of)
-    return scores, found, TableModel(vectorizer, dates, fitted, labels.classes, found.noise)
+    return scores, found, TableModel(features.encoder, fitted, labels.classes, found.noise)

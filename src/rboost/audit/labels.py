@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from rboost._typing import Integers
 from rboost._validation import is_missing
-from rboost.io.text import listed
 from rboost.labels import NO_CLASS, Groups, Labels
+from rboost.table.delimited import listed
 
 # A class with fewer rows cannot be learnt; its rows are treated as if they had no label.
 FEWEST_OF_CLASS = 5

@@ -14,8 +14,8 @@ from scipy.sparse import issparse
 
 from rboost._typing import Floats
 from rboost.audit.labels import NO_LABEL, TableLabels
-from rboost.io.text import listed
 from rboost.noise.inference import prevalence_of, smoothed_scores
+from rboost.table.delimited import listed
 
 # How far the probabilities of a row may be from 1 together: some are rounded to few digits.
 TOLERANCE = 0.02

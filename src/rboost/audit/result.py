@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from rboost._typing import Floats, Integers
 from rboost.audit.arguments import check_answers, check_enough
 from rboost.audit.cleaning import THRESHOLD, clean_labels, cleaned_frame, labelled_table
-from rboost.audit.features import column_of_feature, standardized
 from rboost.audit.fit import fit_model
 from rboost.audit.inference import Inference, infer
 from rboost.audit.insight.checked import (
@@ -26,7 +25,7 @@ from rboost.audit.insight.columns import SuspiciousColumn
 from rboost.audit.insight.doubts import issue_probability, suggested_classes
 from rboost.audit.insight.explanation import Explainer, Explanation
 from rboost.audit.insight.quality import Quality, estimate_quality
-from rboost.audit.insight.reading import ColumnReading, read_columns
+from rboost.audit.insight.reading import ColumnReading, read_columns, why_unused
 from rboost.audit.insight.segments import Segment, find_segments
 from rboost.audit.insight.summary import AuditSummary, summarize
 from rboost.audit.insight.suspects import Suspects, choose_suspects
@@ -34,6 +33,7 @@ from rboost.audit.labels import NO_LABEL, TableLabels
 from rboost.audit.views import AuditViews, warn_of
 from rboost.labels import Groups
 from rboost.noise.answers import LearntFromAnswers
+from rboost.table.features import Features, standardized
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,12 +50,8 @@ class LabelAudit(AuditViews):
         What each row is called.
     id_name : str
         What the names of rows are: a column, or "row", which counts from 1.
-    vectorizer : TableVectorizer or None
-        What turns the table into numbers; None if no column says anything.
-    dates : dict of str to str
-        Columns of dates, and how they are written.
-    features : ndarray of shape (n_rows, n_features)
-        The table in numbers.
+    features : Features or None
+        The table in numbers, with what its columns are; None if no column tells anything.
     scores : ndarray of shape (n_rows,), of more than two classes (n_rows, n_classes)
         What models say of each row that were not fitted to it.
     inference : Inference
@@ -79,9 +75,7 @@ class LabelAudit(AuditViews):
     labels: TableLabels
     ids: NDArray[Any]
     id_name: str
-    vectorizer: Any
-    dates: dict[str, str]
-    features: Floats
+    features: Features | None
     scores: Floats
     inference: Inference
     model: Any
@@ -126,8 +120,9 @@ class LabelAudit(AuditViews):
     @cached_property
     def unused_columns(self) -> tuple[str, ...]:
         """Columns that say nothing: empty, constant, or names of rows."""
-        used = column_of_feature(self.vectorizer, self.table)
-        return tuple(np.delete(self.table.columns.to_numpy(dtype=object), np.unique(used)).tolist())
+        if self.features is None:
+            return tuple(map(str, self.table.columns))
+        return tuple(own.name for own in self.features.encoder.columns if why_unused(own))
 
     @property
     def expected_wrong_labels(self) -> float:
@@ -158,18 +153,19 @@ class LabelAudit(AuditViews):
     @cached_property
     def columns(self) -> tuple[ColumnReading, ...]:
         """How each column was read, and how much it matters to the model."""
-        return read_columns(self.table, self.features, self.vectorizer, self.model)
+        return read_columns(self.features, self.model)
 
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
         """Where wrong labels concentrate, most of them first."""
         unchecked = np.where(self.labels.is_checked, np.nan, self.issue_probability)
-        return find_segments(self.table, unchecked)
+        return find_segments(self.features, unchecked)
 
     @cached_property
     def standardized(self) -> Floats:
         """Features on one scale, for distances between rows."""
-        return standardized(self.features)
+        of_rows = self.scores.reshape(len(self), -1)
+        return standardized(of_rows if self.features is None else self.features.dense)
 
     @cached_property
     def points(self) -> Floats:
@@ -214,7 +210,7 @@ class LabelAudit(AuditViews):
     def _explainer(self) -> Explainer:
         return Explainer(
             self.table, self.labels, self.inference.posterior, self.inference.probability,
-            self.features, self.standardized, self.vectorizer, self.dates, self.model,
+            self.features, self.standardized, self.model,
         )  # fmt: skip
 
     def explain(self, row: int) -> Explanation:
@@ -260,12 +256,10 @@ class LabelAudit(AuditViews):
 
     def refitted(self, labels: TableLabels) -> Self:
         """The same audit, with the model fitted again to labels of which others are checked."""
-        if self.scorer is None:
+        if self.scorer is None or self.features is None:
             return self.with_checked(labels.checked, labels.at_random)
         check_enough(labels)
-        scores, found, model = fit_model(
-            self.scorer, self.vectorizer, self.dates, self.features, labels, self.copy_of
-        )
+        scores, found, model = fit_model(self.scorer, self.features, labels, self.copy_of)
         return replace(self, labels=labels, scores=scores, inference=found, model=model)
 
     def clean(self, how: str = "relabel", threshold: float = THRESHOLD) -> Any:

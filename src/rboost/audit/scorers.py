@@ -13,30 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import ExtraTreesClassifier
-from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats, Integers
-from rboost.audit.dates import with_times
-from rboost.audit.features import as_features, cut_texts
 from rboost.audit.labels import NO_LABEL, TableLabels, counted_rows, first_copies
 from rboost.model import RBoostClassifier
 from rboost.noise import NoisePosterior
+from rboost.table.features import Features, TableEncoder
 from rboost.wrappers import NoiseCalibratedClassifier
-
-
-def _linear(seed: int) -> Any:
-    return make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression(max_iter=1000))
-
 
 # Names for the command line.
 DEFAULT = "rboost"
 MODELS: dict[str, Callable[[int], Any]] = {
     DEFAULT: lambda seed: RBoostClassifier(random_state=seed),
-    "linear": _linear,
+    "linear": lambda seed: LogisticRegression(max_iter=1000),
     "forest": lambda seed: ExtraTreesClassifier(300, min_samples_leaf=5, random_state=seed),
 }
 
@@ -60,8 +51,16 @@ def make_scorer(
     return scorer.set_params(**{k: v for k, v in options.items() if k in scorer.get_params()})
 
 
+def rows_for(scorer: Any, features: Features) -> Any:
+    """The rows in the form that a scorer takes."""
+    if isinstance(scorer, RBoostClassifier):
+        return features
+    is_linear = isinstance(scorer.estimator, LogisticRegression)
+    return features.sparse if is_linear else features.dense
+
+
 def fit_scorer(
-    scorer: Any, features: Floats, labels: TableLabels, copy_of: Integers | None = None
+    scorer: Any, features: Features, labels: TableLabels, copy_of: Integers | None = None
 ) -> tuple[Floats, bool]:
     """Fit to all that was said of rows; score all of them.
 
@@ -78,14 +77,14 @@ def fit_scorer(
     present = np.unique(own.observed)
     # Linear models do many small products, for which threads of BLAS only wait.
     with threadpool_limits(1, "blas"):
-        every = len(rows) == len(features)
-        scorer.fit_labels(features if every else features[rows], own.of_classes(present))
+        seen = rows_for(scorer, features if len(rows) == len(features) else features[rows])
+        scorer.fit_labels(seen, own.of_classes(present))
     scores = np.empty((len(labels), *scorer.held_out_scores_.shape[1:]))
     scores[rows] = scorer.held_out_scores_
     scores = scores[kept]
     others = np.flatnonzero(labels.observed == NO_LABEL)
     if len(others):
-        scores[others] = scorer.score_rows(features[others])
+        scores[others] = scorer.score_rows(rows_for(scorer, features[others]))
     is_of_labels = is_given and len(present) == len(labels.classes)
     return _of_all_classes(scores, present, len(labels.classes)), is_of_labels
 
@@ -106,22 +105,20 @@ def _of_all_classes(scores: Floats, present: Integers, n_classes: int) -> Floats
 
 
 class TableModel(ClassifierMixin, BaseEstimator):
-    """From frames to probabilities of classes: a fitted vectorizer, a fitted scorer, the noise.
+    """From frames to probabilities of classes: an encoder, a fitted scorer, the noise.
 
-    ``dates`` are the columns of dates and how they were written. ``noise`` is what the audit
-    inferred, so that a row with the same scores gets the probabilities that the report has.
+    ``noise`` is what the audit inferred, so that a row with the same scores gets the probabilities
+    that the report has.
     """
 
     def __init__(
         self,
-        vectorizer: Any,
-        dates: dict[str, str],
+        encoder: TableEncoder,
         scorer: Any,
         classes: NDArray[Any],
         noise: NoisePosterior,
     ) -> None:
-        self.vectorizer = vectorizer
-        self.dates = dates
+        self.encoder = encoder
         self.scorer = scorer
         self.classes = classes
         self.noise = noise
@@ -133,23 +130,18 @@ class TableModel(ClassifierMixin, BaseEstimator):
 
     def with_noise(self, noise: NoisePosterior) -> Self:
         """The same model after more was learnt about the noise."""
-        return type(self)(self.vectorizer, self.dates, self.scorer, self.classes, noise)
+        return type(self)(self.encoder, self.scorer, self.classes, noise)
 
-    def features(self, table: Any) -> Floats:
-        """The frame in numbers."""
-        table = cut_texts(with_times(table, self.dates))
-        return as_features(self.vectorizer.transform, table)
-
-    def probability(self, features: Floats) -> Floats:
-        """Probability of each true class, for rows in numbers."""
-        scores = self.scorer.score_rows(features)
+    def probability(self, features: Features) -> Floats:
+        """Probability of each true class, for rows that are encoded."""
+        scores = self.scorer.score_rows(rows_for(self.scorer, features))
         return self.noise.probability(
             _of_all_classes(scores, self.scorer.classes_, len(self.classes))
         )
 
     def predict_proba(self, table: Any) -> Floats:
         """Probability of each true class, shape (n_rows, n_classes)."""
-        return self.probability(self.features(table))
+        return self.probability(self.encoder.features(table))
 
     def predict(self, table: Any) -> NDArray[Any]:
         """The most probable true class of each row."""

@@ -22,10 +22,12 @@ from threadpoolctl import threadpool_limits
 from rboost._typing import Floats, Integers
 from rboost.audit.insight import columns
 from rboost.audit.insight.columns import SuspiciousColumn
+from rboost.audit.insight.reading import why_unused
 from rboost.audit.labels import TableLabels
-from rboost.io.packages import package
-from rboost.labels import Groups, group_rows
+from rboost.labels import Groups, Labels, group_rows
 from rboost.model import RBoostClassifier
+from rboost.table.columns import NUMBER
+from rboost.table.features import Features
 
 # Rows that are looked at: fewer say too little, and more would say no more.
 FEWEST_ROWS, MOST_ROWS = 100, 2000
@@ -46,26 +48,26 @@ class SuspiciousColumnWarning(UserWarning):
 class _Sample:
     """Some rows of a table in numbers, and what trees say of them."""
 
-    def __init__(self, features: Floats, source: Integers, label: Integers, seed: int) -> None:
+    def __init__(self, features: Features, label: Integers, seed: int) -> None:
         self.features = features
-        self.source = source
         self.label = label
         self.seed = seed
 
     def scores(self, without: Sequence[int] = ()) -> Floats:
         """Held-out scores of trees that see all columns but these."""
-        seen = self.features[:, ~np.isin(self.source, without)]
+        seen = self.features.only([k for k in range(self.features.shape[1]) if k not in without])
         model = RBoostClassifier(
             engines="trees", max_iter=MOST_ROUNDS, learning_rate=LEARNING_RATE,
             noise_matrix=np.eye(self.label.max() + 1), random_state=self.seed,
         )  # fmt: skip
         with threadpool_limits(1, "blas"), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of fewer columns than the user has
-            return model.fit(seen, self.label).held_out_scores_
+            labels = Labels.of(np.arange(self.label.max() + 1), self.label)
+            return model.fit_labels(seen, labels).held_out_scores_
 
     def errors_alone(self, column: int) -> float:
         """The share of labels that a small tree predicts wrongly from one column."""
-        seen = self.features[:, self.source == column]
+        seen = self.features.only([column]).dense
         tree = DecisionTreeClassifier(
             max_leaf_nodes=4 * (self.label.max() + 1), random_state=self.seed
         )
@@ -77,25 +79,24 @@ class _Sample:
 
 def find_suspicious_columns(
     table: Any,
-    features: Floats,
-    source: Integers,
+    features: Features,
     labels: TableLabels,
     seed: int,
     by_group: bool = True,
 ) -> tuple[SuspiciousColumn, ...]:
     """The columns of a table that hide wrong labels.
 
-    ``source`` has the position of the column that each feature comes from. Labels that a person
-    has checked play no part. Whether labels of some group are wrong more often need not be asked
-    where somebody has said what they depend on: not ``by_group``.
+    Labels that a person has checked play no part. Whether labels of some group are wrong more often
+    need not be asked where somebody has said what they depend on: not ``by_group``.
     """
     rows = np.flatnonzero(labels.is_observed)
     rows = np.sort(np.random.RandomState(seed).permutation(rows)[:MOST_ROWS])
     classes, label = np.unique(labels.given[rows], return_inverse=True)
-    used = np.unique(source)
+    encoders = features.encoder.columns
+    used = np.array([k for k, own in enumerate(encoders) if not why_unused(own)], dtype=np.intp)
     if len(rows) < FEWEST_ROWS or len(used) < 2 or len(classes) < 2:
         return ()
-    sample = _Sample(features[rows], source, label, seed)
+    sample = _Sample(features[rows], label, seed)
     names = [str(name) for name in table.columns]
     found = list(_copies(sample, used, names))
     if by_group and not found:  # wrong labels that a copy hides can be looked for once it is gone
@@ -126,7 +127,7 @@ def _groupings(
     if not groups:
         return
     with_all = _probability(sample.scores())
-    for column, alike in _candidates(with_all, groups, table):
+    for column, alike in _candidates(with_all, groups, sample.features):
         if len(alike) + 1 == len(used):
             continue
         scores, group = sample.scores(without=[column, *alike]), groups[column].position
@@ -152,10 +153,9 @@ def _groups_of(table: Any, used: Integers) -> Iterator[tuple[int, Groups]]:
 
 
 def _candidates(
-    probability: Floats, groups: dict[int, Groups], table: Any
+    probability: Floats, groups: dict[int, Groups], features: Features
 ) -> Iterator[tuple[int, list[int]]]:
     """The columns that most lack certainty in a group, each with those that say the same."""
-    is_number = package("pandas").api.types.is_numeric_dtype
     left = {False: MOST_CATEGORIES, True: MOST_NUMBERS}
     lack = {
         column: columns.lack_of_certainty(probability, found.position)
@@ -163,8 +163,9 @@ def _candidates(
     }
     done: set[int] = set()
     for column in sorted(lack, key=lambda column: -lack[column]):
-        values = table.iloc[:, column]
-        kind = bool(is_number(values) and values.nunique() > len(groups[column]))
+        values = features.values[:, column]
+        is_number = features.encoder.columns[column].kind == NUMBER
+        kind = is_number and len(np.unique(values[~np.isnan(values)])) > len(groups[column])
         if column in done or not left[kind] or lack[column] < LEAST_LACK:
             continue
         alike = [

@@ -24,7 +24,7 @@ from rboost.audit.render.plots import (
 from rboost.audit.render.projection_plot import ProjectionDisplay
 from rboost.audit.render.report import MOST_SHOWN, ReportContents, render_report
 from rboost.audit.render.terminal import describe
-from rboost.io.spreadsheets import write_csv
+from rboost.table.writing import write_csv
 
 # Reasons take time; beyond this many suspects, and rows without a label, the list goes on without.
 MOST_EXPLAINED = 500

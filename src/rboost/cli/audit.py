@@ -81,7 +81,7 @@ def add_audit_command(commands: Any) -> None:
 def _audit(options: argparse.Namespace) -> int:
     # Imported here, so that other commands do without the packages an audit needs.
     from rboost.audit.disk.request import Request
-    from rboost.io.inputs import expanded
+    from rboost.table.sources import expanded
 
     if options.budget is not None and options.budget < 1:
         raise ValueError(f"--budget must be at least 1, not {options.budget}.")
@@ -168,8 +168,8 @@ def _check_cluster(options: argparse.Namespace) -> None:
 def _parquet(data: list[Path]) -> tuple[Path, ...]:
     """The files of a data set, if they are Parquet."""
     from rboost.dask.parquet import parquet_files
-    from rboost.io.files import open_to_read
-    from rboost.io.inputs import STANDARD_INPUT
+    from rboost.files import open_to_read
+    from rboost.table.sources import STANDARD_INPUT
 
     files = parquet_files([] if STANDARD_INPUT in data else data)
     for path in files or data:

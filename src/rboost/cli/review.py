@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rboost.io.inputs import STANDARD_INPUT
+from rboost.table.sources import STANDARD_INPUT
 
 
 def add_review_command(commands: Any) -> None:

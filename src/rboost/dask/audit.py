@@ -29,8 +29,8 @@ from rboost.dask.outputs import cleaned_table, fetch_rows, top_rows, write_parts
 from rboost.dask.partitions import Partitions, partitions_of
 from rboost.dask.progress import FitProgress
 from rboost.engines.engine import EngineSettings
-from rboost.io.packages import package
 from rboost.native.xgboost import DEVICES
+from rboost.packages import package
 
 dask = package("dask", "dask")
 DEVICE = OneOf(DEVICES)

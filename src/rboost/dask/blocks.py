@@ -17,8 +17,8 @@ from rboost.columns import columns_of, numbers
 from rboost.dask.checks import Summary
 from rboost.dask.gathering import gathered
 from rboost.dask.partitions import Partitions, Piece, joined
-from rboost.io.packages import package
 from rboost.numbering import in_sample
+from rboost.packages import package
 
 dask, sizes = package("dask", "dask"), package("dask.sizeof", "dask")
 SAMPLE_ROWS = 100_000

@@ -17,8 +17,8 @@ from rboost.audit.labels import NO_LABEL, plain_values
 from rboost.columns import columns_of, kind_of, numbers
 from rboost.dask.gathering import gathered
 from rboost.dask.partitions import Partitions, Piece
-from rboost.io.packages import package
-from rboost.io.text import listed
+from rboost.packages import package
+from rboost.table.delimited import listed
 
 dask = package("dask", "dask")
 

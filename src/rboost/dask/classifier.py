@@ -28,10 +28,10 @@ from rboost.dask.model import as_dask_array, issue_probabilities, learn_columns,
 from rboost.dask.partitions import Partitions, Piece, partitions_of
 from rboost.dask.progress import FitProgress
 from rboost.engines.engine import EngineSettings
-from rboost.io.packages import package
-from rboost.io.text import listed
 from rboost.native.xgboost import DEVICES
 from rboost.noise.matrix import check_noise_parameter
+from rboost.packages import package
+from rboost.table.delimited import listed
 
 dask, arrays = package("dask", "dask"), package("dask.array", "dask")
 is_dask_collection = package("dask.base", "dask").is_dask_collection

@@ -18,7 +18,7 @@ from typing import Any
 from rboost.dask import gpus
 from rboost.dask.attempt import Attempt
 from rboost.dask.collective import WorkerLostError, distributed
-from rboost.io.packages import package
+from rboost.packages import package
 
 dask = package("dask", "dask")
 

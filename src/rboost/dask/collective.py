@@ -15,7 +15,7 @@ import numpy as np
 
 from rboost._typing import Floats
 from rboost.engines.xgboost import Value
-from rboost.io.packages import package
+from rboost.packages import package
 
 distributed = package("distributed", "dask")
 package("xgboost", "dask")

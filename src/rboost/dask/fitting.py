@@ -33,7 +33,6 @@ from rboost.engines.xgboost import (
     StoredTrees,
     XGBoostBoosters,
 )
-from rboost.io.packages import package
 from rboost.labels import Labels, Patterns
 from rboost.learners.bins import Bins, learn_bins
 from rboost.model.fit import Fitted, StackedModel
@@ -41,6 +40,7 @@ from rboost.noise import NoisePosterior
 from rboost.noise.inference import NoiseInference, ScoredRows, judge
 from rboost.noise.likelihood import Likelihood
 from rboost.numbering import SAMPLE, draws, hashed_folds, in_sample
+from rboost.packages import package
 
 dask = package("dask", "dask")
 

@@ -37,9 +37,9 @@ from rboost.dask.audit import DistributedAudit, audit_labels
 from rboost.dask.judged import TOLD
 from rboost.dask.outputs import check_ours
 from rboost.engines.engine import POOL_ROWS
-from rboost.io.files import staged, writable, write_atomically
-from rboost.io.packages import package
-from rboost.io.spreadsheets import write_csv
+from rboost.files import staged, writable, write_atomically
+from rboost.packages import package
+from rboost.table.writing import write_csv
 
 distributed, parquet = package("distributed", "dask"), package("pyarrow.parquet", "dask")
 # Trees that have grown, until all is written.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rboost.io.packages import package
+from rboost.packages import package
 from rboost.progress import track
 
 

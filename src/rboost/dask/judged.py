@@ -26,7 +26,7 @@ from rboost.dask.blocks import Block
 from rboost.dask.checks import Summary
 from rboost.dask.fitting import TableFit
 from rboost.dask.outputs import unchecked_labels
-from rboost.io.packages import package
+from rboost.packages import package
 
 sizes = package("dask.sizeof", "dask")
 # What is told of each row: its number, its label, the likeliest other class, and how likely the

@@ -13,9 +13,9 @@ from rboost.dask.checks import Summary
 from rboost.dask.fitting import Encoding, TableFit
 from rboost.encoding import learn_encoding
 from rboost.engines import XGBOOST
-from rboost.io.packages import package
 from rboost.model import RBoostClassifier
 from rboost.noise.inference import wrong_probability
+from rboost.packages import package
 
 dask, arrays = package("dask", "dask"), package("dask.array", "dask")
 

@@ -21,9 +21,9 @@ from rboost.audit.labels import NO_LABEL, TableLabels, as_written, table_labels
 from rboost.dask.checks import Summary
 from rboost.dask.gathering import gathered
 from rboost.dask.partitions import joined
-from rboost.io.files import check_writable, write_atomically
-from rboost.io.packages import package
-from rboost.io.writing import write_table
+from rboost.files import check_writable, write_atomically
+from rboost.packages import package
+from rboost.table.writing import write_table
 
 dask = package("dask", "dask")
 # Says that a folder is ours; readers of Parquet skip such names.

@@ -21,11 +21,10 @@ import pandas
 import pyarrow
 from pyarrow import parquet
 
-from rboost.io.columns import as_text, to_series, without_missing
-from rboost.io.files import open_to_read
-from rboost.io.inputs import expanded
-from rboost.io.parquet import plain_column
-from rboost.io.text import listed
+from rboost.files import open_to_read
+from rboost.table.delimited import listed
+from rboost.table.reading import as_text, plain_column, to_series, without_missing
+from rboost.table.sources import expanded
 
 # The bytes of a span in memory, at about so many a number and a word.
 LARGEST_SPAN, BYTES_OF_NUMBER, BYTES_OF_WORD = 2**26, 8, 64
@@ -112,8 +111,8 @@ def read_span(
 ) -> Any:
     """Some columns of a span as a frame; whole numbers stay whole where some are missing.
 
-    Words such as NA are missing, as in :func:`rboost.io.reading.read_table`; labels are without the
-    white space around them. Columns ``aside`` may hold binary data.
+    Words such as NA are missing, as in :func:`rboost.table.reading.read_table`; labels are without
+    the white space around them. Columns ``aside`` may hold binary data.
     """
     found, before, stop = [], 0, span.first + span.n_rows
     with _opened(span.path) as file:

@@ -18,9 +18,9 @@ import pandas
 from rboost._typing import Floats
 from rboost.columns import numbers
 from rboost.dask.parquet import Span, columns_in, parquet_files, read_span, spans_in
-from rboost.io.packages import package
-from rboost.io.reading import check_column
-from rboost.io.text import listed
+from rboost.packages import package
+from rboost.table.delimited import listed
+from rboost.table.reading import check_column
 
 dask, arrays = package("dask", "dask"), package("dask.array", "dask")
 # The column of labels that have no name.

@@ -18,7 +18,7 @@ from rboost.dask.checks import Summary
 from rboost.engines.engine import EngineSettings
 from rboost.engines.trees import MAX_ROUNDS, step_sizes
 from rboost.engines.xgboost import Grown
-from rboost.io.files import write_atomically
+from rboost.files import write_atomically
 from rboost.learners.bins import Bins
 from rboost.native.xgboost import xgboost
 from rboost.progress import track

@@ -13,7 +13,7 @@ import numpy as np
 
 from rboost._typing import Floats, Integers
 from rboost.datasets.generators import make_waveform
-from rboost.io.packages import package
+from rboost.packages import package
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats, Integers
-from rboost.encoding import for_pool, pool_source
 from rboost.engines.engine import EngineFit, EngineRows, EngineSettings, Infer
 from rboost.engines.learners import (
     BaseLearner,
@@ -42,6 +41,7 @@ from rboost.engines.rounds import (
 )
 from rboost.learners import RandomKernelClassifier, RobustLogisticRegression
 from rboost.noise.inference import ScoredRows, smoothed_scores
+from rboost.table.features import by_table_column, for_dense, source_of
 
 # Rounds of an engine alone; beside others, by the number of rows: the larger a table, the less the
 # last ones add. Chosen on the suite "development" and tables of "sizes".
@@ -92,7 +92,7 @@ def is_due(n_rounds: int) -> bool:
 def _fit_rounds(
     rows: EngineRows, infer: Infer | None, settings: EngineSettings, pool: list[BaseLearner]
 ) -> EngineFit:
-    likelihood, X = rows.likelihood, for_pool(rows.X)
+    likelihood, X = rows.likelihood, for_dense(rows.X)
     n_rows, n_classes = len(likelihood), likelihood.n_classes
     check_classes(pool, n_classes)
     loss: Loss = ExponentialLoss() if n_classes == 2 else LikelihoodLoss()
@@ -128,7 +128,9 @@ def _fit_rounds(
         boost(rounds, progress, update_noise, rate, shown)
     final = scored()
     ensemble = Ensemble(rounds.finish(), np.array(progress.steps), ways.votes, n_classes)
-    member = BoostedLearners(ensemble, rounds.votes.total, rows.shares, pool_source(rows.X))
+    member = BoostedLearners(
+        ensemble, rounds.votes.total, rows.shares, source_of(rows.X, "dense"), rows.X.shape[1]
+    )
     return EngineFit(member, final.scores, final, None, progress.n_rounds, progress.stop_reason)
 
 
@@ -157,23 +159,23 @@ class BoostedLearners:
     """Learners of Algorithm 1, whose mean votes are read as probabilities.
 
     ``total_step`` is Σ α. ``source`` is the column of the table behind each that the learners were
-    given, if others.
+    given, if others; the table has ``n_columns``.
     """
 
     ensemble: Ensemble
     total_step: float
     shares: Floats
     source: Integers | None = None
+    n_columns: int = 0
 
     def __len__(self) -> int:
         return len(self.ensemble)
 
     def scores(self, X: Any, n_jobs: int | None) -> Floats:
         """The mean votes, as scores."""
-        sums = self.ensemble.scores(for_pool(X), n_jobs)
+        sums = self.ensemble.scores(for_dense(X), n_jobs)
         return vote_scores(sums / (self.total_step or 1.0), self.shares)
 
     def feature_importances(self) -> Floats:
         """Mean importance over the learners."""
-        found = self.ensemble.feature_importances()
-        return found if self.source is None else np.bincount(self.source, found).astype(np.float64)
+        return by_table_column(self.ensemble.feature_importances(), self.source, self.n_columns)

@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rboost._typing import Floats, Integers
-from rboost.encoding import for_trees, level_counts
 from rboost.engines.engine import EngineFit, EngineRows, EngineSettings, Infer, start_scores
 from rboost.engines.learners import in_blocks
 from rboost.learners.forest import Forest
 from rboost.native.lightgbm import lightgbm
 from rboost.noise.inference import ScoredRows
 from rboost.noise.likelihood import Likelihood
+from rboost.table.features import by_table_column, for_trees, level_counts, source_of
 
 # All settings in this file were chosen on tables of the suite "large development" (docs/method.md).
 LEARNING_RATE, MAX_ROUNDS = 0.1, 400
@@ -158,11 +158,15 @@ def rows_of_levels(n_rows: int) -> int:
 
 @dataclass(frozen=True)
 class BoostedTrees:
-    """The mean of the boosters of all folds; ``start`` is the score before the first tree."""
+    """The mean of the boosters of all folds; ``start`` is the score before the first tree.
+
+    ``source`` is the column of the table behind each that the trees were given, if others.
+    """
 
     forest: Forest
     start: Floats
     n_columns: int
+    source: Integers | None = None
 
     def __len__(self) -> int:
         return len(self.forest)
@@ -179,7 +183,9 @@ class BoostedTrees:
 
     def feature_importances(self) -> Floats:
         """The share of each column in what the splits gained."""
-        return self.forest.feature_importances(self.n_columns)
+        n_seen = self.n_columns if self.source is None else len(self.source)
+        found = self.forest.feature_importances(n_seen)
+        return by_table_column(found, self.source, self.n_columns)
 
 
 def fit_trees(rows: EngineRows, infer: Infer | None, settings: EngineSettings) -> EngineFit:
@@ -190,7 +196,9 @@ def fit_trees(rows: EngineRows, infer: Infer | None, settings: EngineSettings) -
     ) as threads:
         boosters = LightGBMBoosters(X, rows, level_counts(rows.X), settings, threads)
         likelihood, reason = grow_in_two_passes(boosters, rows.likelihood, infer, settings)
-    member = BoostedTrees(boosters.forest(), boosters.start, X.shape[1])
+    member = BoostedTrees(
+        boosters.forest(), boosters.start, rows.X.shape[1], source_of(rows.X, "trees")
+    )
     return EngineFit(
         member, boosters.scores, boosters.scored(), likelihood.columns, boosters.n_rounds, reason
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -21,7 +21,6 @@ from sklearn.utils import gen_batches, gen_even_slices
 
 from rboost._typing import Floats, Integers
 from rboost._validation import on_host
-from rboost.encoding import for_trees, level_counts
 from rboost.engines.engine import EngineFit, EngineRows, EngineSettings, Infer, start_scores
 from rboost.engines.trees import (
     BIN_ROWS,
@@ -37,6 +36,7 @@ from rboost.native.xgboost import arrays_on, xgboost
 from rboost.noise.inference import MOST_ROWS, ScoredRows, count_scores, counted_rows
 from rboost.noise.likelihood import Likelihood, array_module
 from rboost.numbering import NOISE, Bags, draws, hashed_folds, in_sample
+from rboost.table.features import for_trees, level_counts, source_of
 
 Value = TypeVar("Value")
 # Settings of XGBoost: those of LightGBM (engines/trees.py), but for the minimum weight of a leaf,
@@ -298,8 +298,10 @@ def fit_xgboost(rows: EngineRows, infer: Infer | None, settings: EngineSettings)
     )
     boosters = XGBoostBoosters(binned, rows.shares, settings, SingleProcess())
     likelihood, reason = grow_in_two_passes(boosters, rows.likelihood, infer, settings)
+    source = source_of(rows.X, "trees")
+    member = replace(boosters.member(), n_columns=rows.X.shape[1], source=source)
     return EngineFit(
-        boosters.member(), boosters.scores, boosters.scored(), likelihood.columns,
+        member, boosters.scores, boosters.scored(), likelihood.columns,
         boosters.n_rounds, reason,
     )  # fmt: skip
 

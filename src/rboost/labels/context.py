@@ -7,15 +7,15 @@ combinations of their values. Groups of very few rows are put together.
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from rboost._typing import Floats, Integers
-from rboost.columns import as_text, columns_of, is_polars, kind_of, numbers, seconds, words
+from rboost.table.cells import ISO, read_dates
+from rboost.table.columns import DATE, Column, as_text, named_columns, read_column
 
 MISSING, OTHER = "(missing)", "(other)"
 # Numbers and dates are cut into ranges, so many at most, where they have more than so many values,
@@ -57,14 +57,16 @@ def group_rows(context: Any, n_rows: int) -> Groups:
     groups : Groups
         The group of each row, and the names of groups, in order.
     """
-    titles, columns = _titled(context)
+    titled = _titled(context)
+    titles = [title for title, _ in titled]
     coded = []
-    for title, column in zip(titles, columns, strict=True):
+    for title, values in titled:
+        column = _read(values, title)
         if len(column) != n_rows:
             raise ValueError(
                 f"context has {len(column)} rows but X has {n_rows}; pass one entry a row."
             )
-        coded.append(_coded(column, title))
+        coded.append(_coded(column))
     position = np.column_stack([codes for codes, _ in coded])
     present, place = np.unique(position, axis=0, return_inverse=True)
     names = [
@@ -73,75 +75,57 @@ def group_rows(context: Any, n_rows: int) -> Groups:
     return Groups(*_merged(place.ravel(), names, titles), ", ".join(titles))
 
 
-def _titled(context: Any) -> tuple[list[str], list[Any]]:
+def _titled(context: Any) -> list[tuple[str, Any]]:
     """The columns of a context with their names."""
     if isinstance(context, Mapping):
-        titles, columns = list(map(str, context)), [_column(one) for one in context.values()]
+        found = [(str(title), values) for title, values in context.items()]
+    elif _is_one_column(context):
+        name = getattr(context, "name", None)
+        found = [("group" if name is None else str(name), context)]
     else:
-        found = columns_of(context)
-        if found is None:
-            name = getattr(context, "name", None)
-            found = ["group" if name is None else str(name)], [_column(context)]
-        titles, columns = found
-    if not titles:
+        found = named_columns(context) if np.prod(np.shape(context)[1:]) else []
+    if not found:
         raise ValueError("context has no column; leave it out, or pass the group of each row.")
-    return titles, columns
+    return found
 
 
-def _column(values: Any) -> Any:
-    """One column as an array or a Series; values of a list keep their types."""
-    if isinstance(values, (list, tuple)):
-        array = np.empty(len(values), dtype=object)
-        array[:] = values
-        return array
-    if is_polars(values) or hasattr(values, "iloc"):
-        return values
-    array = np.asarray(values)
-    if array.ndim != 1:
+def _is_one_column(context: Any) -> bool:
+    if isinstance(context, (list, tuple)):
+        rows = (list, tuple, np.ndarray)
+        lengths = {len(row) if isinstance(row, rows) else None for row in context}
+        return len(lengths) != 1 or lengths == {None}
+    if hasattr(context, "columns"):
+        return False
+    n_dimensions = len(getattr(context, "shape", ()))
+    if n_dimensions > 2:
         raise ValueError(
-            f"context must be one column, or rows and columns, not an array of the shape "
-            f"{array.shape}."
+            "context must be one column, or rows and columns, not an array of the shape "
+            f"{context.shape}."
         )
-    return array
+    return n_dimensions < 2
 
 
-def _coded(column: Any, title: str) -> tuple[Integers, list[str]]:
-    """The number of each row's value or range, and what these are called, in order."""
-    kind = kind_of(column)
-    if kind not in ("number", "time", "word"):
-        raise ValueError(
-            f"context column {title!r} holds values of the type {kind}; use words, numbers or "
-            "dates."
-        )
-    values: Floats | None = None
-    if kind == "time":
-        values = seconds(column)
-    elif kind == "number":
-        values = numbers(column)
-    else:
-        values = _dates(column)
-        kind = "time" if values is not None else "word"
-    if values is None:
-        return _ordered(*words(column))
-    describe = _times_in_words(values) if kind == "time" else _range
-    return _cut(values, describe, are_times=kind == "time")
-
-
-def _dates(column: Any) -> Floats | None:
-    """Words that are all dates, as 2024-01-31 or with a time, as seconds; else None."""
-    codes, texts = words(column)
+def _read(values: Any, title: str) -> Column:
     try:
-        found = [datetime.datetime.fromisoformat(text) for text in texts if len(text) >= 8]
-    except ValueError:
-        return None
-    if not texts or len(found) < len(texts):
-        return None
-    utc = datetime.UTC
-    known = [(time if time.tzinfo else time.replace(tzinfo=utc)).timestamp() for time in found]
-    return np.array([*known, np.nan])[codes]
+        return read_column(values, title)
+    except TypeError as error:
+        raise ValueError(f"context: {error}") from error
 
 
-def _ordered(codes: Integers, texts: list[str]) -> tuple[Integers, list[str]]:
+def _coded(column: Column) -> tuple[Integers, list[str]]:
+    """The number of each row's value or range, and what these are called, in order."""
+    values, is_date = column.numbers, column.holds == DATE
+    if values is None and column.words:
+        known = read_dates(column.words, ISO)
+        if np.isfinite(known).all():
+            values, is_date = column.of_words(known), True
+    if values is None:
+        assert column.codes is not None
+        return _ordered(column.codes, column.words)
+    return _cut(values, _times_in_words(values) if is_date else _range, is_date)
+
+
+def _ordered(codes: Integers, texts: Sequence[str]) -> tuple[Integers, list[str]]:
     """Words in alphabetical order, those that are missing last."""
     order = sorted(range(len(texts)), key=texts.__getitem__)
     place = np.empty(len(texts) + 1, dtype=np.intp)

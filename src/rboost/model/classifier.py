@@ -31,8 +31,7 @@ from rboost._validation import (
     on_host,
     warn_of_one_class,
 )
-from rboost.encoding import learn_encoding, needs_encoding, stack_rows, warn_of_copies
-from rboost.engines import ENGINES, LINEAR, TREES
+from rboost.engines import ENGINES, LINEAR
 from rboost.engines.engine import EngineSettings, check_engines, chosen_engines
 from rboost.fitting import ScoreClassifier
 from rboost.labels import Labels, group_rows
@@ -42,6 +41,9 @@ from rboost.noise.groups import GroupedNoise
 from rboost.noise.inference import infer_by_group, judge
 from rboost.noise.matrix import check_noise_parameter
 from rboost.noise.posterior import NoisePosterior
+from rboost.table.columns import as_table, is_numeric, read_columns, under_each_other
+from rboost.table.copies import warn_of_copies
+from rboost.table.features import Features, learn_encoder
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -206,7 +208,8 @@ class RBoostClassifier(ScoreClassifier):
             warn_of_copies(X if used.all() else X[used], labels.given[used])
             trusted = check_trusted_labels(X_trusted, y_trusted, labels.classes)
             if trusted is not None:
-                X = stack_rows(X, check_trusted_rows(X_trusted, self._check_X))
+                trusted_rows = check_trusted_rows(X_trusted, self._check_X)
+                X = under_each_other(X, trusted_rows)
                 labels = labels.followed_by_trusted(trusted)
                 weight = np.append(weight, np.full(len(trusted), weight[used].mean()))
             predicted = self._fit_labels(X, labels, weight, n_rows)
@@ -282,13 +285,9 @@ class RBoostClassifier(ScoreClassifier):
         """Validate features; tables with words are encoded as the training rows were."""
         X = on_host(X)
         if reset:
-            self._encoder = learn_encoding(X) if needs_encoding(X) else None
-            encodes = self._encoder is not None
-            self._encodes_for_pool = encodes and self._chosen_engines(X, 2) != [TREES]
-            self._allows_nan = self._takes_nan()
-        if self._encoder is not None:
-            validate_data(self, X, skip_check_array=True, reset=reset)
-            rows = self._encoder.rows(X, with_pool=self._encodes_for_pool)
+            self._encoder, self._allows_nan = None, self._takes_nan()
+        rows = self._as_features(X, reset)
+        if rows is not None:
             if not self._allows_nan:
                 rows.check_complete()
             return rows
@@ -299,6 +298,22 @@ class RBoostClassifier(ScoreClassifier):
             ensure_all_finite="allow-nan" if self._allows_nan else True,
             reset=reset,
         )
+
+    def _as_features(self, X: Any, reset: bool) -> Features | None:
+        """The rows of a table that holds more than numbers; None where its array is as good."""
+        if isinstance(X, Features):
+            if reset:
+                self._encoder, self.n_features_in_ = X.encoder, X.shape[1]
+                self.feature_names_in_ = np.array(X.encoder.names, dtype=object)
+            return X
+        if self._encoder is None and not (reset and not is_numeric(X)):
+            return None
+        X = as_table(X)
+        columns = read_columns(X)
+        if reset:
+            self._encoder = learn_encoder(columns)
+        validate_data(self, X, skip_check_array=True, reset=reset)
+        return self._encoder.features_of(columns)
 
     def _takes_nan(self) -> bool:
         """Whether engines take missing numbers; linear learners take none."""

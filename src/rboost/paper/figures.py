@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from rboost.engines.rounds import ExponentialLoss, mixing_coefficients
-from rboost.io.packages import package
 from rboost.noise import asymmetric, symmetric
 from rboost.noise.likelihood import Likelihood
+from rboost.packages import package
 from rboost.paper.protocol import make_trial
 from rboost.paper.run import (
     BOUNDARY_METHODS,

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from rboost.datasets import characteristics
-from rboost.io.files import write_atomically
-from rboost.io.packages import package
+from rboost.files import write_atomically
+from rboost.packages import package
 from rboost.paper import figures
 from rboost.paper.claims import verdicts
 from rboost.paper.methods import METHODS

@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats
 from rboost.datasets import BENCHMARKS
-from rboost.io.files import write_atomically
+from rboost.files import write_atomically
 from rboost.paper.fingerprint import fingerprint_of
 from rboost.paper.methods import METHODS
 from rboost.paper.protocol import SETTINGS, Trial, make_trial

@@ -10,12 +10,12 @@ import numpy as np
 from rboost.audit import LabelAudit, TableLabels
 from rboost.audit.disk.request import AT_RANDOM, YES
 from rboost.audit.labels import NO_LABEL
-from rboost.io.packages import package
-from rboost.io.spreadsheets import write_csv
+from rboost.packages import package
 from rboost.review.agreement import agreement
 from rboost.review.answers import Answer, Log
 from rboost.review.labels import with_answers
 from rboost.review.store import AnswerStore
+from rboost.table.writing import write_csv
 
 
 def write_checked(audit: LabelAudit, store: AnswerStore, path: Path) -> None:

@@ -23,12 +23,13 @@ from rboost._validation import (
     check_weighed,
     warn_of_one_class,
 )
-from rboost.encoding import stack_rows, warn_of_copies
 from rboost.fitting import ScoreClassifier
 from rboost.labels import NO_CLASS, Labels
 from rboost.noise.inference import infer_with_answers, judge, prevalence_of
 from rboost.noise.matrix import check_noise_parameter
 from rboost.noise.posterior import NoisePosterior
+from rboost.table.columns import under_each_other
+from rboost.table.copies import warn_of_copies
 from rboost.wrappers.base import (
     ClassifierAround,
     check_scorer,
@@ -136,7 +137,7 @@ class NoiseCalibratedClassifier(ClassifierAround, ScoreClassifier):
             labels = Labels.of(classes, given).with_answers(answers)
             trusted = check_trusted_labels(X_trusted, y_trusted, classes)
             if trusted is not None:
-                X, labels = stack_rows(X, X_trusted), labels.followed_by_trusted(trusted)
+                X, labels = under_each_other(X, X_trusted), labels.followed_by_trusted(trusted)
                 if weight is not None:
                     weight = np.append(weight, np.full(len(trusted), weight.mean()))
             predicted = self._fit_labels(X, labels, weight, len(given))

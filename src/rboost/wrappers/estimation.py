@@ -23,9 +23,10 @@ from sklearn.utils import check_random_state
 
 from rboost._typing import Floats, Integers
 from rboost._validation import check_class_labels, check_lengths, check_trusted_labels
-from rboost.encoding import stack_rows, warn_of_copies
 from rboost.noise.inference import infer_noise, prevalence_of
 from rboost.noise.matrix import keep_informative
+from rboost.table.columns import under_each_other
+from rboost.table.copies import warn_of_copies
 from rboost.wrappers.base import (
     check_scorer,
     model_outputs,
@@ -282,7 +283,7 @@ def _by_inference(
     """Inference from out-of-fold scores, trusted rows among them."""
     is_trusted = np.zeros(len(labels), dtype=bool)
     if trusted is not None:
-        X, labels = stack_rows(X, X_trusted), np.concatenate([labels, trusted])
+        X, labels = under_each_other(X, X_trusted), np.concatenate([labels, trusted])
         is_trusted = np.concatenate([is_trusted, np.ones(len(trusted), dtype=bool)])
     outputs = out_of_fold_outputs(estimator, X, labels, **options)
     scores = outputs_as_scores(estimator, outputs, prevalence_of(labels, len(classes)))

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 from rboost.audit.disk.folder import audit_into, read_audit, write_refitted
 from rboost.audit.disk.record import FORMAT, MODEL, REPORT, SUSPECTS, read_record
 from rboost.audit.disk.request import Request, read_inputs
-from rboost.io.files import staged
+from rboost.files import staged
 from rboost.review.session import open_review
 from tests.audit.disk.refits import refit
 from tests.audit.reports import without_pictures

@@ -9,9 +9,8 @@ from rboost.audit.cleaning import clean_labels, cleaned_frame
 from rboost.audit.disk.record import CHECKED
 from rboost.audit.disk.request import Request
 from rboost.audit.result import LabelAudit
-from rboost.io.columns import with_plain_numbers
-from rboost.io.reading import read_table
-from rboost.io.writing import check_ending, write_table
+from rboost.table.reading import read_table, with_plain_numbers
+from rboost.table.writing import check_ending, write_table
 
 
 def check_output(out: Path, request: Request, folder: Path) -> None:

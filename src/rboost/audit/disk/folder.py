@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from rboost._typing import Integers
 from rboost.audit.arguments import as_objects, with_trusted
+from rboost.audit.audit import learn_features
 from rboost.audit.disk.model_file import load_model, save_model
 from rboost.audit.disk.origin import make_origin
 from rboost.audit.disk.record import (
@@ -47,7 +48,6 @@ from rboost.audit.disk.record import (
     request_of,
 )
 from rboost.audit.disk.request import Request, read_inputs, run_audit
-from rboost.audit.features import vectorize
 from rboost.audit.inference import infer, judge_rows
 from rboost.audit.insight.suspects import Suspects
 from rboost.audit.labels import (
@@ -60,7 +60,7 @@ from rboost.audit.labels import (
 )
 from rboost.audit.result import LabelAudit
 from rboost.audit.scorers import make_scorer
-from rboost.io.files import (
+from rboost.files import (
     atomic_path,
     file_digest,
     files_digest,
@@ -68,9 +68,11 @@ from rboost.io.files import (
     writable,
     write_atomically,
 )
-from rboost.io.inputs import STANDARD_INPUT, with_standard_input
-from rboost.io.spreadsheets import write_csv
 from rboost.labels import group_rows
+from rboost.table.columns import NUMBER
+from rboost.table.features import Features
+from rboost.table.sources import STANDARD_INPUT, with_standard_input
+from rboost.table.writing import write_csv
 
 
 def audit_into(
@@ -184,8 +186,7 @@ def _about(audit: LabelAudit, request: Request) -> dict[str, Any]:
     table = audit.table
     return {
         "columns": list(table.columns),
-        "text": list(table.select_dtypes(include=["object", "string"]).columns),
-        "numbers": list(table.select_dtypes(include="number").columns),
+        "text": [own.name for own in audit.features.encoder.columns if own.kind != NUMBER],
         "classes": audit.classes.tolist(),
         "label": request.label,
         "id": request.id,
@@ -216,15 +217,15 @@ def read_audit(folder: Path) -> LabelAudit:
         scorer = make_scorer(request.model, request.seed, None, 0, request.device)
     if MODEL in record["files"]:
         model, _ = load_model(folder / MODEL)
-        vectorizer, dates, features = model.vectorizer, model.dates, model.features(table)
+        features: Features | None = model.encoder.features(table)
         found = judge_rows(model.noise, scores, labels, copy_of)
     else:
         model = None
-        vectorizer, dates, features = vectorize(table, instead=scores)
+        features = learn_features(table)
         found = infer(scores, labels, copy_of)
     return LabelAudit(
-        table, labels, as_objects(ids), inputs.id_name, vectorizer, dates, features, scores,
-        found, model, n_extra, groups, column_warnings(record), copy_of, scorer,
+        table, labels, as_objects(ids), inputs.id_name, features, scores, found, model,
+        n_extra, groups, column_warnings(record), copy_of, scorer,
     )  # fmt: skip
 
 

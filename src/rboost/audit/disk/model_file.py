@@ -20,8 +20,8 @@ from typing import Any
 from rboost.audit.disk.model_types import TRUSTED_LOADERS, TRUSTED_TYPES
 from rboost.audit.disk.tree_checks import check_trees
 from rboost.audit.disk.without_training import without_training
-from rboost.io.files import atomic_path, open_to_read
-from rboost.io.packages import package
+from rboost.files import atomic_path, open_to_read
+from rboost.packages import package
 
 About = dict[str, Any]
 

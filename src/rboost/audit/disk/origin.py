@@ -9,8 +9,8 @@ from typing import Any
 from rboost.audit.disk.record import CHECKED, STDIN
 from rboost.audit.disk.request import Request
 from rboost.audit.render.origin import Origin
-from rboost.io.inputs import STANDARD_INPUT
-from rboost.io.reading import described
+from rboost.table.reading import described
+from rboost.table.sources import STANDARD_INPUT
 
 
 def make_origin(folder: Path, request: Request, record: dict[str, Any], has_model: bool) -> Origin:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,8 @@ from typing import Any
 from rboost.audit.disk.model_file import load_model
 from rboost.audit.disk.record import MODEL, RECORD
 from rboost.audit.disk.request import ROW
-from rboost.io.packages import package
-from rboost.io.reading import described, read_table
+from rboost.packages import package
+from rboost.table.reading import described, read_table
 
 
 def predict_file(model_path: Path, files: Path | Sequence[Path]) -> Any:
@@ -33,18 +32,8 @@ def predict_file(model_path: Path, files: Path | Sequence[Path]) -> Any:
             + (f", and {len(absent) - 1} more" if len(absent) > 1 else "")
             + "; pass a table with the columns of the audit."
         )
-    for column in about["numbers"]:
-        if table[column].dtype == object and table[column].notna().any():
-            example = str(table[column].dropna().iloc[0])
-            raise ValueError(
-                f"{data} has text such as {example[:40]!r} in the column {column!r}, which held "
-                "numbers when the model was made; pass a table like the audited one."
-            )
     try:
-        with warnings.catch_warnings():
-            # A category that the audited table did not have is ignored.
-            warnings.filterwarnings("ignore", message="Found unknown categories")
-            probability = model.predict_proba(table[about["columns"]])
+        probability = model.predict_proba(table[about["columns"]])
     except (ValueError, TypeError) as error:
         problem = " ".join(str(error).split())
         raise ValueError(f"{data} is no table like the audited one: {problem}") from error

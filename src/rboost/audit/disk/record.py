@@ -10,8 +10,8 @@ from typing import Any
 from rboost.audit.disk.model_file import check_format
 from rboost.audit.disk.request import Request
 from rboost.audit.insight.columns import SuspiciousColumn
-from rboost.io.files import files_digest
-from rboost.io.inputs import STANDARD_INPUT
+from rboost.files import files_digest
+from rboost.table.sources import STANDARD_INPUT
 
 # Goes up with every change after which folders that were made before cannot be read as they are.
 FORMAT = 2

@@ -13,9 +13,10 @@ from rboost.audit.insight.checked import AnswersContradictWarning
 from rboost.audit.labels import spelling
 from rboost.audit.result import LabelAudit
 from rboost.audit.suspicion import SuspiciousColumnWarning
-from rboost.io.inputs import STANDARD_INPUT
-from rboost.io.reading import check_column, described, label_column, read_table
-from rboost.io.spreadsheets import unguarded
+from rboost.packages import package
+from rboost.table.reading import check_column, described, label_column, read_table
+from rboost.table.sources import STANDARD_INPUT
+from rboost.table.writing import unguarded
 
 # What a review calls the label that a person chose.
 CHECKED = "checked_label"
@@ -203,7 +204,8 @@ def _read_trusted(
     if request.trusted is None:
         return [None] * len(ids), [False] * len(ids), None, None
     id_name, columns = request.id or ROW, list(X.columns)
-    words = X.select_dtypes(include="object").columns  # to be read as text here too
+    is_number = package("pandas").api.types.is_numeric_dtype
+    words = [name for name in columns if not is_number(X[name])]  # which stay text here too
     table = read_table(request.trusted, text=[CHECKED, request.label, id_name, *words])
     names = set(table.columns)
     label = CHECKED if CHECKED in names else request.label

@@ -18,14 +18,15 @@ from sklearn.utils import gen_batches
 from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats, Integers
-from rboost.audit.dates import times_of
-from rboost.audit.features import column_of_feature
 from rboost.audit.insight.doubts import issue_probability, suggested_classes
 from rboost.audit.insight.likeness import Neighbours, comparable, relevance
+from rboost.audit.insight.reading import why_unused
 from rboost.audit.insight.usual import Usual, usual_values
 from rboost.audit.labels import NO_LABEL, TableLabels
 from rboost.audit.scorers import TableModel
 from rboost.progress import track
+from rboost.table.columns import TEXT
+from rboost.table.features import Features
 
 # Rows whose values are borrowed, columns that are tried at most, and reasons that are given.
 N_TYPICAL, MOST_COLUMNS, MOST_REASONS = 5, 60, 3
@@ -86,10 +87,8 @@ class Explanation:
 class Explainer:
     """Explains rows of a table; keeps what all explanations share.
 
-    ``dates`` are columns of dates and how they are written.
-    ``features`` is the table in numbers, made by the ``vectorizer``, if any column says anything,
-    ``standardized`` the same on one scale, for distances; ``model`` was fitted to the table, if
-    there is one.
+    ``features`` is the table in numbers; None if no column tells anything. ``standardized`` are
+    columns on one scale, for distances; ``model`` was fitted to the table, if there is one.
     """
 
     def __init__(
@@ -98,14 +97,11 @@ class Explainer:
         labels: TableLabels,
         posterior: Floats,
         probability: Floats,
-        features: Floats,
+        features: Features | None,
         standardized: Floats,
-        vectorizer: Any,
-        dates: dict[str, str],
         model: TableModel | None,
     ) -> None:
         self.table, self.labels, self.posterior, self.model = table, labels, posterior, model
-        self.vectorizer, self.dates = vectorizer, dates
         self.features, self.standardized = features, standardized
         self.issue_probability = issue_probability(posterior, labels)
         self.suggested = suggested_classes(posterior, probability, labels)
@@ -114,11 +110,10 @@ class Explainer:
             np.flatnonzero((labels.current == k) & (wrong < 0.5))
             for k in range(len(labels.classes))
         ]
-        # Without columns that say anything, features are of no column, and each counts by itself.
+        # Without columns that tell anything, distances are those of scores.
         self._source = (
-            np.arange(features.shape[1]) if vectorizer is None
-            else column_of_feature(vectorizer, table)
-        )  # fmt: skip
+            np.arange(standardized.shape[1]) if features is None else features.source("dense")
+        )
         self._right = np.where(wrong < 0.5, labels.current, NO_LABEL)
         points = comparable(standardized, self._source, self._right)
         self.neighbours = Neighbours(points, self._members)
@@ -171,11 +166,11 @@ class Explainer:
         found = []
         for k in np.argsort(-strength, kind="stable")[:MOST_REASONS].tolist():
             if strength[k] > WEAKEST:
-                value = self.table.iloc[row, k]
-                read = self._column(k).iloc[row] if self.table.columns[k] in self.dates else value
-                typical = self._usual[k].in_words(read, given, suggested)
+                assert self.features is not None
+                value = float(self.features.values[row, k])
+                typical = self._usual[k].in_words(value, given, suggested)
                 column = str(self.table.columns[k])
-                found.append(Reason(column, value, float(strength[k]), *typical))
+                found.append(Reason(column, self.table.iloc[row, k], float(strength[k]), *typical))
         return tuple(found)
 
     def _evidence(self, rows: Integers) -> Floats:
@@ -184,33 +179,33 @@ class Explainer:
         doubted = np.flatnonzero(self.labels.given[rows] != NO_LABEL)
         given, suggested = self.labels.given[rows[doubted]], self.suggested[rows[doubted]]
         for k in self._tried:
-            column = self._column(k)
+            assert self.features is not None
+            values = self.features.values[:, k]
             if k not in self._usual:
-                is_date = self.table.columns[k] in self.dates
-                self._usual[k] = usual_values(column, self._members, is_date)
-            values = column.iloc[rows[doubted]]
-            evidence[doubted, k] = self._usual[k].evidence(values, given, suggested)
+                self._usual[k] = usual_values(
+                    self.features.encoder.columns[k], values, self._members
+                )
+            evidence[doubted, k] = self._usual[k].evidence(values[rows[doubted]], given, suggested)
         return evidence
 
-    def _column(self, k: int) -> Any:
-        """A column of the table, dates as times."""
-        column, how = self.table.iloc[:, k], self.dates.get(str(self.table.columns[k]))
-        return column if how is None else times_of(column, how)
-
     def _columns_tried(self) -> list[int]:
-        """Columns that were used; of very many, those that tell most."""
-        if self.vectorizer is None:
+        """Columns whose values can be counted; of very many, those that tell most."""
+        if self.features is None:
             return []
-        used = np.unique(self._source)
+        columns = self.features.encoder.columns
+        used = np.array(
+            [k for k, own in enumerate(columns) if own.kind != TEXT and not why_unused(own)],
+            dtype=np.intp,
+        )
         if len(used) > MOST_COLUMNS:
             told = relevance(self.standardized, self._source, self._right)[used]
             used = np.sort(used[np.argsort(-told, kind="stable")[:MOST_COLUMNS]])
-        return [int(k) for k in used]
+        return used.tolist()
 
     def _strengths(self, rows: Integers, verbose: bool) -> Floats:
         """How much each column that separates the classes speaks against the given label."""
         evidence = self._evidence(rows)
-        if self.model is None:
+        if self.model is None or self.features is None:
             return evidence
         strengths = np.zeros(evidence.shape)
         place, column = np.nonzero(evidence)
@@ -227,8 +222,10 @@ class Explainer:
         blocks = list(gen_batches(len(place), max(1, BLOCK_ROWS // N_TYPICAL)))
         for block in track(blocks, len(blocks), "Looking for reasons", enabled=verbose):
             i, k = place[block], column[block]
-            changed = self._changed(rows[i], typical[i], k)
             each = np.repeat(i, N_TYPICAL)
+            changed = self.features.exchanged(
+                rows[each], typical[i].ravel(), np.repeat(k, N_TYPICAL)
+            )
             after = self._log_odds(self.model, changed, given[each], suggested[each])
             strengths[i, k] = base[i] - after.reshape(-1, N_TYPICAL).mean(axis=1)
         return strengths
@@ -237,14 +234,8 @@ class Explainer:
         """A few rows that carry this label, probably rightly; always the same few."""
         return np.random.RandomState(row).choice(self._members[given], N_TYPICAL)
 
-    def _changed(self, rows: Integers, typical: Integers, column: Integers) -> Floats:
-        """Features of each row with one column taken from each of its typical rows."""
-        own = (self._source == column[:, np.newaxis])[:, np.newaxis]
-        changed = np.where(own, self.features[typical], self.features[rows][:, np.newaxis])
-        return changed.reshape(-1, changed.shape[2])
-
     def _log_odds(
-        self, model: TableModel, features: Floats, given: Integers, suggested: Integers
+        self, model: TableModel, features: Features, given: Integers, suggested: Integers
     ) -> Floats:
         """log p(suggested) − log p(given) of the model."""
         with threadpool_limits(1, "blas"):  # many small products, for which threads only wait

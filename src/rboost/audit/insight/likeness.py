@@ -2,7 +2,7 @@
 
 A column is worth what it tells of the labels: the mutual information, in nats, of the label and a
 feature of the column, of which the best counts, less what a column of chance would seem to tell.
-A text of which eight features are made weighs no more for that than a single number.
+A text of which several features are made weighs no more than a single number.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rboost.audit.labels import NO_LABEL
 N_NEIGHBOURS, MOST_SEARCHED = 3, 200_000
 # Ranges in which a feature is counted, and rows that are looked at, at most.
 N_RANGES, MOST_ROWS = 8, 20_000
-# By chance a feature tells so many standard deviations more than expected hardly ever.
+# Significance cutoff of what a feature tells, in standard deviations.
 DEVIATIONS = 3.0
 # A column that tells nothing by itself keeps this share of the weight of the best, as it may tell
 # something together with others.

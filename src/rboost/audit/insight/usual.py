@@ -4,31 +4,33 @@ A value speaks for one class and against another only if the other class does no
 and if it is clearly more frequent in the first. Missing values are values like any other.
 
 Rows of a class are those that carry its label, probably rightly; ``label`` holds their classes.
+Values are those of :attr:`rboost.table.features.Features.values`: numbers, dates in seconds, codes.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rboost._typing import Floats, Integers
 from rboost.audit.numbers import format_value, percent
-from rboost.io.packages import package
+from rboost.table.columns import CATEGORY, DATE
+from rboost.table.features import DAY, ColumnEncoder
 
 # Rows of a class that are looked at, at most, and without which nothing is said of it.
 MOST_ROWS, FEWEST_ROWS = 20_000, 5
 # A number speaks for a class if it lies at most this many times as far from the middle half of
 # that class as from that of the other one.
 NEARER = 0.5
-# Ranges in which numbers are counted, and words that are counted one by one; numbers of so few
-# values are words.
+# Ranges in which numbers are counted, words that are counted one by one, and the number of distinct
+# values up to which numbers are counted like words.
 N_RANGES, MOST_WORDS, FEW_VALUES = 16, 200, 5
-# A value tells classes apart if it is so many times as frequent in one, and words by so much more.
+# A value tells classes apart if it is this many times as frequent in one, and words by this share.
 TIMES, MORE = 1.5, 0.05
-# All classes are a little alike beforehand: as if so many rows of each were drawn from all rows.
+# Pseudo-count: rows of each class that are drawn from the rows of all classes.
 PRIOR_ROWS = 5.0
 # Less frequent words are not what is usual; longer ones are cut.
 USUAL_SHARE, LONGEST_WORD = 0.1, 40
@@ -37,32 +39,33 @@ USUAL_SHARE, LONGEST_WORD = 0.1, 40
 class Usual(Protocol):
     """What is usual in one column."""
 
-    def evidence(self, values: Any, given: Integers, suggested: Integers) -> Floats:
+    def evidence(self, values: Floats, given: Integers, suggested: Integers) -> Floats:
         """How far each value speaks for one class and against the other, in nats; 0 if not."""
 
-    def in_words(self, value: Any, given: int, suggested: int) -> tuple[str, str]:
+    def in_words(self, value: float, given: int, suggested: int) -> tuple[str, str]:
         """What rows of the two classes usually have where this row has this value."""
 
 
-def usual_values(column: Any, members: list[Integers], is_date: bool) -> Usual:
-    """Count a column of a frame among rows of each class, of which ``members`` has positions."""
-    from pandas.api.types import is_bool_dtype, is_numeric_dtype
-
+def usual_values(own: ColumnEncoder, values: Floats, members: Sequence[Integers]) -> Usual:
+    """Count a column among rows of each class, of which ``members`` has positions."""
     some = [rows[:: len(rows) // MOST_ROWS + 1] for rows in members]
     label = np.repeat(np.arange(len(members)), [len(rows) for rows in some])
-    sample = column.iloc[np.concatenate(some)]
-    if is_date:
-        return UsualDates(sample, label, len(members))
-    is_number = is_numeric_dtype(column) and not is_bool_dtype(column)
-    if is_number and sample.nunique() > FEW_VALUES:
-        return UsualNumbers(sample, label, len(members))
-    return UsualWords(sample, label, len(members))
+    sample = values[np.concatenate(some)]
+    distinct = np.unique(sample[~np.isnan(sample)])
+    if own.kind != CATEGORY and len(distinct) > FEW_VALUES:
+        unit = DAY if own.kind == DATE else None
+        return UsualNumbers(sample, label, len(members), unit)
+    return UsualWords(sample, label, len(members), own)
 
 
 class UsualNumbers:
-    """Numbers: the middle half of each class, or that most are missing."""
+    """Numbers and dates: the middle half of each class, or that most are missing.
 
-    def __init__(self, sample: Any, label: Integers, n_classes: int) -> None:
+    ``unit`` is a day in seconds for dates, whose days are counted, and None for numbers.
+    """
+
+    def __init__(self, sample: Floats, label: Integers, n_classes: int, unit: float | None) -> None:
+        self._unit = unit
         numbers = self._read(sample)
         present = ~np.isnan(numbers)
         self._edges = range_edges(numbers[present], N_RANGES)
@@ -72,17 +75,18 @@ class UsualNumbers:
         by_class = [numbers[present & (label == k)] for k in range(n_classes)]
         self._middle = np.array([_quantiles(own, np.array([0.25, 0.75])) for own in by_class])
 
-    @staticmethod
-    def _read(values: Any) -> Floats:
-        """The values as numbers, NaN where they are missing."""
-        return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
+    def _read(self, values: Floats) -> Floats:
+        return values if self._unit is None else np.floor(values / self._unit)
 
-    @staticmethod
-    def _write(number: float) -> str:
-        return format_value(number)
+    def _write(self, number: float) -> str:
+        if self._unit is None:
+            return format_value(number)
+        return "unknown" if np.isnan(number) else str(np.datetime64(int(number), "D"))
 
     def _shown(self) -> Floats:
         """The middle halves as people read them: rounded."""
+        if self._unit is not None:
+            return self._middle
         return np.array([[float(format_value(end)) for end in ends] for ends in self._middle])
 
     def _place(self, numbers: Floats) -> Integers:
@@ -90,7 +94,7 @@ class UsualNumbers:
         found = np.searchsorted(self._edges, numbers, side="right")
         return np.where(np.isnan(numbers), len(self._edges) + 1, found)
 
-    def evidence(self, values: Any, given: Integers, suggested: Integers) -> Floats:
+    def evidence(self, values: Floats, given: Integers, suggested: Integers) -> Floats:
         """How far each value speaks for one class and against the other, in nats; 0 if not."""
         numbers = self._read(values)
         place, missing = self._place(numbers), np.isnan(numbers)
@@ -115,9 +119,9 @@ class UsualNumbers:
         )
         return _clear(self._logs[suggested, place] - self._logs[given, place], speaks)
 
-    def in_words(self, value: Any, given: int, suggested: int) -> tuple[str, str]:
+    def in_words(self, value: float, given: int, suggested: int) -> tuple[str, str]:
         """What rows of the two classes usually have where this row has this value."""
-        is_missing = bool(np.isnan(self._read(_series([value]))[0]))
+        is_missing = bool(np.isnan(value))
         return self._of_class(given, is_missing), self._of_class(suggested, is_missing)
 
     def _of_class(self, k: int, is_missing: bool) -> str:
@@ -129,49 +133,36 @@ class UsualNumbers:
         return f"{middle}, missing in {percent(share)}" if is_missing else middle
 
 
-class UsualDates(UsualNumbers):
-    """Dates: the days between which the middle half of each class lies."""
-
-    @staticmethod
-    def _read(values: Any) -> Floats:
-        """Days since 1970, in UTC."""
-        days = package("pandas").to_datetime(values).to_numpy("datetime64[D]")
-        return np.where(np.isnat(days), np.nan, days.astype(np.int64).astype(np.float64))
-
-    @staticmethod
-    def _write(number: float) -> str:
-        return "unknown" if np.isnan(number) else str(np.datetime64(int(number), "D"))
-
-    def _shown(self) -> Floats:
-        return self._middle
-
-
 class UsualWords:
     """Categories, and numbers of few values: how frequent each is in each class."""
 
-    def __init__(self, sample: Any, label: Integers, n_classes: int) -> None:
-        words = _words(sample)
-        self._names = [word for word, _ in Counter(words).most_common(MOST_WORDS)]
-        self._places = {name: place for place, name in enumerate(self._names)}
-        # Other words share the last place, and speak for nothing.
+    def __init__(self, sample: Floats, label: Integers, n_classes: int, own: ColumnEncoder) -> None:
+        values, counts = np.unique(sample, return_counts=True)
+        # NaN comes last; other values share the last place, and speak for nothing.
+        self._values = values[np.argsort(-counts, kind="stable")[:MOST_WORDS]]
+        self._names = [value_in_words(own, value) for value in self._values]
         self._logs, self._shares = _frequencies(
-            self._place(words), label, n_classes, len(self._names) + 1
+            self._place(sample), label, n_classes, len(self._names) + 1
         )
         self._usual = self._shares[:, :-1].argmax(axis=1)
 
-    def _place(self, words: list[str]) -> Integers:
-        return np.array([self._places.get(word, len(self._names)) for word in words], dtype=np.intp)
+    def _place(self, values: Floats) -> Integers:
+        order = np.argsort(self._values)
+        found = np.searchsorted(self._values[order], values)
+        place = order[np.minimum(found, len(order) - 1)]
+        same = (self._values[place] == values) | (np.isnan(self._values[place]) & np.isnan(values))
+        return np.where(same, place, len(self._values))
 
-    def evidence(self, values: Any, given: Integers, suggested: Integers) -> Floats:
+    def evidence(self, values: Floats, given: Integers, suggested: Integers) -> Floats:
         """How far each value speaks for one class and against the other, in nats; 0 if not."""
-        place = self._place(_words(values))
+        place = self._place(values)
         more = self._shares[suggested, place] - self._shares[given, place]
         speaks = (place < len(self._names)) & (place != self._usual[given]) & (more >= MORE)
         return _clear(self._logs[suggested, place] - self._logs[given, place], speaks)
 
-    def in_words(self, value: Any, given: int, suggested: int) -> tuple[str, str]:
+    def in_words(self, value: float, given: int, suggested: int) -> tuple[str, str]:
         """What rows of the two classes usually have where this row has this value."""
-        place = int(self._place(_words(_series([value])))[0])
+        place = int(self._place(np.array([value]))[0])
         usual = int(self._usual[suggested])
         of_suggested = self._counted(suggested, usual)
         if place != usual:
@@ -182,6 +173,18 @@ class UsualWords:
         share, word = float(self._shares[k, place]), self._names[place]
         cut = word if len(word) <= LONGEST_WORD else f"{word[: LONGEST_WORD - 1]}…"
         return f"{cut} ({percent(share)})" if share >= least else "various values"
+
+
+def value_in_words(own: ColumnEncoder, value: float) -> str:
+    """A value of :attr:`Features.values` as people write it."""
+    if np.isnan(value):
+        return "missing"
+    if own.levels is not None:
+        words = own.levels.words
+        return words[int(value)] if value < len(words) else "(another value)"
+    if own.kind == DATE:
+        return str(np.datetime64(int(value // DAY), "D"))
+    return str(bool(value)) if own.is_truth else f"{value:.6g}"
 
 
 def _clear(ratio: Floats, speaks: NDArray[np.bool_]) -> Floats:
@@ -218,18 +221,3 @@ def _quantiles(numbers: Floats, shares: Floats) -> Floats:
     if not len(numbers):
         return np.full(len(shares), np.nan)
     return np.asarray(np.quantile(numbers, shares, method="inverted_cdf"), dtype=np.float64)
-
-
-def _words(values: Any) -> list[str]:
-    missing = values.isna().tolist()
-    return ["missing" if gone else _word(value)
-            for gone, value in zip(missing, values.tolist(), strict=True)]  # fmt: skip
-
-
-def _word(value: Any) -> str:
-    text = f"{value:.6g}" if isinstance(value, float) else str(value)
-    return text or "(empty)"
-
-
-def _series(values: list[Any]) -> Any:
-    return package("pandas").Series(values)

@@ -8,7 +8,7 @@ import numpy as np
 
 from rboost.audit.insight.explanation import Explanation, Reason
 from rboost.audit.render.wording import one_line, shortened
-from rboost.io.packages import package
+from rboost.packages import package
 
 NO_REASON = "no single column stands out"
 

@@ -13,7 +13,7 @@ from rboost.audit.render import findings
 from rboost.audit.render.listing import in_words
 from rboost.audit.render.terminal import wrapped
 from rboost.audit.render.wording import one_line, with_noun
-from rboost.io.files import write_atomically
+from rboost.files import write_atomically
 
 # Rows that are shown of all suspects, and characters of a name.
 MOST_ROWS, LONGEST = 10, 40

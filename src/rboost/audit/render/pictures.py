@@ -20,7 +20,7 @@ from rboost.audit.render.plots import (
 )
 from rboost.audit.render.projection_plot import ProjectionDisplay
 from rboost.audit.render.promise_plot import PromiseDisplay
-from rboost.io.packages import package
+from rboost.packages import package
 
 
 class Displays(NamedTuple):

@@ -16,7 +16,7 @@ from rboost.audit.insight.summary import expected_rates
 from rboost.audit.insight.suspects import Suspects
 from rboost.audit.numbers import format_count, percent
 from rboost.audit.render.wording import one_line, with_noun
-from rboost.io.packages import package
+from rboost.packages import package
 
 # Colour-blind people can tell these apart; the contrast to white is at least 4.5.
 DOUBT, TRUST, INK, GREY = "#b3440a", "#0b64a8", "#1c1c1c", "#6b6b6b"

@@ -23,7 +23,7 @@ from rboost.audit.render.plots import NoiseMatrixDisplay
 from rboost.audit.render.projection_plot import ProjectionDisplay
 from rboost.audit.render.report_rows import LONGEST_NAME, show_rows
 from rboost.audit.render.wording import one_line, visible, with_noun
-from rboost.io.packages import package
+from rboost.packages import package
 
 # Suspects and rows without a label that are shown at most; the list of suspects has no limit.
 MOST_SHOWN = {"suspects": 500, "unlabelled": 200}

@@ -9,7 +9,7 @@ import sys
 import threading
 import webbrowser
 
-from rboost.io.packages import package
+from rboost.packages import package
 from rboost.review.session import Review
 
 # Ports that are tried first, so that the same audit has the same address when it can.

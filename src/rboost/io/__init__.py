@@ -1,1 +1,0 @@
-"""Files: tables read, spreadsheets that hold no formula, and files written whole."""

@@ -1,0 +1,1 @@
+"""Any table as columns of five kinds, and columns as numbers for learners."""

@@ -1,0 +1,325 @@
+"""Tables in files: text, Excel or Parquet, with what is a number or missing known as such."""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rboost.packages import package
+from rboost.table.cells import IDENTIFIER, LONGEST_MISSING_WORD, MISSING_WORDS, NUMBER, is_number
+from rboost.table.delimited import WHOLE, listed, read_text, usable_names
+from rboost.table.excel import read_excel
+from rboost.table.sources import PARQUET, ZIP, RefusedError, read_content
+
+__all__ = ["read_table"]
+
+
+DECIMAL_COMMA = r"^[+-]?[0-9]+(,[0-9]+)?$"
+
+
+@dataclass
+class _Part:
+    """One file: names, and columns of Arrow that are text still to be typed unless it has types."""
+
+    path: Path
+    names: list[str]
+    columns: list[Any]
+    has_types: bool = False
+    decimal_comma: bool = False
+
+
+def read_table(
+    paths: str | Path | Sequence[str | Path],
+    label: str | None = None,
+    text: Collection[str | None] = (),
+    as_written: bool = False,
+) -> Any:
+    """Read a table with a header from a file, or from several with the same columns.
+
+    Parameters
+    ----------
+    paths : str, Path or sequence of them
+        A CSV file with commas, semicolons, tabs or pipes, an Excel file (.xlsx) or a Parquet file;
+        it may be compressed with gzip, bzip2, xz, zstd or zip. The rows of several files follow
+        each other; their columns may come in any order.
+    label : str, default=None
+        A column to keep as it is written, apart from white space around it, for
+        ``label_column``. It must be there.
+    text : collection of str, default=()
+        Columns that stay text, if they are there, whatever their cells look like.
+    as_written : bool, default=False
+        Whether to leave every cell of a file of text as it stands there, missing ones too.
+
+    Returns
+    -------
+    table : pandas.DataFrame
+        Whole numbers, numbers, truth values, else text as it is written: amounts and dates, too.
+        Empty cells and words such as NA and null are missing; so are infinite numbers, with a
+        warning.
+    """
+    files = [Path(paths)] if isinstance(paths, (str, Path)) else [Path(path) for path in paths]
+    pandas = package("pandas")
+    parts = [_read(path) for path in files]
+    names = parts[0].names
+    for part in parts:
+        check_column(part.names, label, part.path)
+        _check_same_columns(part, parts[0])
+    columns = []
+    for name in names:
+        cells, has_types = _joined(parts, name)
+        if has_types or as_written:
+            columns.append(to_series(cells))
+        elif name == label:
+            columns.append(to_series(without_missing(cells)))
+        elif name in text:
+            columns.append(as_text(cells))
+        else:
+            decimal_comma = all(part.decimal_comma for part in parts)
+            columns.append(typed(cells, decimal_comma))
+    table = pandas.concat(dict(enumerate(columns)), axis=1)
+    table.columns = names
+    return _without_infinities(table, described(files))
+
+
+def described(paths: Sequence[str | Path]) -> str:
+    """What to call files in a sentence."""
+    others = len(paths) - 1
+    return str(paths[0]) + (f" (and {others} more)" if others else "")
+
+
+def _read(path: Path) -> _Part:
+    content = read_content(path)
+    if content.startswith(PARQUET):
+        names, columns = read_parquet(content, path)
+        return _Part(path, usable_names(names, path), columns, has_types=True)
+    if content.startswith(ZIP):
+        return _Part(path, *read_excel(content, path))
+    names, columns, delimiter = read_text(content, path)
+    return _Part(path, names, columns, decimal_comma=delimiter != ",")
+
+
+def _check_same_columns(part: _Part, first: _Part) -> None:
+    for one, other in ((first, part), (part, first)):
+        absent = [name for name in one.names if name not in other.names]
+        if absent:
+            raise ValueError(
+                f"{other.path} has no column {absent[0]!r}, which {one.path} has; give all files "
+                "the same columns."
+            )
+
+
+def _joined(parts: Sequence[_Part], name: str) -> tuple[Any, bool]:
+    """The column of all files, and whether it has a type already.
+
+    What is of different types in several files is made text again and typed as a whole.
+    """
+    arrow = package("pyarrow")
+    columns = []
+    for part in parts:
+        place = part.names.index(name)
+        columns.append(part.columns[place])
+        part.columns[place] = None  # which is as large as the file
+    types = {one.type for one in columns}
+    is_text = any(arrow.types.is_string(one) or arrow.types.is_large_string(one) for one in types)
+    has_types = all(part.has_types for part in parts) and len(types) == 1 and not is_text
+    if not has_types:
+        columns = [column.cast(arrow.string()) for column in columns]
+    return arrow.chunked_array([chunk for one in columns for chunk in one.chunks]), has_types
+
+
+def typed(text: Any, decimal_comma: bool = False) -> Any:
+    """A pandas series: whole numbers, numbers or truth values if every cell is one, else text.
+
+    Amounts, dates, and numbers with a few words among them stay as they are written: what a column
+    of words means is for :mod:`rboost.table.columns` to say.
+    """
+    compute, arrow = package("pyarrow.compute"), package("pyarrow")
+    cells = without_missing(text)
+    if _all(cells, WHOLE):
+        return to_series(cells.cast(arrow.int64()))
+    is_name = f"^({IDENTIFIER.pattern})"
+    if decimal_comma and _all(cells, DECIMAL_COMMA):
+        cells = compute.replace_substring(cells, ",", ".")
+    if _all(cells, f"(?i)^({NUMBER.pattern})$") and not _any(cells, is_name):
+        return to_series(compute.utf8_ltrim(cells, "+").cast(arrow.float64()))
+    if _all(cells, "(?i)^(true|false)$"):
+        return to_series(compute.equal(compute.utf8_lower(cells), "true"))
+    return as_text(text)
+
+
+def as_text(text: Any) -> Any:
+    """A pandas series of the cells as they are, apart from missing ones."""
+    compute = package("pyarrow.compute")
+    return to_series(compute.if_else(compute.is_null(without_missing(text)), None, text))
+
+
+def without_missing(text: Any) -> Any:
+    """Cells without the white space around them, null where they say that nothing is there."""
+    compute, arrow = package("pyarrow.compute"), package("pyarrow")
+    cells = compute.utf8_trim_whitespace(text)
+    # Only short cells can be one of the words; lowering the case of long text takes long.
+    is_short = compute.less_equal(compute.binary_length(cells), LONGEST_MISSING_WORD)
+    words = compute.utf8_lower(compute.if_else(is_short, cells, "-"))
+    is_missing = compute.is_in(words, value_set=arrow.array(sorted(MISSING_WORDS)))
+    return compute.if_else(is_missing, None, cells)
+
+
+def with_plain_numbers(column: Any) -> Any:
+    """A pandas series of text as numbers, if every cell is a plain one or empty."""
+    pandas = package("pandas")
+    there = column[column != ""].dropna()
+    if len(there) and all(isinstance(cell, str) and is_number(cell) for cell in there):
+        return pandas.to_numeric(column.where(column != ""))
+    return column
+
+
+def to_series(column: Any) -> Any:
+    """A pandas series; whole numbers and truth values stay so where some are missing."""
+    arrow, pandas = package("pyarrow"), package("pandas")
+    nullable = None
+    if column.null_count and column.null_count < len(column):
+        if arrow.types.is_integer(column.type):
+            is_unsigned = arrow.types.is_unsigned_integer(column.type)
+            nullable = pandas.UInt64Dtype() if is_unsigned else pandas.Int64Dtype()
+        elif arrow.types.is_boolean(column.type):
+            nullable = pandas.BooleanDtype()
+    if nullable is None:
+        return column.to_pandas()
+    return column.to_pandas(types_mapper=lambda _: nullable)
+
+
+def _all(cells: Any, pattern: str) -> bool:
+    """Whether every cell that is there fits a pattern, and some are."""
+    compute = package("pyarrow.compute")
+    few = compute.drop_null(cells.slice(0, 100))
+    if not compute.all(compute.match_substring_regex(few, pattern), min_count=0).as_py():
+        return False  # without a look at the other cells
+    return compute.all(compute.match_substring_regex(cells, pattern)).as_py() is True
+
+
+def _any(cells: Any, pattern: str) -> bool:
+    compute = package("pyarrow.compute")
+    return compute.any(compute.match_substring_regex(cells, pattern)).as_py() is True
+
+
+def _without_infinities(table: Any, source: str) -> Any:
+    infinite = [
+        name
+        for name, kind in table.dtypes.items()
+        if kind.kind == "f" and np.isinf(table[name].to_numpy()).any()
+    ]
+    if infinite:
+        table[infinite] = table[infinite].replace([np.inf, -np.inf], np.nan)
+        warnings.warn(
+            f"{source} has infinite numbers in {listed(infinite)}; they count as missing.",
+            stacklevel=3,
+        )
+    return table
+
+
+def label_column(table: Any, name: str) -> Any:
+    """The labels of a table, missing where they are missing, and otherwise as they look.
+
+    Returns
+    -------
+    labels : pandas.Series
+        Whole numbers (``Int64``) if all labels are, as numbers such as 1 and 0 in a column with
+        missing values, else text (``string``): ``True`` and ``False``, ``01`` and ``1.0`` stay.
+    """
+    pandas = package("pandas")
+    check_column(list(table.columns), name)
+    column = table[name]
+    if column.dtype.kind in "iu" and (column.dropna() < 2**63).all():
+        return column.astype("Int64")
+    if column.dtype.kind == "f":
+        there = column.dropna()
+        if (there == there.round()).all() and (there.abs() < 2**53).all():
+            return column.astype("Int64")
+    text = column.astype(object).where(column.notna(), None)
+    text = text.map(str, na_action="ignore").astype("string").str.strip()
+    text = text.mask(text.str.lower().isin(MISSING_WORDS), pandas.NA)
+    there = text.dropna()
+    if len(there) and there.str.fullmatch(WHOLE).all():
+        return text.astype("Int64")
+    return text
+
+
+def check_column(names: Sequence[str], name: str | None, path: Path | str | None = None) -> None:
+    """Fail with one sentence when a column that is asked for is not there; None asks for none."""
+    if name is None or name in names:
+        return
+    near = difflib.get_close_matches(name.lower(), [known.lower() for known in names], n=1)
+    guess = next((known for known in names if near and known.lower() == near[0]), None)
+    where = "" if path is None else f" in {path}"
+    meant = "" if guess is None else f" (did you mean {guess!r}?)"
+    raise ValueError(
+        f"There is no column {name!r}{where}{meant}; the columns are {listed(list(names), 20)}."
+    )
+
+
+# ---- Parquet ----
+
+# A value that is repeated takes no room in the file, but eight bytes in memory.
+MOST_CELLS, MOST_CELLS_OF_A_BYTE = 2**30, 25
+
+
+def read_parquet(content: bytes, path: Path) -> tuple[list[str], list[Any]]:
+    """Names and Arrow columns of a Parquet file; an index that pandas stored is a column too."""
+    arrow, parquet = package("pyarrow"), package("pyarrow.parquet")
+    try:
+        about = parquet.read_metadata(arrow.BufferReader(content))
+        n_cells = about.num_rows * about.num_columns
+        if n_cells > MOST_CELLS and n_cells > MOST_CELLS_OF_A_BYTE * len(content):
+            raise RefusedError(
+                f"{path} has {len(content)} bytes but says that it holds {n_cells} cells, as files "
+                "do that are made to fill the memory; if you trust it, write a sample of its rows."
+            )
+        table = parquet.read_table(arrow.BufferReader(content))
+    except (arrow.ArrowException, OSError) as error:
+        raise ValueError(
+            f"{path} is a Parquet file, but damaged or cut short; copy or download it again."
+        ) from error
+    if table.num_rows == 0:
+        raise ValueError(f"{path} has columns but no rows; name a file with rows.")
+    if table.num_columns < 2:
+        raise ValueError(
+            f"{path} has one column only; a label and at least one more column are needed."
+        )
+    columns = [
+        plain_column(column, name, path)
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    ]
+    return table.column_names, columns
+
+
+def plain_column(column: Any, name: str, path: Path) -> Any:
+    """The same column in a type that there is in pandas as well."""
+    arrow = package("pyarrow")
+    types, kind = arrow.types, column.type
+    if types.is_dictionary(kind):
+        return plain_column(column.cast(kind.value_type), name, path)
+    if types.is_nested(kind):
+        raise ValueError(
+            f"Column {name!r} of {path} holds {kind}, not single values; leave it out of the file "
+            "or make columns of its parts."
+        )
+    if types.is_date(kind):
+        return column.cast(arrow.timestamp("ms"))
+    if types.is_decimal(kind) or types.is_float16(kind):
+        return column.cast(arrow.float64())
+    if types.is_time(kind):
+        return column.cast(arrow.string())
+    if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
+        try:
+            return column.cast(arrow.binary()).cast(arrow.string())
+        except arrow.ArrowInvalid as error:
+            raise ValueError(
+                f"Column {name!r} of {path} holds binary data; leave it out of the file."
+            ) from error
+    return column

@@ -1,0 +1,275 @@
+"""Tables to files: CSV, TSV, Parquet or Excel by the ending of the name, whole or not at all.
+
+CSV for people opens in a spreadsheet without running anything. A cell that begins with ``=``,
+``+``, ``-`` or ``@`` is a formula to a spreadsheet, whoever wrote it. Such cells get an apostrophe
+in front, plain numbers like −1.5 do not. An apostrophe that is there already gets another one, so
+that :func:`unguarded` gives back every cell exactly.
+
+Where the comma is the decimal sign, spreadsheets cut lines at semicolons or tabs and do not see
+the quotes around a cell: each line of a cell, and each part between semicolons or tabs, is
+therefore guarded as a cell of its own. To them a whole line may be one cell, so that at its
+beginning even a number is guarded if it has a sign.
+
+A file that needs more than ASCII begins with a byte-order mark, without which Excel would garble
+it; pandas and :func:`rboost.table.reading.read_table` skip it. Lines end as on Unix.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator
+from datetime import date, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from rboost._validation import is_missing
+from rboost.files import atomic_path
+from rboost.packages import package
+from rboost.table.delimited import listed
+
+ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".xlsx")
+# What Excel takes: rows, columns, characters in a cell, digits of a number, and since which year.
+MOST_ROWS, MOST_COLUMNS, EXCEL_CELL, MOST_DIGITS, FIRST_YEAR = 2**20, 2**14, 32_767, 15, 1900
+# Characters that XML has no place for.
+CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def write_table(frame: Any, path: str | Path, guarded: bool = False) -> None:
+    """Write a pandas frame, without its index, in the format that the name ends with.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Missing values become empty cells.
+    path : str or Path
+        Ends with ``.csv``, ``.tsv``, ``.csv.gz``, ``.tsv.gz``, ``.parquet`` or ``.xlsx``.
+    guarded : bool, default=False
+        Write text files for people rather than programs: cells that a spreadsheet would take for a
+        formula get an apostrophe (:func:`guarded`). Otherwise each cell is written as
+        it is, so that reading gives the same table. In Excel files no text is ever a formula.
+    """
+    path = Path(path)
+    write = _writer(path)
+    frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
+    repeated = frame.columns[frame.columns.duplicated()]
+    if len(repeated):
+        raise ValueError(
+            f"{path} would have several columns called {listed(list(repeated.unique()))}; rename "
+            "all but one."
+        )
+    if not frame.shape[1]:
+        raise ValueError(f"{path} was not written, since the table has no columns; pass some.")
+    with atomic_path(path) as temporary:
+        write(frame, temporary, path, guarded)
+
+
+def check_ending(path: str | Path) -> None:
+    """Fail with one sentence if :func:`write_table` knows no format that this name ends with."""
+    _writer(Path(path))
+
+
+def _writer(path: Path) -> Callable[[Any, Path, Path, bool], None]:
+    name = path.name.lower()
+    if not name.endswith(ENDINGS):
+        raise ValueError(f"{path} must end with {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}.")
+    return {".parquet": _write_parquet, ".xlsx": _write_excel}.get(path.suffix.lower(), _write_text)
+
+
+def _write_text(frame: Any, temporary: Path, path: Path, guarded: bool) -> None:
+    name = path.name.lower()
+    delimiter = "\t" if ".tsv" in name[-7:] else ","
+    with temporary.open("wb") as raw:
+        # Without the time of writing and a name, so that the same table gives the same file.
+        file = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if name.endswith(".gz") else raw
+        with file:
+            file.writelines((encoded_lines if guarded else _plain_lines)(frame, delimiter))
+
+
+def _plain_lines(frame: Any, delimiter: str) -> Iterator[bytes]:
+    """Many lines of CSV at a time, each cell as it is."""
+    lines: list[str] = []
+    # The writer quotes cells with what ends lines, so it has to know of both characters.
+    writer: Any = csv.writer(
+        SimpleNamespace(write=lines.append), delimiter=delimiter, lineterminator="\r\n"
+    )
+    writer.writerow(frame.columns)
+    for start in range(0, max(len(frame), 1), ROWS_AT_A_TIME):
+        part = frame.iloc[start : start + ROWS_AT_A_TIME]
+        values = part.astype(object).where(part.notna(), None)
+        writer.writerows(values.itertuples(index=False, name=None))
+        yield "".join(line[:-2] + "\n" for line in lines).encode(errors="replace")
+        lines.clear()
+
+
+def _write_parquet(frame: Any, temporary: Path, path: Path, guarded: bool) -> None:
+    arrow = package("pyarrow")
+    try:
+        frame.to_parquet(temporary, index=False)
+    except (arrow.ArrowException, UnicodeError, TypeError) as error:
+        raise ValueError(
+            f"{path} cannot hold a column of several types of values, or of other objects than "
+            f"numbers, text and times; write .csv instead ({' '.join(str(error).split())[:200]})."
+        ) from error
+
+
+def _write_excel(frame: Any, temporary: Path, path: Path, guarded: bool) -> None:
+    openpyxl, cells = package("openpyxl"), package("openpyxl.cell")
+    if len(frame) >= MOST_ROWS or frame.shape[1] > MOST_COLUMNS:
+        raise ValueError(
+            f"{path} would need {len(frame) + 1} rows and {frame.shape[1]} columns, more than "
+            f"Excel takes ({MOST_ROWS} and {MOST_COLUMNS}); write .csv or .parquet instead."
+        )
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet("table")
+    sheet.freeze_panes = "A2"
+
+    def cell(value: Any) -> Any:
+        value = _excel_value(value)
+        if not isinstance(value, str):
+            return value
+        if len(value) > EXCEL_CELL:
+            raise ValueError(
+                f"{path} cannot hold a cell of {len(value)} characters, more than Excel takes; "
+                "write .csv or .parquet instead."
+            )
+        value = CONTROL.sub("\ufffd", value)
+        if not value.startswith(("=", "#")):
+            return value
+        made = cells.WriteOnlyCell(sheet, value)
+        made.data_type = "s"  # not a formula, nor an error
+        return made
+
+    try:
+        sheet.append([cell(name) for name in frame.columns])
+        for row in rows_of(frame):
+            sheet.append([cell(value) for value in row])
+    finally:
+        sheet.close()  # or a file of its own would stay open
+    book.save(temporary)
+
+
+def _excel_value(value: Any) -> Any:
+    """A value that Excel has, or the text of one that it has not; None where nothing is."""
+    if is_missing(value) or isinstance(value, (str, bool)):
+        return None if is_missing(value) else value
+    if isinstance(value, int):
+        return value if len(str(abs(value))) <= MOST_DIGITS else str(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, datetime) and value.tzinfo is None and value.year >= FIRST_YEAR:
+        return value
+    if isinstance(value, date) and not isinstance(value, datetime) and value.year >= FIRST_YEAR:
+        return value
+    return str(value)
+
+
+# ---- CSV for people ----
+
+# What may stand before a formula: white space, invisible characters and control characters.
+INVISIBLE = "[\\s\\x00-\\x20\\u200b-\\u200f\\u2060\\ufeff]*"
+FORMULA = re.compile(INVISIBLE + "[=+\\-@＝＋－＠]")
+PLAIN_NUMBER = re.compile(r" *[+-]?([0-9]+([.,][0-9]+)?|\.[0-9]+)([eE][+-]?[0-9]+)?%? *", re.ASCII)
+CUT = re.compile(r"([;\t\r\n])")
+QUOTED = re.compile(r'[,;"\t\r\n]|^\s|\s$')
+# Excel takes 32 767 characters in a cell.
+LONGEST_CELL = 32_000
+ROWS_AT_A_TIME = 10_000
+
+
+def guarded(cell: str) -> str:
+    """The cell with apostrophes where a spreadsheet might see a formula.
+
+    Examples
+    --------
+    >>> from rboost.table.writing import guarded
+    >>> guarded("=1+1"), guarded("-1.5"), guarded("a; =1"), guarded("'tis"), guarded("a-b")
+    ("'=1+1", '-1.5', "a;' =1", "''tis", 'a-b')
+    """
+    parts = CUT.split(cell)
+    parts[::2] = [f"'{part}" if _is_risky(part) else part for part in parts[::2]]
+    # Some programs drop leading white space, so that what follows it would begin the cell.
+    if len(parts) > 1 and not parts[0].strip():
+        parts[0] = f"'{parts[0]}"
+    return "".join(parts)
+
+
+def _is_risky(part: str) -> bool:
+    if part.startswith("'"):
+        return True
+    return FORMULA.match(part) is not None and PLAIN_NUMBER.fullmatch(part) is None
+
+
+def unguarded(cell: str) -> str:
+    """The cell that was guarded: ``unguarded(guarded(cell)) == cell`` for every text."""
+    parts = CUT.split(cell)
+    parts[::2] = [part.removeprefix("'") for part in parts[::2]]
+    return "".join(parts)
+
+
+def write_csv(frame: Any, path: Path) -> None:
+    """Write a pandas frame whole or not at all, without its index.
+
+    Missing values become empty cells, text of more than 32 000 characters is cut.
+    """
+    with atomic_path(path) as temporary, temporary.open("wb") as file:
+        file.writelines(encoded_lines(frame))
+
+
+def encoded_lines(frame: Any, delimiter: str = ",") -> Iterator[bytes]:
+    """What a file of the frame holds: the lines, after a byte-order mark where it is needed."""
+    is_ascii = "".join(map(str, frame.columns)).isascii() and all(
+        cell.isascii() and len(cell) <= LONGEST_CELL
+        for row in rows_of(frame)
+        for cell in row
+        if isinstance(cell, str)
+    )
+    if not is_ascii:
+        yield codecs.BOM_UTF8
+    for line in csv_lines(frame, delimiter):
+        yield line.encode(errors="replace")
+
+
+def csv_lines(frame: Any, delimiter: str = ",") -> Iterator[str]:
+    """The lines of a pandas frame as CSV, the header first."""
+    yield _line(map(str, frame.columns), delimiter)
+    for row in rows_of(frame):
+        yield _line(map(_text, row), delimiter)
+
+
+def rows_of(frame: Any) -> Iterator[Iterable[Any]]:
+    """The rows with the values of Python, a few at a time, as they take more memory."""
+    for start in range(0, len(frame), ROWS_AT_A_TIME):
+        part = frame.iloc[start : start + ROWS_AT_A_TIME]
+        yield from zip(*(part.iloc[:, k].tolist() for k in range(part.shape[1])), strict=True)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return "" if is_missing(value) else str(value)
+
+
+def _line(cells: Iterable[str], delimiter: str) -> str:
+    first, *others = map(_kept, cells)
+    safe = guarded(first)
+    if safe == first and FORMULA.match(first):
+        safe = f"'{first}"  # if the whole line is one cell, its sign makes that a formula
+    return delimiter.join(map(_quoted, [safe, *map(guarded, others)])) + "\n"
+
+
+def _kept(text: str) -> str:
+    """As much of the text as spreadsheets take."""
+    if len(text) <= LONGEST_CELL:
+        return text
+    return f"{text[:LONGEST_CELL]}… ({len(text)} characters)"
+
+
+def _quoted(text: str) -> str:
+    if QUOTED.search(text):
+        return '"' + text.replace('"', '""') + '"'
+    return text
