@@ -65,7 +65,7 @@ def test_types(tmp_path):
         "zip": ["007", "012", None],
         "word": ["a", None, " b "],
         "mixed": ["1", "x", "2.5"],
-        "amount": [1200.5, 3.0, None],
+        "amount": ["$1,200.50", "$3", None],
         "none": [None, None, None],
     }
     assert str(table["whole"].dtype) == "Int64"
