@@ -10,11 +10,11 @@ from cleanlab.rank import get_label_quality_scores
 
 from benchmarks.judge import judge_noise, judge_ranking, wrong_share
 from benchmarks.methods import N_TRUSTED, forest
+from benchmarks.paper.protocol import Trial
+from benchmarks.store import Record
 from rboost._typing import Floats, Integers
 from rboost.noise import infer_noise
 from rboost.noise.inference import prevalence_of
-from rboost.paper.protocol import Trial
-from rboost.paper.store import Record
 from rboost.wrappers.base import model_outputs, out_of_fold_outputs, outputs_as_scores
 from rboost.wrappers.estimation import anchor_points, confident_learning, trusted_counting
 

@@ -3,8 +3,8 @@
     python -m benchmarks.real_noise              # methods, rankings and intervals
     python -m benchmarks.real_noise --review     # and what answers of people are worth
 
-write ``results.md`` and its figures to docs/real_noise. They need the extras ``audit``, ``paper``
-and ``peers``. A run can be killed and resumed; results of peers stay when the package changes.
+write ``results.md`` and its figures to docs/real_noise. They need the extras ``audit`` and
+``peers``. A run can be killed and resumed; results of peers stay when the package changes.
 """
 
 from __future__ import annotations

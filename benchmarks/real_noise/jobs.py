@@ -12,13 +12,12 @@ from pathlib import Path
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from benchmarks.code import code_fingerprint
+from benchmarks.code import code_fingerprint, fingerprint_of
 from benchmarks.methods import package_version
 from benchmarks.real_noise.methods import METHODS
 from benchmarks.real_noise.review import REVIEWS
 from benchmarks.real_noise.tables import COLLECTIONS, cut, data_fingerprint, load
-from rboost.paper.fingerprint import fingerprint_of
-from rboost.paper.store import Record, ResultStore
+from benchmarks.store import Record, ResultStore
 from rboost.progress import track
 
 WORK = METHODS | REVIEWS

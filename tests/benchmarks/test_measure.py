@@ -13,8 +13,8 @@ from benchmarks.estimators import trusted_rows
 from benchmarks.judge import calibration_error, judge_noise, judge_ranking, wrong_share
 from benchmarks.measure import ESTIMATORS, Job, run_job
 from benchmarks.methods import N_TRUSTED, Method
+from benchmarks.paper.protocol import Trial
 from benchmarks.suites import draw_trial
-from rboost.paper.protocol import Trial
 
 
 def test_the_key_is_what_a_result_depends_on(monkeypatch):

@@ -14,8 +14,6 @@ from typing import Any
 
 from rboost.cli.audit import add_audit_command
 from rboost.cli.clean import add_clean_command
-from rboost.cli.paper import add_paper_commands
-from rboost.cli.parser import CommandParser
 from rboost.cli.predict import add_predict_command
 from rboost.cli.review import add_review_command
 
@@ -26,11 +24,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="rboost", description="Classification when some labels are wrong."
     )
     parser.add_argument("--version", action="version", version=f"rboost {version('rboost')}")
-    commands = parser.add_subparsers(dest="command", required=True, parser_class=CommandParser)
-    for add in (
-        add_audit_command, add_review_command, add_clean_command, add_predict_command,
-        add_paper_commands,
-    ):  # fmt: skip
+    commands = parser.add_subparsers(dest="command", required=True)
+    for add in (add_audit_command, add_review_command, add_clean_command, add_predict_command):
         add(commands)
     options = parser.parse_args(arguments)
     try:
