@@ -21,6 +21,7 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
+	@$(PYTHON) tools/count_lines.py --totals
 
 types: $(READY)
 	$(BIN)/mypy

@@ -5,7 +5,7 @@
     python -m benchmarks.accuracy --jobs 2 --suite large --page docs/large
 
 write ``leaderboard.md`` and ``leaderboard.png``; of more than two classes ``classes.md`` and
-``classes.png``, of large tables ``large.md`` and ``large.png``. They need the extras ``paper`` and
+``classes.png``, of large tables ``large.md`` and ``large.png``. They need the extras ``audit`` and
 ``peers``. A run can be killed and resumed; results of peers stay when the package changes, and of
 the package when only peers do.
 """
@@ -24,9 +24,9 @@ from benchmarks.measure import ESTIMATORS, Job, run_job
 from benchmarks.methods import ENGINES, JUDGES, LARGE, LEADERBOARD, METHODS, SEVERAL
 from benchmarks.pages import write_page
 from benchmarks.report import render
+from benchmarks.store import Record, ResultStore
 from benchmarks.suites import SUITES, UNTOUCHED
 from rboost.files import write_atomically
-from rboost.paper.store import Record, ResultStore
 from rboost.progress import track
 
 PEERS = ("catboost", "xgboost", "cleanlab")

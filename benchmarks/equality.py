@@ -23,12 +23,12 @@ from scipy.stats import spearmanr
 from benchmarks.code import code_fingerprint
 from benchmarks.markdown import table
 from benchmarks.pages import write_page
+from benchmarks.paper.protocol import Trial
+from benchmarks.store import Record, ResultStore
 from benchmarks.suites import SUITES, draw_trial
 from rboost import RBoostClassifier
 from rboost._typing import Floats
 from rboost.packages import package
-from rboost.paper.protocol import Trial
-from rboost.paper.store import Record, ResultStore
 
 SUITE = "large"
 # Limits of the largest difference of a rate, of the correlation of rankings, and of the difference

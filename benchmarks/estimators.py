@@ -8,15 +8,15 @@ import numpy as np
 from cleanlab.count import compute_confident_joint, estimate_latent
 from cleanlab.rank import get_label_quality_scores
 
+from benchmarks.counting import anchor_points, trusted_counting
 from benchmarks.judge import judge_noise, judge_ranking, wrong_share
 from benchmarks.methods import N_TRUSTED, forest
+from benchmarks.paper.protocol import Trial
+from benchmarks.store import Record
 from rboost._typing import Floats, Integers
 from rboost.noise import infer_noise
 from rboost.noise.inference import prevalence_of
-from rboost.paper.protocol import Trial
-from rboost.paper.store import Record
 from rboost.wrappers.base import model_outputs, out_of_fold_outputs, outputs_as_scores
-from rboost.wrappers.estimation import anchor_points, confident_learning, trusted_counting
 
 NOISE_AWARE = "noise-aware"
 POSTERIOR = "posterior"
@@ -35,9 +35,8 @@ def compare_estimators(trial: Trial) -> Record:
     inferred = infer_noise(scores, labels)
     matrices = {
         NOISE_AWARE: inferred.noise_matrix,
-        "confident learning": confident_learning(probability, labels),
         "confident learning (cleanlab)": _cleanlab_noise(labels, clipped),
-        "anchor points": anchor_points(probability, labels),
+        "anchor points": anchor_points(probability),
     }
     if n_classes == 2:  # more classes need more rows than that
         matrices[f"counting on {N_TRUSTED} trusted rows"] = _by_trusted_rows(trial)

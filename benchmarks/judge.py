@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import average_precision_score, roc_auc_score
 
+from benchmarks.paper.protocol import Trial
+from benchmarks.store import Record
 from rboost._typing import Floats
-from rboost.paper.protocol import Trial
-from rboost.paper.store import Record
 
 
 def error(predicted: Any, trial: Trial) -> float:

@@ -16,17 +16,15 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-import rboost
-from benchmarks.code import code_fingerprint
+from benchmarks.code import code_fingerprint, fingerprint_of
 from benchmarks.estimators import compare_estimators, trusted_rows
 from benchmarks.judge import calibration_error, error, judge_noise, judge_ranking
 from benchmarks.methods import METHODS, Method, package_version
+from benchmarks.paper.protocol import Trial
+from benchmarks.store import Record
 from benchmarks.suites import SUITES, draw_trial
 from rboost._typing import Floats
 from rboost.noise import threshold
-from rboost.paper.fingerprint import fingerprint_of
-from rboost.paper.protocol import Trial
-from rboost.paper.store import Record
 
 # The job that compares ways to estimate noise and to rank labels, on one forest's scores.
 ESTIMATORS = "estimators of noise"
@@ -56,9 +54,8 @@ class Job:
 def protocol_fingerprint() -> str:
     """A number that changes with the tables, the flips, the settings and what is measured."""
     here = Path(__file__).parent
-    protocol = Path(rboost.__file__).parent / "paper" / "protocol.py"
     names = ("methods", "literature", "suites", "generators", "estimators", "judge", "measure")
-    return fingerprint_of([*(here / f"{name}.py" for name in names), protocol])
+    return fingerprint_of(here / f"{name}.py" for name in (*names, "paper/protocol"))
 
 
 def run_job(job: Job, seed: int) -> Record:

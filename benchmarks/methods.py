@@ -38,9 +38,9 @@ from sklearn.tree import DecisionTreeClassifier
 from xgboost import XGBClassifier
 
 from benchmarks.literature import LITERATURE
+from benchmarks.paper.methods import METHODS as PAPER_METHODS
 from rboost import NoiseCalibratedClassifier, RBoostClassifier, RobustLogisticRegression
 from rboost._typing import Floats
-from rboost.paper.methods import METHODS as PAPER_METHODS
 
 PAPER_ROUNDS = 150
 N_TRUSTED = 20

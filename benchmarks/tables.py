@@ -11,7 +11,7 @@ from benchmarks.literature import LITERATURE
 from benchmarks.markdown import number, table
 from benchmarks.measure import ESTIMATORS, Job
 from benchmarks.methods import METHODS, OURS
-from rboost.paper.store import Record
+from benchmarks.store import Record
 
 Results = dict[Job, Record]
 Read = Callable[[Record], float | None]

@@ -19,7 +19,7 @@ def found():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*MODELS, "noise-aware", "confident", "anchor", "trusted"])
+@pytest.mark.parametrize("name", [*MODELS, "estimate"])
 def test_two_classes_give_what_they_gave(found, name):
     if "forest" in name and parse_version(sklearn.__version__) < parse_version("1.9"):
         pytest.skip("forests of scikit-learn before 1.9 draw other rows")

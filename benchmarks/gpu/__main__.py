@@ -23,7 +23,7 @@ from threading import Lock, Timer
 from benchmarks.gpu.parts import PINNED, TURNS, parts
 from benchmarks.gpu.report import Results, page
 from benchmarks.pages import write_page
-from rboost.paper.store import Record
+from benchmarks.store import Record
 
 PACKAGES = ("xgboost", "cupy")
 NAMES = [name for turn in TURNS for name in turn]

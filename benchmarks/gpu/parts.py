@@ -16,9 +16,9 @@ from sklearn.metrics import average_precision_score
 from benchmarks.equality import SUITE, compare, fit_alone
 from benchmarks.generators import GENERATORS
 from benchmarks.gpu.rows import make_rows, noise_of
+from benchmarks.store import Record
 from benchmarks.suites import SUITES, draw_trial
 from rboost import RBoostClassifier
-from rboost.paper.store import Record
 
 N_COLUMNS, MANY_CLASSES = 50, 10
 # More than the pool joins in for.

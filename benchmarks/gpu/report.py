@@ -5,7 +5,7 @@ from __future__ import annotations
 from benchmarks.equality import differences
 from benchmarks.gpu.parts import N_COLUMNS, PINNED, TURNS
 from benchmarks.markdown import table
-from rboost.paper.store import Record
+from benchmarks.store import Record
 
 MOST_SECONDS, LEAST_FASTER = 60, 15
 TIMED = tuple(name for turn in TURNS for name in turn if name != "equality")

@@ -1,10 +1,11 @@
 """Tables whose labels were really wrong, with verified ones to judge by.
 
-    python -m benchmarks.real_noise              # methods, rankings and intervals
-    python -m benchmarks.real_noise --review     # and what answers of people are worth
+    python -m benchmarks.real_noise --data ../shared              # methods, rankings, intervals
+    python -m benchmarks.real_noise --data ../shared --review     # and what answers are worth
 
-write ``results.md`` and its figures to docs/real_noise. They need the extras ``audit``, ``paper``
-and ``peers``. A run can be killed and resumed; results of peers stay when the package changes.
+read ``real_noise/defects.csv.gz`` and ``real_noise/commits.csv.gz`` of that folder, and write
+``results.md`` and its figures to docs/real_noise. They need the extras ``audit`` and
+``peers``. A run can be killed and resumed; results of peers stay when the package changes.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ PEERS = ("catboost", "cleanlab", "pandas", "skrub")
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.real_noise", description="Labels that were really wrong."
+    )
+    parser.add_argument(
+        "--data", type=Path, required=True, metavar="DIR", help="folder that holds real_noise/"
     )
     parser.add_argument("--review", action="store_true", help="simulate a reviewer, too")
     parser.add_argument("--collection", choices=COLLECTIONS, help="only this one")
@@ -48,8 +52,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if min(given.repeats, given.jobs, given.tables or 1) < 1:
         parser.error("--repeats, --jobs and --tables must be at least 1")
     collections = (given.collection,) if given.collection else COLLECTIONS
-    options = Options(collections, given.tables, given.repeats, given.seed, given.review)
-    results = run(options, given.out, given.jobs)
+    options = Options(
+        given.data, collections, given.tables, given.repeats, given.seed, given.review
+    )
+    try:
+        results = run(options, given.out, given.jobs)
+    except FileNotFoundError as error:
+        parser.exit(2, f"{parser.prog}: {error}\n")
     for name, figure in draw(results, options).items():
         write_atomically(given.page / name, figure)
     path = given.page / "results.md"

@@ -12,13 +12,12 @@ from pathlib import Path
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from benchmarks.code import code_fingerprint
+from benchmarks.code import code_fingerprint, fingerprint_of
 from benchmarks.methods import package_version
 from benchmarks.real_noise.methods import METHODS
 from benchmarks.real_noise.review import REVIEWS
 from benchmarks.real_noise.tables import COLLECTIONS, cut, data_fingerprint, load
-from rboost.paper.fingerprint import fingerprint_of
-from rboost.paper.store import Record, ResultStore
+from benchmarks.store import Record, ResultStore
 from rboost.progress import track
 
 WORK = METHODS | REVIEWS
@@ -26,8 +25,12 @@ WORK = METHODS | REVIEWS
 
 @dataclass(frozen=True)
 class Options:
-    """What a run is asked for; ``n_tables`` of each collection, None meaning all."""
+    """What a run is asked for; ``n_tables`` of each collection, None meaning all.
 
+    ``data`` is the folder that holds ``real_noise``.
+    """
+
+    data: Path
     collections: tuple[str, ...] = COLLECTIONS
     n_tables: int | None = None
     repeats: int = 1
@@ -44,13 +47,13 @@ class Job:
     repeat: int
     name: str
 
-    def key(self, seed: int) -> str:
+    def key(self, options: Options) -> str:
         """Everything that the result depends on."""
         package = WORK[self.name].package
         own = code_fingerprint(__name__) if package == "rboost" else package_version(package)
         measured = protocol_fingerprint(self.name in REVIEWS)
-        code = f"{package} {own} {measured} {data_fingerprint(self.collection)}"
-        return f"{seed}/{self.collection}/{self.table}/{self.repeat}/{self.name}/{code}"
+        code = f"{package} {own} {measured} {data_fingerprint(options.data, self.collection)}"
+        return f"{options.seed}/{self.collection}/{self.table}/{self.repeat}/{self.name}/{code}"
 
 
 Results = dict[Job, Record]
@@ -67,33 +70,33 @@ def jobs(options: Options) -> Iterator[Job]:
     """All pieces of work."""
     for repeat in range(options.repeats):
         for collection in options.collections:
-            for table in list(load(collection))[: options.n_tables]:
+            for table in list(load(options.data, collection))[: options.n_tables]:
                 for name in WORK if options.review else METHODS:
                     yield Job(collection, table, repeat, name)
 
 
-def run_job(job: Job, seed: int) -> Record:
+def run_job(job: Job, options: Options) -> Record:
     """Cut the table and measure."""
-    seed = 1000 * seed + job.repeat
-    halves = cut(load(job.collection)[job.table], seed)
+    seed = 1000 * options.seed + job.repeat
+    halves = cut(load(options.data, job.collection)[job.table], seed)
     # One thread: processes compete already. Warnings are about single tables, which means matter.
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return WORK[job.name].run(halves, seed)
 
 
-def _run_keyed(job: Job, seed: int) -> tuple[str, Record]:
-    return job.key(seed), run_job(job, seed)
+def _run_keyed(job: Job, options: Options) -> tuple[str, Record]:
+    return job.key(options), run_job(job, options)
 
 
 def run(options: Options, out: Path, n_jobs: int) -> Results:
     """Run what is not yet done and return the results of all."""
     store = ResultStore(out / "results.jsonl")
     wanted = list(jobs(options))
-    todo = [job for job in wanted if job.key(options.seed) not in store.results]
+    todo = [job for job in wanted if job.key(options) not in store.results]
     found = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
-        delayed(_run_keyed)(job, options.seed) for job in todo
+        delayed(_run_keyed)(job, options) for job in todo
     )
     for key, result in track(found, len(todo), "Measuring", enabled=sys.stderr.isatty()):
         store.add(key, result)
-    return {job: store.results[job.key(options.seed)] for job in wanted}
+    return {job: store.results[job.key(options)] for job in wanted}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from sklearn.metrics import average_precision_score, log_loss, matthews_corrcoef, roc_auc_score
 
+from benchmarks.store import Record
 from rboost._typing import Floats, Integers
-from rboost.paper.store import Record
 
 # A forest may say 0 or 1, which a single row could turn into an infinite loss.
 MOST_CERTAIN = 0.001

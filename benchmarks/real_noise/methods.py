@@ -20,10 +20,10 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from benchmarks.real_noise.measures import average_precision, held, quality, rates
 from benchmarks.real_noise.tables import Halves
+from benchmarks.store import Record
 from rboost import RBoostClassifier
 from rboost._typing import Floats, Integers
 from rboost.noise import infer_noise
-from rboost.paper.store import Record
 
 
 class Work(NamedTuple):

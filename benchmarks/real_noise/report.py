@@ -19,6 +19,7 @@ from benchmarks.real_noise.methods import (
 )
 from benchmarks.real_noise.review import OURS, PROTOTYPE, RANDOM, REVIEWS, STAGES
 from benchmarks.real_noise.summary import answers_needed, curve, difference, gap_closed, mean
+from benchmarks.real_noise.tables import SOURCES
 
 INTERVALS = {"0 to 1": "0 labelled as 1", "1 to 0": "1 labelled as 0", "wrong share": "wrong share"}
 # What is asked: intervals that hold the truth, the gap that 100 random answers close, and the
@@ -204,7 +205,8 @@ def page(results: Results, options: Options) -> str:
         f"{listed}, each cut in halves {cuts} (seed {options.seed}): one half is "
         "learnt from with labels as they were collected, the other judges by verified ones. "
         "Matthews correlation: every method predicts as many positives as its own probabilities "
-        "sum to. The tables and where they come from: `benchmarks/data/real_noise`. "
+        "sum to. "
+        f"The tables: {SOURCES}. "
         "rBoost's prior of kinds of noise was settled with both "
         "collections in view, and the order of its queue on the defects.\n",
         "![Log loss, AUC, Matthews correlation and ranking of all methods.](methods.png)\n",

@@ -23,11 +23,11 @@ from benchmarks.real_noise.methods import (
     self_confidence,
 )
 from benchmarks.real_noise.tables import Halves
+from benchmarks.store import Record
 from rboost._typing import Floats, Integers
 from rboost.audit import LabelAudit, audit_labels
 from rboost.audit.arguments import FEWEST_ROWS
 from rboost.audit.labels import NO_LABEL
-from rboost.paper.store import Record
 from rboost.review.queue import ORDERS as QUEUES
 from rboost.review.queue import rank
 

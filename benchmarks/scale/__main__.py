@@ -25,7 +25,7 @@ from benchmarks.scale.data import FEWEST_COLUMNS, fingerprint, make, size_on_dis
 from benchmarks.scale.judge import judge
 from benchmarks.scale.processes import run_measured
 from benchmarks.scale.report import page
-from rboost.paper.store import Record, ResultStore
+from benchmarks.store import Record, ResultStore
 
 PACKAGES = ("pandas", "pyarrow", "xgboost", "dask", "distributed")
 COMMAND = "import sys; from rboost.cli import main; sys.exit(main(sys.argv[1:]))"

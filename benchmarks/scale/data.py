@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from rboost.paper.fingerprint import fingerprint_of
+from benchmarks.code import fingerprint_of
 from rboost.progress import track
 
 ROWS_IN_FILE, ROWS_IN_GROUP = 250_000, 62_500

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from benchmarks.scale.data import FLIPPED, truth_of
-from rboost.paper.store import Record
+from benchmarks.store import Record
 
 # Columns of issues/*.parquet, of which suspects.csv has the first; what rows count from in both.
 ROW, ISSUE = "row", "probability"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from benchmarks.machine import GIB
 from benchmarks.markdown import table
 from benchmarks.scale.data import CLASSES, FLIPPED
-from rboost.paper.store import Record
+from benchmarks.store import Record
 
 MOST_MEMORY = 6e9
 HEAD = (

@@ -4,7 +4,7 @@
     python -m benchmarks.speed --only fit --rows 400 5000
     python -m benchmarks.speed --report-only
 
-writes ``speed.md`` and ``speed.png`` to docs/speed. It needs the extras ``paper`` and ``peers``.
+writes ``speed.md`` and ``speed.png`` to docs/speed. It needs the extras ``audit`` and ``peers``.
 Groups of measurements are kept in build/speed: a later run of the same code on the same machine
 replaces those that it measures and shows the others too.
 """

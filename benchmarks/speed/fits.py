@@ -27,7 +27,7 @@ from benchmarks.speed.methods import (
     chosen,
 )
 from benchmarks.speed.timing import Task, interleaved
-from rboost.paper.store import Record
+from benchmarks.store import Record
 
 # Rounds at which ours is fitted to see when it is as accurate as a peer.
 GRID = (5, 10, 20, 40, 80, 160, 320)

@@ -13,8 +13,8 @@ from typing import Any
 
 from benchmarks.code import code_fingerprint
 from benchmarks.machine import machine_in_words
+from benchmarks.store import Record
 from rboost.files import write_atomically
-from rboost.paper.store import Record
 
 PACKAGES = ("xgboost",)
 

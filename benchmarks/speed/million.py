@@ -16,7 +16,7 @@ from benchmarks.speed.fits import warm_up
 from benchmarks.speed.groups import Entries, Group
 from benchmarks.speed.memory import ROOT, status
 from benchmarks.speed.methods import DEFAULT, METHODS
-from rboost.paper.store import Record
+from benchmarks.store import Record
 
 
 def measure_million(group: Group, repeats: int, skip_slow: bool) -> Entries:

@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.speed.groups import Entries, Group, Results
 from benchmarks.speed.methods import AS_THEY_STOP, OURS
-from rboost.paper.store import Record
+from benchmarks.store import Record
 
 
 def find(

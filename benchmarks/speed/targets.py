@@ -20,7 +20,7 @@ from benchmarks.speed.readings import (
     slope,
     times_by_rows,
 )
-from rboost.paper.store import Record
+from benchmarks.store import Record
 
 ROUNDS = 150
 MILLION = 1_000_000

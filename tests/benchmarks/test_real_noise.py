@@ -1,5 +1,7 @@
 """Labels that were really wrong: how tables are cut, what is measured, how answers are counted."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -23,7 +25,7 @@ from benchmarks.real_noise.methods import (
 from benchmarks.real_noise.report import page
 from benchmarks.real_noise.review import OURS, RANDOM, REVIEWS, STAGES
 from benchmarks.real_noise.summary import answers_needed, curve, gap_closed
-from benchmarks.real_noise.tables import COLLECTIONS, Halves, cut, load
+from benchmarks.real_noise.tables import COLLECTIONS, Halves, cut, data_fingerprint, load
 from rboost.audit import audit_labels
 from rboost.audit.labels import NO_LABEL
 
@@ -46,14 +48,34 @@ def small_forest(monkeypatch):
         )
 
 
-@pytest.mark.parametrize(("name", "n_tables"), [("defects", 12), ("commits", 10)])
-def test_collections_have_given_and_verified_labels(name, n_tables):
-    tables = load(name)
-    assert len(tables) == n_tables
-    for one in tables.values():
-        assert set(one["given"]) == set(one["true"]) == {0, 1}
-        assert 0.02 < np.mean(one["given"] != one["true"]) < 0.3
-        assert np.isfinite(one.to_numpy(dtype=float)).all()
+@pytest.fixture
+def data(table, tmp_path):
+    """A folder with both collections, each of the same two tables, one of them in another order."""
+    folder = tmp_path / "data"
+    (folder / "real_noise").mkdir(parents=True)
+    for name in COLLECTIONS:
+        tables = {f"{name} B": table, f"{name} A": table[::-1]}
+        rows = pd.concat([one.assign(table=key) for key, one in tables.items()])
+        rows.to_csv(folder / "real_noise" / f"{name}.csv.gz", index=False)
+    return folder
+
+
+@pytest.mark.parametrize("name", COLLECTIONS)
+def test_the_tables_of_a_collection_are_apart(name, data, table):
+    tables = load(data, name)
+    assert list(tables) == [f"{name} A", f"{name} B"]
+    read = tables[f"{name} B"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(read, table, check_exact=False, rtol=1e-15)
+
+
+def test_data_that_is_not_there_is_explained(tmp_path, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--data", str(tmp_path), "--out", str(tmp_path / "out")])
+    assert ended.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert str(tmp_path / "real_noise" / "defects.csv.gz") in line
+    assert "Herbold et al., as prepared in the GitHub repository sticeran/NoiseDetection" in line
+    assert "Fan et al., YuanruiZJU/SZZ-TSE" in line
 
 
 def test_a_cut_keeps_verified_labels_from_the_learner(table):
@@ -170,29 +192,32 @@ def test_orders_put_wrong_labels_first_or_anywhere(table, small_forest):
     assert sorted(order) == list(range(60))
 
 
-def test_keys_change_with_the_code_of_the_package_for_ours_only(monkeypatch):
-    names = (FOREST, RBOOST, OURS)
-    keys = [Job("defects", "tika-0.9", 0, name).key(0) for name in names]
+def test_keys_change_with_the_data_and_ours_with_the_code_of_the_package(data, monkeypatch):
+    names, options = (FOREST, RBOOST, OURS), Options(data)
+    keys = [Job("defects", "A", 0, name).key(options) for name in names]
     assert len(set(keys)) == 3
     monkeypatch.setattr(jobs, "code_fingerprint", lambda module: "other")
-    after = [Job("defects", "tika-0.9", 0, name).key(0) for name in names]
+    after = [Job("defects", "A", 0, name).key(options) for name in names]
     assert [a == b for a, b in zip(after, keys, strict=True)] == [True, False, False]
-    assert Job("commits", "tika-0.9", 0, FOREST).key(0) != keys[0]
+    assert Job("commits", "A", 0, FOREST).key(options) != keys[0]
+    file = data / "real_noise" / "defects.csv.gz"
+    file.write_bytes(file.read_bytes() + b"\0")
+    data_fingerprint.cache_clear()
+    assert Job("defects", "A", 0, FOREST).key(options) != keys[0]
 
 
-def test_what_is_run():
-    wanted = list(jobs.jobs(Options(n_tables=2, repeats=3)))
+def test_what_is_run(data):
+    wanted = list(jobs.jobs(Options(data, n_tables=2, repeats=3)))
     assert len(wanted) == len(COLLECTIONS) * 2 * 3 * len(METHODS)
-    assert {job.name for job in jobs.jobs(Options(n_tables=1, review=True))} == set(WORK)
+    assert {job.name for job in jobs.jobs(Options(data, n_tables=1, review=True))} == set(WORK)
 
 
-def test_a_run_writes_the_page_and_resumes(table, tmp_path, monkeypatch, capsys, small_forest):
-    monkeypatch.setattr(jobs, "load", lambda collection: {"made": table})
+def test_a_run_writes_the_page_and_resumes(data, tmp_path, monkeypatch, capsys, small_forest):
     kept = (RBOOST, RBOOST_TOLD, FOREST_RANKINGS)
     work = {name: METHODS[name if name in kept else "LightGBM, 150 rounds"] for name in METHODS}
     monkeypatch.setattr(jobs, "WORK", work)
-    options = ["--collection", "defects", "--jobs", "1", "--out", str(tmp_path)]
-    main([*options, "--page", str(tmp_path)])
+    options = ["--collection", "defects", "--tables", "1", "--jobs", "1", "--out", str(tmp_path)]
+    main(["--data", str(data), *options, "--page", str(tmp_path)])
     assert capsys.readouterr().out.split() == [str(tmp_path / "results.md")]
     assert (tmp_path / "methods.png").read_bytes().startswith(b"\x89PNG")
     text = (tmp_path / "results.md").read_text()
@@ -201,7 +226,7 @@ def test_a_run_writes_the_page_and_resumes(table, tmp_path, monkeypatch, capsys,
     assert "Not measured in this run" in text
     results = (tmp_path / "results.jsonl").read_bytes()
     monkeypatch.setattr(jobs, "run_job", None)  # nothing is left to do
-    jobs.run(Options(("defects",)), tmp_path, 1)
+    jobs.run(Options(data, ("defects",), n_tables=1), tmp_path, 1)
     assert (tmp_path / "results.jsonl").read_bytes() == results
 
 
@@ -233,7 +258,7 @@ def test_the_page_says_what_answers_are_worth():
     losses = {RANDOM: [0.4, 0.36, 0.3, 0.24, 0.2], OURS: [0.4, 0.3, 0.24, 0.2, 0.2]}
     results = made_results(losses)
     assert_allclose(curve(results, "defects", OURS, "log loss"), losses[OURS])
-    text = page(results, Options(("defects",), review=True))
+    text = page(results, Options(Path(), ("defects",), review=True))
     assert "80% of the gap is closed, 75% asked: yes. No harm asked: yes." in text
     assert "same log loss: 50 (ratio 0.50), at most 70% asked: yes" in text
     assert "| log loss | 200 | 0.200 | 100 | 0.50 |" in text
@@ -244,6 +269,6 @@ def test_the_page_says_what_answers_are_worth():
 
 def test_the_page_says_when_nothing_is_gained():
     losses = {RANDOM: [0.4, 0.39, 0.38, 0.37, 0.45], OURS: [0.4, 0.4, 0.4, 0.4, 0.41]}
-    text = page(made_results(losses), Options(("defects",), review=True))
+    text = page(made_results(losses), Options(Path(), ("defects",), review=True))
     assert "same log loss: more than 200 (ratio > 2.00), at most 70% asked: **no**" in text
     assert "| log loss | 200 | 0.450 | 0: random order gained nothing | – |" in text

@@ -14,8 +14,7 @@ import pandas as pd
 import pytest
 
 from rboost.audit.disk.folder import read_audit
-from rboost.cli import main
-from rboost.cli.review import _images_root
+from rboost.cli import _images_root, main
 from tests.browser import complaints
 from tests.cli.tables import COMMAND, N_ROWS
 from tests.review.web.pages import Page

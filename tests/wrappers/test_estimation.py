@@ -15,7 +15,6 @@ from rboost import estimate_noise_matrix
 from rboost.datasets import make_twonorm
 from rboost.noise import asymmetric, flip_labels, symmetric
 from rboost.noise.matrix import rates_of
-from rboost.wrappers.estimation import COUNTING, METHODS
 
 LOGISTIC = LogisticRegression()
 
@@ -31,21 +30,10 @@ TRUSTED = {"X_trusted": X[:100], "y_trusted": TRUE[:100]}
 REST = X[100:], NOISY[100:]
 
 
-def estimate(method, *arguments, **options):
-    """With the trusted rows that the method needs."""
-    trusted = TRUSTED if method == "trusted counting" else {}
-    return estimate_noise_matrix(
-        *(arguments or REST), method=method, **{"random_state": 0, **trusted, **options}
-    )
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_every_method_finds_the_noise(method):
-    found = estimate(method, estimator=LOGISTIC)
-    assert found.method == method
+def test_the_noise_is_found():
+    found = estimate_noise_matrix(*REST, LOGISTIC, random_state=0)
     np.testing.assert_array_equal(found.classes, [0, 1])
-    tolerance = 0.1 if method == "noise-aware" else 0.2  # the others are for comparison
-    assert_allclose(rates_of(found.noise_matrix), [0.3, 0.0], atol=tolerance)
+    assert_allclose(rates_of(found.noise_matrix), [0.3, 0.0], atol=0.1)
     assert_allclose(found.noise_matrix.sum(axis=1), 1)
     low, high = found.interval
     assert np.all((low >= 0) & (low <= high) & (high <= 1))
@@ -53,17 +41,10 @@ def test_every_method_finds_the_noise(method):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("method", "noise"),
-    [("noise-aware", np.eye(2)), *((method, symmetric(0.2)) for method in METHODS)],
-    ids=["clean", *METHODS],
-)
-def test_the_default_estimator(method, noise):
-    X, noisy, true = noisy_twonorm(300, noise)
-    trusted = {"X_trusted": X[:60], "y_trusted": true[:60]} if method == "trusted counting" else {}
-    found = estimate_noise_matrix(
-        X[60:], noisy[60:], method=method, cv=2, random_state=0, **trusted
-    )
+@pytest.mark.parametrize("noise", [np.eye(2), symmetric(0.2)], ids=["clean", "noisy"])
+def test_the_default_estimator(noise):
+    X, noisy, _ = noisy_twonorm(300, noise)
+    found = estimate_noise_matrix(X[60:], noisy[60:], cv=2, random_state=0)
     assert_allclose(found.noise_matrix, noise, atol=0.2)
 
 
@@ -118,13 +99,12 @@ def test_trusted_rows_may_be_of_one_class():
     assert_allclose(rates_of(found.noise_matrix), [0.3, 0.0], atol=0.1)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_labels_may_be_strings(method):
+def test_labels_may_be_strings():
     names = np.array(["neg", "pos"])
-    trusted = {**TRUSTED, "y_trusted": names[TRUE[:100]]} if method == "trusted counting" else {}
-    found = estimate(method, REST[0], names[REST[1]], LOGISTIC, **trusted)
+    found = estimate_noise_matrix(REST[0], names[REST[1]], LOGISTIC, random_state=0)
     np.testing.assert_array_equal(found.classes, names)
-    assert_allclose(found.noise_matrix, estimate(method, estimator=LOGISTIC).noise_matrix)
+    expected = estimate_noise_matrix(*REST, LOGISTIC, random_state=0)
+    assert_allclose(found.noise_matrix, expected.noise_matrix)
     text = str(found)
     assert "'neg' observed as 'pos': " in text
     assert "'pos' observed as 'neg': " in text
@@ -138,20 +118,12 @@ def test_labels_are_named_as_they_are(names):
     assert f"{names[0]!r} observed as {names[1]!r}: " in str(found)
 
 
-@pytest.mark.parametrize("method", ["noise-aware", "confident learning", "trusted counting"])
 @pytest.mark.parametrize(
     "container", [pd.DataFrame, pl.DataFrame, sparse.csr_array, np.ndarray.tolist], ids=repr
 )
-def test_any_container_gives_the_same(method, container):
-    expected = estimate(method, estimator=LOGISTIC)
-    trusted = {"X_trusted": container(X[:100]), "y_trusted": TRUE[:100].tolist()}
-    found = estimate(
-        method,
-        container(REST[0]),
-        REST[1].tolist(),
-        LOGISTIC,
-        **(trusted if method == "trusted counting" else {}),
-    )
+def test_any_container_gives_the_same(container):
+    expected = estimate_noise_matrix(*REST, LOGISTIC, random_state=0)
+    found = estimate_noise_matrix(container(REST[0]), REST[1].tolist(), LOGISTIC, random_state=0)
     assert_allclose(found.noise_matrix, expected.noise_matrix, atol=1e-3)
 
 
@@ -183,23 +155,15 @@ def test_columns_of_a_frame_keep_their_names():
     assert_allclose(rates_of(found.noise_matrix), [0.3, 0.0], atol=0.1)
 
 
-def test_scores_without_probabilities_are_enough_for_the_noise_aware_method():
+def test_scores_without_probabilities_are_enough():
     found = estimate_noise_matrix(X, NOISY, LinearSVC(), random_state=0)
     assert_allclose(rates_of(found.noise_matrix), [0.3, 0.0], atol=0.1)
 
 
-@pytest.mark.parametrize("method", METHODS[1:])
-def test_counting_needs_probabilities(method):
-    with pytest.raises(ValueError, match=r"needs probabilities, but LinearSVC has no") as caught:
-        estimate(method, estimator=LinearSVC())
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_the_same_seed_gives_the_same_result(method):
+def test_the_same_seed_gives_the_same_result():
     def find(seed):
         forest = RandomForestClassifier(10, min_samples_leaf=5, random_state=0)
-        return estimate(method, estimator=forest, cv=2, random_state=seed)
+        return estimate_noise_matrix(*REST, forest, cv=2, random_state=seed)
 
     one, same, other = find(0), find(0), find(1)
     for name in ("noise_matrix", "standard_error", "interval"):
@@ -233,7 +197,6 @@ def test_more_folds_than_rows_of_a_class():
 
 
 BAD = {
-    "method": ({"method": "guess"}, "method must be one of 'noise-aware', .*, not 'guess'"),
     "estimator": ({"estimator": LinearRegression()}, "must be a scikit-learn classifier"),
     "one class": ({"y": np.ones(600)}, "y holds only one class"),
     "single row": ({"y": (np.arange(600) == 5).astype(int)}, "One class has a single row"),
@@ -244,7 +207,6 @@ BAD = {
         {"X_trusted": X[:2], "y_trusted": [0, 7]},
         "use the same labels in both",
     ),
-    "none trusted": ({"method": "trusted counting"}, "needs X_trusted and y_trusted"),
 }
 
 
@@ -257,35 +219,18 @@ def test_mistakes_are_refused_with_one_sentence(case):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("method", COUNTING)
-def test_trusted_rows_that_would_be_ignored_are_refused(method):
-    with pytest.raises(ValueError, match=f"method='{method}' makes no use of X_trusted"):
-        estimate_noise_matrix(*REST, LOGISTIC, method, **TRUSTED)
-
-
-def test_trusted_counting_needs_rows_of_both_classes():
-    rows = TRUE == 1
-    with pytest.raises(ValueError, match="class") as caught:
-        estimate_noise_matrix(
-            X, NOISY, LOGISTIC, "trusted counting", X_trusted=X[rows], y_trusted=TRUE[rows]
-        )
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("method", ["noise-aware", "trusted counting"])
-def test_trusted_rows_must_have_one_label_each(method):
+def test_trusted_rows_must_have_one_label_each():
     with pytest.raises(ValueError, match="but y_trusted has 60") as caught:
         estimate_noise_matrix(
-            *REST, LOGISTIC, method, X_trusted=X[:100], y_trusted=TRUE[:60], random_state=0
+            *REST, LOGISTIC, X_trusted=X[:100], y_trusted=TRUE[:60], random_state=0
         )
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("method", ["noise-aware", "trusted counting"])
-def test_trusted_rows_must_have_the_columns_of_x(method):
+def test_trusted_rows_must_have_the_columns_of_x():
     with pytest.raises(ValueError, match=r"X_trusted|features|columns|dimension") as caught:
         estimate_noise_matrix(
-            *REST, LOGISTIC, method, X_trusted=X[:100, :2], y_trusted=TRUE[:100], random_state=0
+            *REST, LOGISTIC, X_trusted=X[:100, :2], y_trusted=TRUE[:100], random_state=0
         )
     assert "\n" not in str(caught.value)
 

@@ -14,7 +14,7 @@ from rboost._typing import Floats
 from rboost._validation import Number, OneOf
 from rboost.audit.audit import SEED
 from rboost.audit.cleaning import THRESHOLD
-from rboost.audit.features import as_frame, vectorize
+from rboost.table.frames import as_frame, vectorize
 from rboost.audit.insight.summary import AuditSummary
 from rboost.audit.labels import FEWEST_OF_CLASS, NO_LABEL, encode_labels
 from rboost.audit.render.listing import renamed

@@ -136,9 +136,9 @@ def row_splits(
     return splits
 
 
-def model_outputs(model: Any, X: Any, n_classes: int, way: str | None = None) -> Floats:
+def model_outputs(model: Any, X: Any, n_classes: int) -> Floats:
     """Outputs of a model fitted on classes 0 to n_classes − 1, some of which it may have missed."""
-    way = way_to_score(model) if way is None else way
+    way = way_to_score(model)
     found = np.asarray(getattr(model, way)(X), dtype=np.float64)
     if way == "predict_proba":
         found = aligned(found, model.classes_, n_classes, absent=0.0)
@@ -185,11 +185,10 @@ def out_of_fold_outputs(
     random_state: Any = None,
     n_jobs: int | None = None,
     verbose: bool = False,
-    way: str | None = None,
 ) -> Floats:
     """Outputs for every row of a copy of the estimator that was fitted to the other folds.
 
-    ``classes`` are 0 to n_classes − 1; ``way`` is the method to ask, the first of ``WAYS`` if None.
+    ``classes`` are 0 to n_classes − 1.
     """
     (X,) = indexable(X)
     splits = row_splits(cv, X, classes, random_state, sample_weight)
@@ -198,7 +197,7 @@ def out_of_fold_outputs(
     def outputs_of(train: Integers, test: Integers) -> Floats:
         weighted = {} if sample_weight is None else {"sample_weight": sample_weight[train]}
         model = clone(estimator).fit(_safe_indexing(X, train), classes[train], **weighted)
-        return model_outputs(model, _safe_indexing(X, test), n_classes, way)
+        return model_outputs(model, _safe_indexing(X, test), n_classes)
 
     found = Parallel(n_jobs=n_jobs, return_as="generator")(
         delayed(outputs_of)(train, test) for train, test in splits

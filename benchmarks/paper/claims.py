@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rboost.paper import judges
-from rboost.paper.run import PLANS
-from rboost.paper.tables import MIN_REPEATS, Measured
+from benchmarks.paper import judges
+from benchmarks.paper.run import PLANS
+from benchmarks.paper.tables import MIN_REPEATS, Measured
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from benchmarks.paper.figures import mean_curve, trusted_errors
+from benchmarks.paper.methods import METHODS
+from benchmarks.paper.run import CURVE_DATASETS
+from benchmarks.paper.tables import MIN_REPEATS, Measured, complete_samples, significantly_lower
 from rboost._typing import Floats
-from rboost.paper.figures import mean_curve, trusted_errors
-from rboost.paper.methods import METHODS
-from rboost.paper.run import CURVE_DATASETS
-from rboost.paper.tables import MIN_REPEATS, Measured, complete_samples, significantly_lower
 
 # A verdict and the evidence for it.
 Finding = tuple[str, str]

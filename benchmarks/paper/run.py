@@ -20,13 +20,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
+from benchmarks.code import code_of, fingerprint_of
+from benchmarks.paper.datasets import BENCHMARKS
+from benchmarks.paper.methods import METHODS
+from benchmarks.paper.protocol import SETTINGS, Trial, make_trial
+from benchmarks.store import Record, ResultStore
 from rboost._typing import Floats
-from rboost.datasets import BENCHMARKS
 from rboost.files import write_atomically
-from rboost.paper.fingerprint import fingerprint_of
-from rboost.paper.methods import METHODS
-from rboost.paper.protocol import SETTINGS, Trial, make_trial
-from rboost.paper.store import Record, ResultStore
 from rboost.progress import track
 
 TABLE_SETTINGS = ("sym10", "sym30", "asym10", "asym30")
@@ -37,8 +37,6 @@ BOUNDARY_GRID = 120
 TRUSTED_DATASETS = ("Banana", "Image", "Twonorm")
 TRUSTED_SIZES = (0, 10, 20, 50, 100)
 TRUSTED_METHOD = "rBoost rLR"
-# Modules that only show results; changing them leaves the results valid.
-RENDERERS = ("claims", "figures", "judges", "report", "tables")
 PARTS = ("tables", "curves", "boundaries", "trusted")
 
 
@@ -200,8 +198,7 @@ def _run_keyed(job: Job, options: Options) -> tuple[str, Record]:
 
 def code_fingerprint() -> str:
     """A number that changes with the source that measures and with what it computes with."""
-    here = Path(__file__).parent
-    sources = (p for p in here.parent.rglob("*.py") if p.parent != here or p.stem not in RENDERERS)
+    sources = (path for path in code_of(__name__) if path.suffix == ".py")  # templates only show
     return fingerprint_of(sources, [np.__version__, scipy.__version__, sklearn.__version__])
 
 
@@ -232,7 +229,9 @@ def load_run(out: Path) -> tuple[Options, dict[Job, Record]]:
     """Read the options of a finished or unfinished run and what it has measured so far."""
     path = out / "options.json"
     if not path.exists():
-        raise FileNotFoundError(f"{out} holds no run; make one with: rboost paper run --out {out}")
+        raise FileNotFoundError(
+            f"{out} holds no run; make one with: python -m benchmarks.paper --out {out}"
+        )
     saved = json.loads(path.read_text())["options"]
     options = replace(Options(), **{**saved, "datasets": tuple(saved["datasets"])})
     options = replace(options, parts=tuple(saved["parts"]))

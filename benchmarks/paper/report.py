@@ -9,15 +9,15 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from rboost.datasets import characteristics
+from benchmarks.paper import figures
+from benchmarks.paper.claims import verdicts
+from benchmarks.paper.datasets import characteristics
+from benchmarks.paper.methods import METHODS
+from benchmarks.paper.protocol import SETTINGS
+from benchmarks.paper.run import TABLE_SETTINGS, Options, jobs
+from benchmarks.paper.tables import ALL, ErrorTable, Measured, error_table
 from rboost.files import write_atomically
 from rboost.packages import package
-from rboost.paper import figures
-from rboost.paper.claims import verdicts
-from rboost.paper.methods import METHODS
-from rboost.paper.protocol import SETTINGS
-from rboost.paper.run import TABLE_SETTINGS, Options, jobs
-from rboost.paper.tables import ALL, ErrorTable, Measured, error_table
 
 
 @dataclass(frozen=True)
@@ -112,11 +112,11 @@ def _summary(options: Options, n_measured: int) -> str:
 
 def rendered(template: str, context: dict[str, Any]) -> str:
     """Fill in one of the templates beside this file."""
-    environment = package("jinja2", extra="paper").Environment(
+    environment = package("jinja2").Environment(
         autoescape="html" in template, trim_blocks=True, lstrip_blocks=True
     )
     return environment.from_string(_resource(template)).render(context) + "\n"
 
 
 def _resource(name: str) -> str:
-    return files("rboost.paper").joinpath(name).read_text(encoding="utf-8")
+    return files("benchmarks.paper").joinpath(name).read_text(encoding="utf-8")

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import mannwhitneyu
 
+from benchmarks.paper.datasets import BENCHMARKS
+from benchmarks.paper.methods import METHODS
+from benchmarks.paper.protocol import SETTINGS
+from benchmarks.paper.run import Job, methods_of
+from benchmarks.store import Record
 from rboost._typing import Floats
-from rboost.datasets import BENCHMARKS
-from rboost.paper.methods import METHODS
-from rboost.paper.protocol import SETTINGS
-from rboost.paper.run import Job, methods_of
-from rboost.paper.store import Record
 
 SIGNIFICANCE = 0.05
 # With fewer repeats the rank-sum test has nothing to say.
@@ -55,7 +55,7 @@ class ErrorTable:
 @lru_cache(maxsize=1)
 def published() -> dict[tuple[int, str, str], tuple[float, float, bool]]:
     """The paper's Tables 2–5: (table, dataset, method) → error, standard deviation, bold."""
-    text = files("rboost.paper").joinpath("published.csv").read_text(encoding="utf-8")
+    text = files("benchmarks.paper").joinpath("published.csv").read_text(encoding="utf-8")
     return {
         (int(row["table"]), row["dataset"], f"{row['booster']} {row['base']}"): (
             float(row["error"]),

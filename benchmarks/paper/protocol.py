@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from benchmarks.paper.datasets import BENCHMARKS, load_benchmark
 from rboost._typing import Floats, Integers
-from rboost.datasets import BENCHMARKS, load_benchmark
 from rboost.noise import asymmetric, flip_labels, symmetric
 
 PROTOCOLS = ("ida", "text")

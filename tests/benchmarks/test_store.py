@@ -1,6 +1,6 @@
 import pytest
 
-from rboost.paper.store import ResultStore
+from benchmarks.store import ResultStore
 
 
 def test_results_survive(tmp_path):

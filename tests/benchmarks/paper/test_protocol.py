@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from rboost.datasets import BENCHMARKS, load_benchmark
-from rboost.paper.protocol import SETTINGS, make_trial, seed_of
+from benchmarks.paper.datasets import BENCHMARKS, load_benchmark
+from benchmarks.paper.protocol import SETTINGS, make_trial, seed_of
 
 pytestmark = pytest.mark.peers
 

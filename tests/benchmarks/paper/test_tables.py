@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from rboost.datasets import BENCHMARKS
-from rboost.paper.claims import verdicts
-from rboost.paper.methods import METHODS
-from rboost.paper.report import rendered
-from rboost.paper.run import (
+from benchmarks.paper.claims import verdicts
+from benchmarks.paper.datasets import BENCHMARKS
+from benchmarks.paper.methods import METHODS
+from benchmarks.paper.report import rendered
+from benchmarks.paper.run import (
     BOUNDARY_METHODS,
     CURVE_DATASETS,
     CURVE_METHODS,
@@ -17,7 +17,7 @@ from rboost.paper.run import (
     Job,
     methods_of,
 )
-from rboost.paper.tables import (
+from benchmarks.paper.tables import (
     error_table,
     published,
     significantly_lower,
@@ -160,7 +160,7 @@ QUICK_SETS = ("Banana", "Heart", "Twonorm")
 
 
 def test_a_few_repeats_of_a_few_sets_give_hints():
-    """What ``rboost paper run --quick`` measures."""
+    """What ``python -m benchmarks.paper --quick`` measures."""
     few = {j: r for j, r in invented().items() if j.repeat < 2 and j.dataset in QUICK_SETS}
     assert named(few, "withstand") == "a hint: reproduced, on 2 repeats of 3 of 7 sets"
     assert named(few, "converges") == "a hint: reproduced, on 2 repeats of 2 of 4 sets"
