@@ -15,7 +15,7 @@ from rboost._typing import Floats
 from rboost.audit.labels import NO_LABEL
 from rboost.columns import columns_of, numbers
 from rboost.dask.checks import Summary
-from rboost.dask.gathering import gathered
+from rboost.dask.cluster import gathered
 from rboost.dask.partitions import Partitions, Piece, joined
 from rboost.io.packages import package
 from rboost.numbering import in_sample

@@ -15,7 +15,7 @@ from rboost._typing import Integers
 from rboost._validation import check_class_labels
 from rboost.audit.labels import NO_LABEL, plain_values
 from rboost.columns import columns_of, kind_of, numbers
-from rboost.dask.gathering import gathered
+from rboost.dask.cluster import gathered
 from rboost.dask.partitions import Partitions, Piece
 from rboost.io.packages import package
 from rboost.io.text import listed
