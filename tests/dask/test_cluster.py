@@ -92,7 +92,7 @@ def test_a_cluster_that_is_not_there(monkeypatch, capfd):
 def test_a_script_that_starts_workers_while_they_import_it_is_told_so(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
-        "from rboost.dask.cluster import connected\nwith Connection('local', 1):\n    print(1)\n"
+        "from rboost.dask.cluster import Connection\nwith Connection('local', 1):\n    print(1)\n"
     )
     run = subprocess.run([sys.executable, script], check=False, capture_output=True, text=True)
     assert run.returncode == 1
