@@ -12,7 +12,7 @@ pytest.importorskip("xgboost")
 from distributed.utils import get_mp_context
 
 import dask
-from rboost.dask.cluster import connected
+from rboost.dask.cluster import Connection
 from tests.dask.audits import TABLE, arguments, run, write_parts
 
 
@@ -37,7 +37,7 @@ def workers_start_at_once():
 @pytest.fixture(scope="package")
 def client():
     """The client of a cluster of two workers on this machine, which is in use from then on."""
-    with connected("local", n_workers=2) as client:
+    with Connection("local", n_workers=2) as client:
         yield client
 
 

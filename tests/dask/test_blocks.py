@@ -6,11 +6,11 @@ import pandas as pd
 from dask.sizeof import sizeof
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rboost.encoding import learn_encoding
 
 from rboost.dask.blocks import for_trees, make_blocks, sample_rows
 from rboost.dask.checks import check_facts, gather_facts
 from rboost.dask.partitions import partitions_of
-from rboost.encoding import learn_encoding
 from tests.dask.tables import Here, cut, make_table, on_a_cluster, write_files
 
 TABLE = make_table(300)

@@ -1,114 +1,23 @@
-"""A function that runs on all workers at once, and the cluster that it runs on."""
+"""Which cluster, how long it lives, and what its workers have."""
 
+import os
 import signal
 import socket
 import subprocess
 import sys
-import threading
-import time
+import weakref
+from contextvars import ContextVar
+from types import SimpleNamespace
 
 import distributed
-import numpy as np
+import pandas as pd
 import pytest
 
 import dask
-from rboost.dask import cluster
-from rboost.dask.cluster import connected, run_together
-from tests.dask.tables import blocks_of
-
-
-def test_every_worker_has_its_blocks_in_order_and_the_same_sums(client):
-    blocks = blocks_of(client, 5)
-
-    def numbers(own, communicator):
-        arrays = [
-            np.array(2.5),
-            np.ones((2, 3, 4)) / 3,
-            np.empty((0, 2)),
-            np.full((4, 1), 0.1)[::2],
-        ]
-        sums = [communicator.sum(array * (communicator.rank + 1)) for array in arrays]
-        return communicator.gather((communicator.rank, [block[0] for block in own], sums, None))
-
-    parts = run_together(client, blocks, numbers, tuple)
-    assert [(rank, nothing) for rank, _, _, nothing in parts] == [(0, None), (1, None)]
-    assert sorted(number for _, own, _, _ in parts for number in own) == list(range(5))
-    _, _, sums, _ = parts[0]
-    for _, own, others, _ in parts:
-        assert own == sorted(own)
-        for mine, first in zip(others, sums, strict=True):
-            np.testing.assert_array_equal(mine, first)
-    assert [array.shape for array in sums] == [(), (2, 3, 4), (0, 2), (2, 1)]
-    np.testing.assert_allclose(sums[1], 1.0)
-
-
-def test_all_that_is_told_arrives_in_order_while_the_function_runs(client):
-    told = []
-
-    def report(own, communicator):
-        for number in range(4):
-            communicator.sum(np.ones(1))
-            communicator.report({"number": number, "model": bytes(2_000_000), "at": time.time()})
-            time.sleep(0.4)
-        communicator.report({"number": 4, "model": b"", "at": time.time()})
-        return communicator.gather(communicator.n_threads)
-
-    def listen(message):
-        told.append((message["number"], len(message["model"]), message["at"], time.time()))
-
-    threads = run_together(client, blocks_of(client, 2), report, tuple, listen)
-    assert threads == list(client.nthreads().values())
-    assert [number for number, *_ in told] == list(range(5))
-    assert {size for _, size, *_ in told} == {2_000_000, 0}
-    assert told[0][3] < told[-1][2]  # here before the last was told
-
-
-def test_an_error_of_the_function_is_raised_at_once_as_it_is(client):
-    def fail(own, communicator):
-        for step in range(10**6):
-            communicator.sum(np.ones(1))
-            if communicator.rank == 1 and step == 3:
-                raise ValueError("a class is missing")
-
-    started = time.monotonic()
-    with pytest.raises(ValueError, match="a class is missing"):
-        run_together(client, blocks_of(client, 2), fail, tuple)
-    assert time.monotonic() - started < 30
-
-
-def test_a_fit_waits_for_that_of_another_client(client):
-    results, begun = [], threading.Event()
-
-    def arguments():
-        begun.set()
-        return ()
-
-    def fit():
-        blocks = blocks_of(client, 2)
-        results.append(run_together(client, blocks, lambda own, communicator: 7, arguments))
-
-    with client.as_current():
-        other = distributed.Semaphore(1, cluster.TURN)
-        other.acquire()
-    waiting = threading.Thread(target=fit)
-    waiting.start()
-    assert not begun.wait(1)
-    other.release()
-    waiting.join(30)
-    assert results == [7]
-
-
-def test_a_client_that_was_killed_keeps_nobody_waiting():
-    locks = "distributed.scheduler.locks"
-    quickly = {f"{locks}.lease-timeout": "1s", f"{locks}.lease-validation-interval": "500ms"}
-    with (
-        dask.config.set(quickly),
-        distributed.Client(n_workers=1, processes=False, dashboard_address=":0") as client,
-    ):
-        killed = distributed.Semaphore(1, cluster.TURN)
-        killed.acquire()
-        killed.refresh_leases = False
-        assert run_together(client, blocks_of(client, 1), lambda own, communicator: 7, tuple) == 7
+from rboost.dask import RBoostClassifier, cluster
+from rboost.dask.cluster import VISIBLE_GPUS, Connection, _n_workers, dask_setup
+from rboost.dask.collective import run_together
+from tests.dask.tables import blocks_of, cluster_of_threads
 
 
 @pytest.fixture
@@ -146,11 +55,11 @@ def test_an_interrupt_meanwhile_is_heard_afterwards(handle_interrupts):
 
 
 def test_the_client_in_use_is_taken_and_left_open(client):
-    with connected() as taken:
+    with Connection() as taken:
         assert taken is client
-    with connected(client) as taken:
+    with Connection(client) as taken:
         assert taken is client
-    with connected(client.scheduler.address) as other:
+    with Connection(client.scheduler.address) as other:
         assert other is not client
         lengths = run_together(
             other,
@@ -164,7 +73,7 @@ def test_the_client_in_use_is_taken_and_left_open(client):
 
 @pytest.mark.parametrize("address", ["foo bar", "localhost", "http://localhost:8787", ""])
 def test_what_is_no_address(address):
-    with pytest.raises(ValueError, match="is no address of a Dask scheduler"), connected(address):
+    with pytest.raises(ValueError, match="is no address of a Dask scheduler"), Connection(address):
         pass
 
 
@@ -174,7 +83,7 @@ def test_a_cluster_that_is_not_there(monkeypatch, capfd):
     with socket.create_server(("127.0.0.1", 0)) as mute:
         for port in (1, mute.getsockname()[1]):
             address = f"tcp://127.0.0.1:{port}"
-            with pytest.raises(ConnectionError, match=f"answers at {address}"), connected(address):
+            with pytest.raises(ConnectionError, match=f"answers at {address}"), Connection(address):
                 pass
     assert capfd.readouterr().err == ""
 
@@ -183,10 +92,88 @@ def test_a_cluster_that_is_not_there(monkeypatch, capfd):
 def test_a_script_that_starts_workers_while_they_import_it_is_told_so(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
-        "from rboost.dask.cluster import connected\nwith connected('local', 1):\n    print(1)\n"
+        "from rboost.dask.cluster import Connection\nwith Connection('local', 1):\n    print(1)\n"
     )
     run = subprocess.run([sys.executable, script], check=False, capture_output=True, text=True)
     assert run.returncode == 1
     assert run.stdout == ""
     assert run.stderr.count("Traceback") == 1
     assert "call this below `if __name__ == '__main__':`" in run.stderr.splitlines()[-1]
+
+
+@pytest.fixture
+def threads(monkeypatch):
+    """Clusters that are started are of threads, and no other is in use."""
+    monkeypatch.setattr("rboost.dask.cluster._local_cluster", lambda *_: cluster_of_threads())
+    monkeypatch.setattr(distributed.client, "_current_client", ContextVar("none", default=None))
+    monkeypatch.setattr(distributed.client, "_global_clients", weakref.WeakValueDictionary())
+
+
+def test_a_cluster_ends_with_the_last_who_uses_it(threads):
+    first = Connection(None, 1)
+    second = Connection(None)
+    assert second.client is first.client
+    first.close()
+    first.close()
+    assert second.client.submit(len, "two").result() == 3
+    second.close()
+    assert second.client.status == "closed"
+
+
+def test_a_client_of_the_user_is_left_open(client):
+    Connection(client).close()
+    assert client.status == "running"
+
+
+def test_workers_without_the_device_are_found_out_first(client):
+    with pytest.raises((ValueError, ImportError), match="device='cuda' needs"):
+        Connection(client, device="cuda")
+
+
+def test_a_fit_that_fails_leaves_no_cluster(threads, tmp_path, monkeypatch):
+    path = tmp_path / "table.parquet"
+    pd.DataFrame({"x": [1.0, 2.0], "y": ["a", "a"]}).to_parquet(path)
+    clients = []
+
+    def noted(cluster, device):
+        connection = Connection(cluster, 1, device)
+        clients.append(connection.client)
+        return connection
+
+    monkeypatch.setattr("rboost.dask.classifier.Connection", noted)
+    with pytest.raises(ValueError, match="class") as error:
+        RBoostClassifier(cluster="local").fit(str(path), "y")
+    assert error.tb is not None  # which keeps what the fit knew
+    assert [client.status for client in clients] == ["closed"]
+
+
+@pytest.mark.slow
+def test_every_worker_of_this_machine_has_a_gpu_of_its_own(monkeypatch):
+    monkeypatch.setattr(cluster, "count_gpus", lambda: 2)
+    monkeypatch.setattr(cluster, "_check_device", lambda device: None)
+    named = {"distributed.nanny.environ": {VISIBLE_GPUS: "GPU-5a,3"}}
+    with dask.config.set(named), Connection("local", device="cuda") as client:
+        seen = client.run(os.getenv, VISIBLE_GPUS)
+    assert sorted(seen.values()) == ["3", "GPU-5a"]
+
+
+@pytest.mark.parametrize(("named", "own"), [("GPU-5a,3", ["GPU-5a", "3"]), (None, ["0", "1"])])
+def test_gpus_are_shared_out(monkeypatch, named, own):
+    for name in (0, 1):
+        monkeypatch.delenv(VISIBLE_GPUS, raising=False)
+        if named:
+            monkeypatch.setenv(VISIBLE_GPUS, named)
+        dask_setup(SimpleNamespace(name=name))
+        assert os.environ[VISIBLE_GPUS] == own[name]
+
+
+def test_there_are_no_more_workers_than_gpus(monkeypatch):
+    monkeypatch.setattr(cluster, "arrays_on", lambda device: (_ for _ in ()).throw(ImportError))
+    assert _n_workers(None, 8, "cuda") == 1  # as it cannot be told
+    with (
+        pytest.raises(ValueError, match="2 workers cannot share 1 GPU, since"),
+        Connection("local", 2, "cuda"),
+    ):
+        pass
+    with pytest.raises(ValueError, match="n_workers must be at least 1"), Connection("local", -1):
+        pass

@@ -1,7 +1,8 @@
-"""A worker that is killed during a fit, or after it, changes nothing of the result."""
+"""A worker that is killed changes nothing of a fit; trees are taken up by the same fit alone."""
 
 import os
 import signal
+from dataclasses import replace
 from types import SimpleNamespace
 
 import dask.array as da
@@ -11,11 +12,11 @@ from numpy.testing import assert_array_equal
 
 from rboost.dask import RBoostClassifier
 from rboost.dask.blocks import SAMPLE_ROWS, Block
-from rboost.dask.fitting import TrustedRows, _counts_of, _for_bins, _trusted_block
-from rboost.dask.progress import FitProgress
+from rboost.dask.fitting import FitProgress, _counts_of, _for_bins, trusted_block
+from rboost.engines.engine import EngineSettings
 from rboost.engines.trees import BIN_ROWS
 from rboost.engines.xgboost import SingleProcess
-from rboost.learners.bins import learn_bins
+from rboost.learners.bins import Bins, learn_bins
 from rboost.numbering import in_sample
 
 random = np.random.RandomState(0)
@@ -79,7 +80,7 @@ def test_weights_are_counts_and_trusted_rows_count_as_much(scale):
 def test_trusted_rows_are_a_block_behind_all_others():
     columns = np.array([[0.0], [np.nan], [2.0]])
     bins = learn_bins(columns, [0], 31)
-    made = _trusted_block(TrustedRows(columns, np.array([1, 0, 1], np.int16)), bins, 70)
+    made = trusted_block(columns, np.array([1, 0, 1]), bins, 70)
     assert made.first_row == 70
     assert made.trusted.all()
     assert_array_equal(made.codes, [[1], [0], [2]])
@@ -90,12 +91,75 @@ def test_trusted_rows_are_a_block_behind_all_others():
 def test_bins_come_from_the_rows_that_one_process_takes(n_trusted):
     n_rows, seed = 150_000, 3
     table = np.arange(n_rows + n_trusted, dtype=float)[:, np.newaxis]
-    more = TrustedRows(table[n_rows:], np.zeros(n_trusted, dtype=np.int16)) if n_trusted else None
     drawn = in_sample(0, n_rows, SAMPLE_ROWS / n_rows, seed)
     sizes = [7, 0, 89_993, 60_000]
     first_rows = np.cumsum([0, *sizes[:-1]])
     summary = SimpleNamespace(n_rows=n_rows, first_rows=first_rows, sizes=sizes)
-    found = _for_bins(table[:n_rows][drawn], more, summary, len(table), seed)
+    found = _for_bins(table[:n_rows][drawn], table[n_rows:], summary, seed)
     expected = table[in_sample(0, len(table), BIN_ROWS / len(table), seed)]
     assert_array_equal(found, expected)
     assert abs(len(found) - BIN_ROWS) < 1000
+
+
+SUMMARY = SimpleNamespace(n_rows=100, label_weights={"a": 60.0, "b": 40.0})
+BINS = Bins((np.array([1.0, 2.0]), None), (0, 5))
+SETTINGS = EngineSettings(seed=3)
+# Two passes of two folds, one of which has not begun to grow.
+GROWN = [[b"one", b"two"], [b"three", b""]]
+FIT = {"summary": SUMMARY, "bins": BINS, "settings": SETTINGS, "noise_matrix": None}
+
+
+def begun(file, version="1", **changed):
+    progress = FitProgress(file=file, version=version)
+    progress.begin(**FIT | changed)
+    return progress
+
+
+@pytest.fixture
+def kept(tmp_path):
+    file = tmp_path / "trees.json"
+    progress = begun(file)
+    assert progress.grown == []
+    progress.listen({"n_rounds": 5})
+    assert not file.exists()
+    progress.listen({"n_rounds": 10, "grown": GROWN})
+    progress.end()
+    return file
+
+
+def test_the_same_fit_goes_on(kept):
+    assert begun(kept).grown == GROWN
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"summary": SimpleNamespace(n_rows=101, label_weights=SUMMARY.label_weights)},
+        {"summary": SimpleNamespace(n_rows=100, label_weights={"a": 59.0, "b": 41.0})},
+        {"bins": Bins((np.array([1.0, 2.5]), None), (0, 5))},
+        {"settings": replace(SETTINGS, seed=4)},
+        {"noise_matrix": np.eye(2)},
+        {"version": "2"},
+    ],
+    ids=str,
+)
+def test_another_fit_starts_anew(kept, changed):
+    assert begun(kept, **changed).grown == []
+
+
+@pytest.mark.parametrize("program", ["rboost", "xgboost"])
+def test_another_release_starts_anew(kept, program, monkeypatch):
+    if program == "rboost":
+        monkeypatch.setattr("rboost.dask.fitting.version", lambda name: "0")
+    else:
+        monkeypatch.setattr("xgboost.__version__", "0")
+    assert begun(kept).grown == []
+
+
+def test_a_file_that_is_cut_off_is_none(kept):
+    content = kept.read_bytes()
+    for n_bytes in (0, 1, 10, len(content) // 2, len(content) - 1):
+        kept.write_bytes(content[:n_bytes])
+        assert begun(kept).grown == []
+    kept.write_bytes(b"something else")
+    assert begun(kept).grown == []

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rboost.dask import attempt, cluster, collective
-from rboost.dask.cluster import connected, run_together
-from rboost.dask.collective import WorkerLostError, take_part
+from rboost.dask import collective
+from rboost.dask.cluster import Connection
+from rboost.dask.collective import WorkerLostError, run_together, take_part
 from tests.dask.tables import blocks_of
 
 STEPS = 30
@@ -99,13 +99,13 @@ def test_all_workers_may_go_before_blocks_are_placed():
         wait_for_workers=lambda *_, **__: None, who_has=lambda blocks: {}, nthreads=dict
     )
     with pytest.raises(WorkerLostError, match="all workers"):
-        cluster._place(gone, [], 2)
+        collective._place(gone, [], 2)
 
 
 @pytest.mark.slow
 def test_the_only_worker_is_killed():
     checkpoint = Checkpoint(when=lambda message: os.kill(message["pid"], signal.SIGKILL))
-    with connected("local", n_workers=1) as client:
+    with Connection("local", n_workers=1) as client:
         total, start = run_together(
             client, blocks_of(client, 2), add_up, checkpoint.arguments, checkpoint.listen
         )
@@ -121,8 +121,8 @@ def test_a_worker_that_dies_before_the_others_meet_it_keeps_nobody(client, monke
             os.kill(os.getpid(), signal.SIGKILL)
         return take_part(*arguments)
 
-    monkeypatch.setattr(attempt, "take_part", dies)
-    monkeypatch.setattr(cluster, "ATTEMPTS", 1)
+    monkeypatch.setattr(collective, "take_part", dies)
+    monkeypatch.setattr(collective, "ATTEMPTS", 1)
     started = time.monotonic()
     with pytest.raises(ConnectionError, match="given up after 1 attempts"):
         run_together(client, blocks_of(client, 2), add_up, Checkpoint().arguments)

@@ -131,7 +131,7 @@ def test_the_pool_has_a_column_for_each_level_of_several_rows(table):
     frame = pandas_frame(table)
     encoder = learn(frame)
     pool = encoder.features(frame).dense
-    source = encoder.features(frame).source("dense")
+    source = encoder.source("dense")
     assert pool.shape[1] == len(source)
     equal(np.unique(source), np.arange(4))
     words = table["word"]
@@ -151,9 +151,7 @@ def test_many_levels_share_a_column_and_add_their_frequency():
     frame = pd.DataFrame({"word": [*rows, None, None], "one": 1.0})
     encoder = learn(frame)
     pool = encoder.features(frame).dense
-    equal(
-        encoder.features(frame).source("dense"), [0] * 33 + [1]
-    )  # 30 levels, missing, the others, frequency
+    equal(encoder.source("dense"), [0] * 33 + [1])  # 30 levels, missing, the others, frequency
     equal(pool[:, :32].sum(axis=1), 1)
     equal(pool[:, 31].sum(), 10 * 3 + 960)
     n_rows = len(frame)

@@ -79,11 +79,11 @@ def test_each_feature_leads_to_its_column():
     encoder = learn_encoder(read_columns(table))
     features = encoder.features(table)
     for form in ("trees", "dense", "sparse"):
-        source = features.source(form)
+        source = features.encoder.source(form)
         assert getattr(features, form).shape == (N_ROWS, len(source))
         names = table.columns[source]
         assert "key" not in names
-    names = table.columns[features.source("dense")]
+    names = table.columns[features.encoder.source("dense")]
     assert np.count_nonzero(names == "text") == N_DIRECTIONS
     assert np.count_nonzero(names == "color") == 3
     for name in ("number", "gaps", "flag"):
@@ -101,7 +101,7 @@ def test_only_the_features_of_a_column_change_with_it(changed, form):
     before, after = (rows.toarray() if form == "sparse" else rows for rows in found)
     differs = (~np.isclose(before, after, equal_nan=True)).any(axis=0)
     assert differs.any()
-    source = encoder.features(table).source(form)
+    source = encoder.source(form)
     assert set(table.columns[source[differs]]) == {changed}
 
 
@@ -117,7 +117,7 @@ def test_columns_are_exchanged_and_left_out():
         np.testing.assert_array_equal(changed.trees, expected.trees)
     kept = features.only([1, 6])
     np.testing.assert_array_equal(
-        kept.trees, features.trees[:, np.isin(features.source("trees"), [1, 6])]
+        kept.trees, features.trees[:, np.isin(features.encoder.source("trees"), [1, 6])]
     )
 
 

@@ -2,32 +2,43 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from rboost._typing import Floats
+from rboost._typing import Floats, Integers
 from rboost._validation import Number, OneOf
 from rboost.audit.audit import SEED
 from rboost.audit.cleaning import THRESHOLD
-from rboost.table.frames import as_frame, vectorize
-from rboost.audit.insight.summary import AuditSummary
+from rboost.audit.insight.summary import (
+    OVERLAP,
+    WIDE,
+    AuditSummary,
+    ClassSummary,
+    FlipRate,
+    expected_rates,
+)
 from rboost.audit.labels import FEWEST_OF_CLASS, NO_LABEL, encode_labels
 from rboost.audit.render.listing import renamed
 from rboost.audit.scorers import TableModel
 from rboost.dask.checks import Summary, check_facts, gather_facts
-from rboost.dask.connection import Connection
-from rboost.dask.fitting import Encoding, TableFit, fit_table
-from rboost.dask.gathering import wait_for
-from rboost.dask.judged import issue_frame, issues_in, judge, summed_up, sums_in
+from rboost.dask.cluster import Connection, wait_for
+from rboost.dask.fitting import FitProgress, TableFit, fit_table
 from rboost.dask.model import as_dask_array, local_model
-from rboost.dask.outputs import cleaned_table, fetch_rows, top_rows, write_parts
+from rboost.dask.outputs import (
+    cleaned_table,
+    fetch_rows,
+    issue_frame,
+    judge,
+    top_rows,
+    write_parts,
+)
 from rboost.dask.partitions import Partitions, partitions_of
-from rboost.dask.progress import FitProgress
 from rboost.engines.engine import EngineSettings
 from rboost.native.xgboost import DEVICES
 from rboost.packages import package
@@ -35,7 +46,7 @@ from rboost.packages import package
 dask = package("dask", "dask")
 DEVICE = OneOf(DEVICES)
 NUMBER_OF_ROWS = Number(0, integer=True, closed=True)
-# Labels are told apart on so many that stand for all.
+# Labels that stand for all where it is decided which of them are classes.
 LABELS_TO_READ = 10_000
 # Rows that stand for all where the share of wrong labels is bounded.
 SHARE_ROWS = 20_000
@@ -98,9 +109,7 @@ def audit_labels(
         progress = FitProgress(bool(verbose), checkpoint, partitions.version)
         seed = check_random_state(random_state).randint(2**31 - 1)  # as a classifier draws it
         settings = EngineSettings(seed=seed, device=device)
-        fit = fit_table(
-            connection.client, partitions, summary, _learn_features, settings, None, progress
-        )
+        fit = fit_table(connection.client, partitions, summary, settings, None, progress)
     except BaseException:
         connection.close()
         raise
@@ -120,23 +129,6 @@ def _with_classes(summary: Summary, name: str) -> Summary:
     places = dict(zip(counts, labels.given[first].tolist(), strict=True))
     kept = {label: place for label, place in places.items() if place != NO_LABEL}
     return replace(summary, classes=labels.classes, places=kept)
-
-
-@dataclass(frozen=True, eq=False)
-class Features:
-    """Columns as an audit turns them into numbers."""
-
-    model: TableModel
-
-    def for_trees(self, X: Any) -> Floats:
-        """The numbers of the rows."""
-        return self.model.features(as_frame(X))
-
-
-def _learn_features(sample: Any) -> Encoding:
-    vectorizer, dates, features = vectorize(as_frame(sample))
-    model = TableModel(vectorizer, dates, None, np.empty(0), None)  # type: ignore[arg-type]
-    return Features(model), [0] * features.shape[1]
 
 
 class DistributedAudit:
@@ -172,11 +164,8 @@ class DistributedAudit:
         self.noise_matrix, self.noise_interval = fit.noise.noise_matrix, fit.noise.interval()
         self.n_rows = summary.n_rows
         self.n_labelled = sum(summary.label_counts[label] for label in summary.places)
-        features: TableModel = fit.encoder.model
         scorer = local_model(fit, summary)
-        self.model = TableModel(
-            features.vectorizer, features.dates, scorer, summary.classes, fit.noise
-        )
+        self.model = TableModel(fit.encoder, scorer, summary.classes, fit.noise)
 
     @property
     def column_kinds(self) -> dict[str, str | None]:
@@ -197,22 +186,27 @@ class DistributedAudit:
 
     @property
     def _issues(self) -> list[Any]:
-        return [dask.delayed(issues_in)(judged) for judged in self._judged]
+        return [dask.delayed(getattr)(judged, "issue") for judged in self._judged]
+
+    def _sum(self, name: str) -> Any:
+        """The sum over all blocks of one of the sums of :class:`rboost.dask.outputs.Judged`."""
+        client = self._connection.client
+        return np.sum(client.gather(client.map(attrgetter(name), self._judged)), axis=0)
 
     @cached_property
-    def _sums(self) -> list[Any]:
-        client = self._connection.client
-        return client.gather(client.map(sums_in, self._judged))
+    def _flips(self) -> Floats:
+        """How many rows of class j are expected to carry the label k."""
+        return self._sum("flips")
 
     @property
     def issue_probability(self) -> Any:
         """How likely each label is to be wrong, NaN where there is none: a Dask array."""
         return as_dask_array(self._issues, self._summary)
 
-    @cached_property
+    @property
     def expected_wrong(self) -> float:
         """How many labels are expected to be wrong."""
-        return float(sum(flips.sum() - np.trace(flips) for flips, _ in self._sums))
+        return float(self._flips.sum() - np.trace(self._flips))
 
     @cached_property
     def wrong_share(self) -> tuple[float, float, float]:
@@ -235,22 +229,54 @@ class DistributedAudit:
         if not NUMBER_OF_ROWS.accepts(n):
             raise ValueError(f"n must be {NUMBER_OF_ROWS}, not {n!r}.")
         client, summary = self._connection.client, self._summary
-        rows, _ = top_rows(client, self._issues, summary, n)
-        told = fetch_rows(client, self._issue_frames(), summary, rows)
+        rows = top_rows(client, self._issues, summary, n)
+        said = fetch_rows(client, self._issue_frames(), summary, rows)
         table = fetch_rows(
             client, self._partitions.tables, summary, rows, "Reading suspects", self._verbose
         )
         table = table.drop(columns=self._partitions.label)
-        table.columns = renamed(table.columns, list(told.columns))
-        return told.join(table).reset_index(drop=True)
+        table.columns = renamed(table.columns, list(said.columns))
+        return said.join(table).reset_index(drop=True)
 
     def summary(self, suspects: Any) -> AuditSummary:
         """What was found, in numbers; ``suspects`` are those that :meth:`suspects` has given."""
-        probability = suspects["probability"].to_numpy()
-        return summed_up(
-            self._summary, self._fit, self._sums, self.wrong_share[1:], probability,
+        flips, probably_wrong = self._flips, self._sum("probably_wrong")
+        found, (share, low, high) = float(suspects["probability"].sum()), self.wrong_share
+        names = [str(name) for name in self.classes]
+        rates, interval = expected_rates(self._fit.noise)
+        of_flips = np.stack([rates, *interval, flips])
+        return AuditSummary(
             self.label_name,
-        )  # fmt: skip
+            n_rows=self.n_rows,
+            n_missing=self.n_rows - self.n_labelled,
+            n_checked=0,
+            n_corrected=0,
+            n_unchecked=self.n_labelled,
+            classes=_class_summaries(names, flips, probably_wrong),
+            noise=tuple(
+                FlipRate(names[j], names[k], *of_flips[:, j, k].tolist())
+                for j, k in np.ndindex(flips.shape)
+            ),
+            expected_wrong=self.expected_wrong,
+            expected_share=share,
+            share_low=low,
+            share_high=high,
+            probably_wrong=int(probably_wrong.sum()),
+            n_suspects=len(suspects),
+            expected_precision=found / max(len(suspects), 1),
+            expected_recall=found / max(self.expected_wrong, found, 1e-9),
+            expected_found=found,
+            budgets=(),
+            is_uncertain=self._is_uncertain(low),
+        )
+
+    def _is_uncertain(self, lowest_share: float) -> bool:
+        """Whether all labels might be right although classes overlap, or a rate be anything."""
+        rows, (low, high) = self._fit.stand_ins, self.noise_interval
+        surest = self._fit.noise.probability(rows.scores).max(axis=1)
+        overlap = 1 - np.average(surest, weights=rows.weight)
+        might_be_right = lowest_share == 0 and overlap > OVERLAP
+        return bool(might_be_right or (high - low > WIDE).any())
 
     def _issue_frames(self) -> list[Any]:
         known = dask.delayed(self._summary, traverse=False)
@@ -261,23 +287,22 @@ class DistributedAudit:
 
     def write_issues(self, folder: str | Path) -> list[Path]:
         """Write row, label, suggested class and probability of all rows as a Parquet data set."""
-        frames = [(frame,) for frame in self._issue_frames()]
-        return self._write(frames, _as_it_is, folder)
+        return self._write(self._issue_frames(), folder)
 
     def clean(
         self, folder: str | Path, how: str = "relabel", threshold: float = THRESHOLD
     ) -> list[Path]:
         """Write the table with better labels as a Parquet data set; see ``LabelAudit.clean``."""
-        mend = partial(
-            cleaned_table, label=self._partitions.label, summary=self._summary, how=how,
-            threshold=threshold,
-        )  # fmt: skip
-        inputs = list(zip(self._partitions.tables, self._fit.posteriors(), strict=True))
-        return self._write(inputs, mend, folder)
+        known = dask.delayed(self._summary, traverse=False)
+        label, tables = self._partitions.label, self._partitions.tables
+        mended = [
+            dask.delayed(cleaned_table)(table, posterior, label, known, how, threshold)
+            for table, posterior in zip(tables, self._fit.posteriors(), strict=True)
+        ]
+        return self._write(mended, folder)
 
-    def _write(self, inputs: Any, function: Any, folder: str | Path) -> list[Path]:
-        client = self._connection.client
-        return write_parts(client, inputs, function, folder, verbose=self._verbose)
+    def _write(self, frames: list[Any], folder: str | Path) -> list[Path]:
+        return write_parts(self._connection.client, frames, folder, self._verbose)
 
     def close(self) -> None:
         """End the cluster if it was started for this audit; what was written stays."""
@@ -290,5 +315,19 @@ class DistributedAudit:
         self.close()
 
 
-def _as_it_is(frame: Any) -> Any:
-    return frame
+def _class_summaries(
+    names: list[str], flips: Floats, probably_wrong: Integers
+) -> tuple[ClassSummary, ...]:
+    given, true, right = flips.sum(axis=0), flips.sum(axis=1), np.diag(flips)
+    return tuple(
+        ClassSummary(
+            name,
+            n_rows=round(given[k]),
+            n_unchecked=round(given[k]),
+            expected_wrong=float(given[k] - right[k]),
+            probably_wrong=int(probably_wrong[k]),
+            expected_rows=float(true[k]),
+            expected_lost=float(true[k] - right[k]),
+        )
+        for k, name in enumerate(names)
+    )

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from rboost._typing import Floats
 from rboost.audit.labels import NO_LABEL
-from rboost.columns import columns_of, numbers
 from rboost.dask.checks import Summary
-from rboost.dask.gathering import gathered
+from rboost.dask.cluster import gathered
 from rboost.dask.partitions import Partitions, Piece, joined
 from rboost.numbering import in_sample
 from rboost.packages import package
+from rboost.table.columns import read_columns
+from rboost.table.features import TableEncoder
 
 dask, sizes = package("dask", "dask"), package("dask.sizeof", "dask")
 SAMPLE_ROWS = 100_000
@@ -49,12 +50,9 @@ sizes.sizeof.register(Block, _size)
 
 
 def make_blocks(
-    client: Any, partitions: Partitions, summary: Summary, encoder: Any, bins: Any
+    client: Any, partitions: Partitions, summary: Summary, encoder: TableEncoder, bins: Any
 ) -> list[Any]:
-    """A future of the :class:`Block` of each piece; all are under way when this returns.
-
-    ``encoder`` is a :class:`rboost.encoding.TableEncoder`, or None where columns hold numbers.
-    """
+    """A future of the :class:`Block` of each piece; all are under way when this returns."""
     # One value of the graph, from which a block that is lost with its worker can be made again.
     how = dask.delayed((summary, encoder, bins), traverse=False)
     tasks = [
@@ -78,14 +76,9 @@ def block_of(piece: Piece, first_row: int, how: tuple[Summary, Any, Any]) -> Blo
     return Block(first_row, codes, observed, weight, np.zeros(n_rows, dtype=bool))
 
 
-def for_trees(X: Any, encoder: Any) -> Floats:
-    """Rows as trees take them; without an encoder they are numbers."""
-    if encoder is not None:
-        return encoder.for_trees(X)
-    if isinstance(X, np.ndarray):
-        return np.asarray(X, dtype=np.float64)
-    columns: list[Any] = [numbers(column) for column in (columns_of(X) or ([], []))[1]]
-    return np.column_stack(columns)
+def for_trees(X: Any, encoder: TableEncoder) -> Floats:
+    """Rows as trees take them."""
+    return encoder.features_of(read_columns(X)).trees
 
 
 def sample_rows(

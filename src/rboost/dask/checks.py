@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 from rboost._typing import Integers
 from rboost._validation import check_class_labels
 from rboost.audit.labels import NO_LABEL, plain_values
-from rboost.columns import columns_of, kind_of, numbers
-from rboost.dask.gathering import gathered
+from rboost.dask.cluster import gathered
 from rboost.dask.partitions import Partitions, Piece
 from rboost.packages import package
+from rboost.table.columns import read_columns
 from rboost.table.delimited import listed
 
 dask = package("dask", "dask")
 
 # More labels than this are an id or a measurement.
 MOST_LABELS = 1000
-SAYS = {"number": "numbers", "time": "dates or times", "word": "words"}
+SAYS = {"number": "numbers", "date": "dates", "word": "words"}
 
 
 @dataclass(frozen=True)
@@ -64,11 +64,6 @@ class Summary:
     n_missing: int
 
     @property
-    def holds_numbers(self) -> bool:
-        """Whether no column holds anything but numbers, so that no encoder is needed."""
-        return set(self.kinds) <= {"number", None}
-
-    @property
     def sizes(self) -> list[int]:
         """How many rows each partition has."""
         return np.diff([*self.first_rows.tolist(), self.n_rows]).tolist()
@@ -91,8 +86,9 @@ def gather_facts(client: Any, partitions: Partitions, verbose: bool = False) -> 
 
 def facts_of(piece: Piece, source: str) -> Facts:
     """The facts of a piece."""
-    names, columns = columns_of(piece.X) or ([], [])
-    kinds = tuple(_kind(column) for column in columns)
+    columns = read_columns(piece.X) if len(piece.X) else []
+    names = [column.name for column in columns]
+    kinds = tuple(None if column.is_empty else column.holds for column in columns)
     labels = pandas.Series([] if piece.y is None else piece.y)
     weight = np.ones(len(labels)) if piece.weight is None else piece.weight
     codes, values = labels.factorize()
@@ -104,7 +100,10 @@ def facts_of(piece: Piece, source: str) -> Facts:
     plain = plain_values(values)
     counts = np.bincount(codes + 1, minlength=len(plain) + 1)
     sums = np.bincount(codes + 1, weight, minlength=len(plain) + 1)
-    infinite = [name for name, *of in zip(names, columns, kinds, strict=True) if _has_inf(*of)]
+    infinite = [
+        column.name for column in columns
+        if column.numbers is not None and np.isinf(column.numbers).any()
+    ]  # fmt: skip
     bad = weight[~(np.isfinite(weight) & (weight >= 0))]
     return Facts(
         source, len(piece.X), tuple(names), kinds,
@@ -114,19 +113,6 @@ def facts_of(piece: Piece, source: str) -> Facts:
         infinite[0] if infinite else None,
         float(bad[0]) if len(bad) else None,
     )  # fmt: skip
-
-
-def _kind(column: Any) -> str | None:
-    if len(column) == 0 or pandas.isna(column).all():
-        return None
-    return kind_of(column)
-
-
-def _has_inf(column: Any, kind: str | None) -> bool:
-    if kind != "number" or getattr(column.dtype, "kind", "O") in "biu":
-        return False
-    values = numbers(column)
-    return values is not None and bool(np.isinf(values).any())
 
 
 def check_facts(facts: Sequence[Facts], label: str = "y") -> Summary:

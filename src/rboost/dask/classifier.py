@@ -20,13 +20,11 @@ from rboost._validation import (
     check_parameters,
     check_trusted_labels,
 )
-from rboost.dask.blocks import for_trees
 from rboost.dask.checks import Summary, check_facts, gather_facts
-from rboost.dask.connection import Connection
-from rboost.dask.fitting import TableFit, TrustedRows, fit_table
-from rboost.dask.model import as_dask_array, issue_probabilities, learn_columns, local_model
+from rboost.dask.cluster import Connection
+from rboost.dask.fitting import FitProgress, TableFit, fit_table
+from rboost.dask.model import as_dask_array, issue_probabilities, local_model
 from rboost.dask.partitions import Partitions, Piece, partitions_of
-from rboost.dask.progress import FitProgress
 from rboost.engines.engine import EngineSettings
 from rboost.native.xgboost import DEVICES
 from rboost.noise.matrix import check_noise_parameter
@@ -168,17 +166,13 @@ class RBoostClassifier(ClassifierMixin, BaseEstimator):
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         settings = EngineSettings(self.max_iter, self.learning_rate, seed=seed, device=self.device)
         observed = check_trusted_labels(X_trusted, y_trusted, summary.classes)
+        trusted = None
         if observed is not None:
             X_trusted = _with_columns(X_trusted, partitions.columns, len(summary.columns))
-
-        def trusted(encoder: Any) -> TrustedRows | None:
-            if observed is None:
-                return None
-            return TrustedRows(for_trees(X_trusted, encoder), observed.astype(np.int16))
-
+            trusted = X_trusted, observed
         fit = fit_table(
-            connection.client, partitions, summary, lambda rows: learn_columns(rows, summary),
-            settings, noise_matrix, FitProgress(bool(self.verbose)), trusted,
+            connection.client, partitions, summary, settings, noise_matrix,
+            FitProgress(bool(self.verbose)), trusted,
         )  # fmt: skip
         self._keep(fit, connection, partitions, summary)
 
@@ -187,7 +181,7 @@ class RBoostClassifier(ClassifierMixin, BaseEstimator):
     ) -> None:
         self._connection = connection  # a cluster of our own lives as long as the model
         self.classes_ = summary.classes
-        self.model_ = local_model(fit, summary, fit.encoder, partitions.columns)
+        self.model_ = local_model(fit, summary, partitions.columns)
         self.noise_matrix_, self.noise_interval_ = fit.noise.noise_matrix, fit.noise.interval()
         self.n_iter_, self.stop_reason_ = self.model_.n_iter_, self.model_.stop_reason_
         self.n_features_in_ = self.model_.n_features_in_

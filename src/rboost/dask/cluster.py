@@ -1,4 +1,4 @@
-"""The cluster: the connection to it, and a function that runs on all its workers at once."""
+"""The cluster: which one, how long it lives, and the results of tasks on it."""
 
 from __future__ import annotations
 
@@ -9,39 +9,47 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+import weakref
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from multiprocessing import resource_tracker
 from typing import Any
 
-from rboost.dask import gpus
-from rboost.dask.attempt import Attempt
-from rboost.dask.collective import WorkerLostError, distributed
+from rboost.native.xgboost import arrays_on
 from rboost.packages import package
+from rboost.progress import track
 
-dask = package("dask", "dask")
+dask, distributed = package("dask", "dask"), package("distributed", "dask")
 
 CONNECT_SECONDS = 10
+# How long to wait for a first worker.
+WORKER_SECONDS = 120
 # A worker whose memory XGBoost fills must not stop taking tasks, nor be killed before the machine
 # is full; what Dask holds itself it still moves to the disk.
 MEMORY = {"distributed.worker.memory.pause": False, "distributed.worker.memory.terminate": False}
 # Words are read by one thread of a process at a time, so that several processes are faster; each
 # takes a quarter of a gigabyte for itself.
 MOST_PROCESSES = 4
-ATTEMPTS = 3
-# Fits of several clients that wait for each other's workers would wait for ever: one at a time. The
-# scheduler takes the turn back from a client that was killed (after half a minute).
-TURN = "rboost fit"
-# How long to wait for a worker that was lost to come back, and for one at all.
-RETURN_SECONDS, NONE_SECONDS = 20, 120
+VISIBLE_GPUS = "CUDA_VISIBLE_DEVICES"
 
 
-@contextmanager
-def connected(
-    cluster: Any = None, n_workers: int | None = None, device: str = "cpu"
-) -> Iterator[Any]:
-    """A client of a cluster.
+class _Ending:
+    """What is to be ended when nobody refers to this any more."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        weakref.finalize(self, stack.close)
+
+
+# By the id of the client.
+_endings: weakref.WeakValueDictionary[str, _Ending] = weakref.WeakValueDictionary()
+
+
+class Connection:
+    """A client of a cluster whose workers have the device; as a context, the client is its value.
+
+    A cluster that was started for it ends when it is closed, or gone, and so are all others that
+    have found its client in use.
 
     Parameters
     ----------
@@ -51,35 +59,54 @@ def connected(
         Processes of a cluster on this machine, which share its cores; one for each of up to four,
         or for each GPU where these are used.
     device : {"cpu", "cuda"}, default="cpu"
-        What the processes of a cluster on this machine are for.
+        What the workers grow trees on.
     """
-    if cluster is None:
-        with suppress(ValueError):  # there is none
-            cluster = distributed.Client.current()
-    with ExitStack() as closing:
-        if isinstance(cluster, distributed.Client):
-            client = cluster
-        elif cluster in (None, "local"):
-            local = closing.enter_context(_local_cluster(n_workers, device))
-            client = closing.enter_context(distributed.Client(local))
-        else:
-            client = closing.enter_context(_client_at(cluster))
-        yield client
+
+    def __init__(
+        self, cluster: Any = None, n_workers: int | None = None, device: str = "cpu"
+    ) -> None:
+        if cluster is None:
+            with suppress(ValueError):  # there is none
+                cluster = distributed.Client.current()
+        with ExitStack() as stack:
+            if isinstance(cluster, distributed.Client):
+                self.client = cluster
+            elif cluster in (None, "local"):
+                local = stack.enter_context(_local_cluster(n_workers, device))
+                self.client = stack.enter_context(distributed.Client(local))
+            else:
+                self.client = stack.enter_context(_client_at(cluster))
+            wait_for_worker(self.client)
+            self.client.run(_check_device, device)
+            ending = _Ending(stack.pop_all())
+        self._ending: _Ending | None = _endings.setdefault(self.client.id, ending)
+
+    def close(self) -> None:
+        """End the cluster, if it was started here and nobody else uses it; the user's own stays."""
+        self._ending = None
+
+    def __enter__(self) -> Any:
+        return self.client
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
 
 
-@contextmanager
-def _local_cluster(n_workers: int | None, device: str) -> Iterator[Any]:
+def _check_device(device: str) -> None:
+    arrays_on(device)
+
+
+def _local_cluster(n_workers: int | None, device: str) -> Any:
     _leave_if_imported_by_a_worker()
     n_cores = os.cpu_count() or 1
     n_workers = _n_workers(n_workers, n_cores, device)
-    n_threads = max(1, n_cores // n_workers)
     # XGBoost wants each process to have a GPU of its own.
-    preload = {"preload": [gpus.__name__]} if device == "cuda" and n_workers > 1 else {}
+    preload = {"preload": [__name__]} if device == "cuda" and n_workers > 1 else {}
     try:
         with dask.config.set(MEMORY), _deaf_to_interrupts():
-            cluster = distributed.LocalCluster(
+            return distributed.LocalCluster(
                 n_workers=n_workers,
-                threads_per_worker=n_threads,
+                threads_per_worker=max(1, n_cores // n_workers),
                 processes=True,
                 silence_logs=logging.CRITICAL,
                 dashboard_address=None,
@@ -94,8 +121,13 @@ def _local_cluster(n_workers: int | None, device: str) -> Iterator[Any]:
             "The workers of a local cluster did not start; in a script, call this below "
             "`if __name__ == '__main__':`, since every worker imports the script."
         ) from None
-    with cluster:
-        yield cluster
+
+
+def _leave_if_imported_by_a_worker() -> None:
+    """A worker that imports a script without that line ends without a word; its parent has it."""
+    is_worker = multiprocessing.current_process().name.startswith("Dask Worker")
+    if is_worker and threading.current_thread() is threading.main_thread():
+        sys.exit(1)
 
 
 def _n_workers(wanted: int | None, n_cores: int, device: str) -> int:
@@ -103,13 +135,30 @@ def _n_workers(wanted: int | None, n_cores: int, device: str) -> int:
         raise ValueError(f"n_workers must be at least 1, not {wanted}.")
     if device == "cpu":
         return wanted or min(n_cores, MOST_PROCESSES)
-    n_gpus = gpus.count()
+    n_gpus = count_gpus()
     if wanted is not None and wanted > n_gpus:
         raise ValueError(
             f"{wanted} workers cannot share {n_gpus} GPU{'s' if n_gpus > 1 else ''}, since each "
             "needs one of its own; ask for fewer workers, or set device='cpu'."
         )
     return wanted or n_gpus
+
+
+def count_gpus() -> int:
+    """How many GPUs there are; one where it cannot be told, of which workers will say more."""
+    try:
+        return int(arrays_on("cuda").cuda.runtime.getDeviceCount())
+    except (ImportError, ValueError):
+        return 1
+
+
+def dask_setup(worker: Any) -> None:
+    """Leave a worker one GPU; those of a local cluster have the names 0, 1 and so on.
+
+    Dask calls this when a worker starts that was told to load this module.
+    """
+    named = os.environ.get(VISIBLE_GPUS)
+    os.environ[VISIBLE_GPUS] = named.split(",")[worker.name] if named else str(worker.name)
 
 
 @contextmanager
@@ -121,13 +170,6 @@ def _deaf_to_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _leave_if_imported_by_a_worker() -> None:
-    """A worker that imports a script without that line ends without a word; its parent has it."""
-    is_worker = multiprocessing.current_process().name.startswith("Dask Worker")
-    if is_worker and threading.current_thread() is threading.main_thread():
-        sys.exit(1)
 
 
 def _client_at(address: str) -> Any:
@@ -156,79 +198,10 @@ async def _identity(address: str) -> Any:
         return await asyncio.wait_for(scheduler.identity(), CONNECT_SECONDS)
 
 
-def run_together(
-    client: Any,
-    blocks: list[Any],
-    function: Callable[..., Any],
-    arguments: Callable[[], tuple[Any, ...]],
-    listen: Callable[[dict[str, Any]], None] | None = None,
-) -> Any:
-    """What function(own blocks, communicator, *arguments()) gives, run where the blocks are.
-
-    Every process runs it; the result is that of rank 0.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    blocks : list of futures
-        Each process gets those that lie on its worker, in the order of this list.
-    function : callable
-    arguments : callable
-        Asked before every attempt, so that one after a loss can start from the last checkpoint.
-    listen : callable, optional
-        Gets what the process of rank 0 tells, in this process, while the function runs.
-    """
-    address = client.scheduler.address
-    try:
-        return _attempts(client, blocks, function, arguments, listen)
-    except Exception as error:
-        if client.status == "running":
-            raise
-        raise ConnectionError(
-            f"The scheduler at {address} does not answer any more; start the cluster and the fit "
-            "again."
-        ) from error
-
-
-def _attempts(
-    client: Any,
-    blocks: list[Any],
-    function: Callable[..., Any],
-    arguments: Callable[[], tuple[Any, ...]],
-    listen: Callable[[dict[str, Any]], None] | None,
-) -> Any:
-    n_workers = max(len(client.nthreads()), 1)
-    for _ in range(ATTEMPTS):
-        try:
-            with client.as_current(), _turn(client):  # for Dask's functions that take no client
-                attempt = Attempt(client, _place(client, blocks, n_workers), listen)
-                return attempt.run(blocks, function, arguments())
-        except WorkerLostError as error:
-            lost = error
-    raise ConnectionError(
-        f"The fit was given up after {ATTEMPTS} attempts, since in each of them a worker of the "
-        "cluster was lost; workers that run out of memory need more of it or smaller partitions."
-    ) from lost
-
-
-@contextmanager
-def _turn(client: Any) -> Iterator[None]:
-    turn = distributed.Semaphore(1, TURN)
-    try:
-        turn.acquire()
-        try:
-            yield
-        finally:
-            if client.status == "running":
-                turn.release()
-    finally:
-        turn.refresh_leases = False  # where waiting was interrupted, the scheduler ends it
-
-
 def wait_for_worker(client: Any) -> None:
     """Return once there is a worker; say so if none comes."""
     try:
-        client.wait_for_workers(1, timeout=NONE_SECONDS)
+        client.wait_for_workers(1, timeout=WORKER_SECONDS)
     except TimeoutError:
         raise ConnectionError(
             f"The cluster at {client.scheduler.address} has no workers; start some with "
@@ -236,29 +209,20 @@ def wait_for_worker(client: Any) -> None:
         ) from None
 
 
-def _place(client: Any, blocks: list[Any], n_workers: int) -> dict[str, list[int]]:
-    """The numbers of the blocks by worker: where they are, but nobody gets more than a share."""
-    with suppress(TimeoutError):  # go on with the others then
-        client.wait_for_workers(n_workers, timeout=RETURN_SECONDS)
-    wait_for_worker(client)
-    distributed.wait(blocks)
-    for block in blocks:
-        if block.status == "error":
-            block.result()
-    holders = client.who_has(blocks)
-    placed: dict[str, list[int]] = {worker: [] for worker in client.nthreads()}
-    if not placed:
-        raise WorkerLostError("all workers were lost")
-    share = -(-len(blocks) // len(placed))
-    homeless = []
-    for number, block in enumerate(blocks):
-        here = [worker for worker in holders[block.key] if worker in placed]
-        near = [worker for worker in here if len(placed[worker]) < share]
-        if near:
-            placed[min(near, key=lambda worker: len(placed[worker]))].append(number)
-        else:
-            homeless.append(number)
-    for number in homeless:
-        placed[min(placed, key=lambda worker: len(placed[worker]))].append(number)
-    occupied = {worker: sorted(numbers) for worker, numbers in placed.items() if numbers}
-    return dict(sorted(occupied.items(), key=lambda item: item[1]))
+def gathered(client: Any, tasks: Sequence[Any], doing: str = "", verbose: bool = False) -> Any:
+    """Compute tasks and fetch their results; ``doing`` says before the bar what is being done."""
+    futures = client.compute(tasks)
+    if verbose:
+        wait_for(futures, doing, verbose)
+    return client.gather(futures)
+
+
+def wait_for(futures: Sequence[Any], doing: str, verbose: bool) -> None:
+    """Wait until all are done, or raise what one of them has raised."""
+    if not futures:
+        return
+    with futures[0].client.as_current():
+        done = distributed.as_completed(futures)
+    for future in track(done, len(futures), doing, enabled=verbose):
+        if future.status == "error":
+            future.result()

@@ -1,30 +1,235 @@
-"""The processes of a fit on a cluster: how they find each other, add up and report.
+"""A function that runs on all workers at once, and again when one of them is lost.
 
-XGBoost's own collective does the sums, so that its trees and ours go the same way.
+XGBoost's own collective connects the processes and does the sums, so that its trees and ours go the
+same way. The client's side comes first, then the side of a worker.
 """
 
 from __future__ import annotations
 
 import os
 import threading
+import time
+import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
 
 from rboost._typing import Floats
+from rboost.dask.cluster import distributed, wait_for_worker
 from rboost.engines.xgboost import Value
 from rboost.packages import package
 
-distributed = package("distributed", "dask")
 package("xgboost", "dask")
-collective, xgboost_core = package("xgboost.collective"), package("xgboost.core")
-RabitTracker = package("xgboost.tracker").RabitTracker
+collective, tracking = package("xgboost.collective"), package("xgboost.tracker")
+XGBoostError = package("xgboost.core").XGBoostError
 
-# How long, in seconds, a process waits for the slowest of the others. One that ends is noticed at
-# once, by its closed connection; this is for a machine that vanishes without a word.
+ATTEMPTS = 3
+# Fits of several clients that wait for each other's workers would wait for ever: one at a time. The
+# scheduler takes the turn back from a client that was killed (after half a minute).
+TURN = "rboost fit"
+# How long to wait, in seconds, for a worker that was lost to come back; between two looks at the
+# workers; and for workers to end once one of them is lost, to the end of a step of their own.
+RETURN_SECONDS, POLL_SECONDS, END_SECONDS = 20, 0.5, 300
+# How long a process waits for the slowest of the others. One that ends is noticed at once, by its
+# closed connection; this is for a machine that vanishes without a word.
 PATIENCE = 600
+
+Listen = Callable[[dict[str, Any]], None]
+
+
+class WorkerLostError(ConnectionError):
+    """A process of the fit has gone, so that the others cannot go on."""
+
+
+def run_together(
+    client: Any,
+    blocks: list[Any],
+    function: Callable[..., Any],
+    arguments: Callable[[], tuple[Any, ...]],
+    listen: Listen | None = None,
+) -> Any:
+    """What function(own blocks, communicator, *arguments()) gives, run where the blocks are.
+
+    Every process runs it; the result is that of rank 0.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    blocks : list of futures
+        Each process gets those that lie on its worker, in the order of this list.
+    function : callable
+    arguments : callable
+        Asked before every attempt, so that one after a loss can start from the last checkpoint.
+    listen : callable, optional
+        Gets what the process of rank 0 reports, in this process, while the function runs.
+    """
+    address, n_workers = client.scheduler.address, max(len(client.nthreads()), 1)
+    try:
+        for _ in range(ATTEMPTS):
+            try:
+                with client.as_current(), _turn(client):  # for Dask's functions without a client
+                    attempt = Attempt(client, _place(client, blocks, n_workers), listen)
+                    return attempt.run(blocks, function, arguments())
+            except WorkerLostError as error:
+                lost = error
+        raise ConnectionError(
+            f"The fit was given up after {ATTEMPTS} attempts, since in each of them a worker of "
+            "the cluster was lost; workers that run out of memory need more of it or smaller "
+            "partitions."
+        ) from lost
+    except Exception as error:
+        if client.status == "running":
+            raise
+        raise ConnectionError(
+            f"The scheduler at {address} does not answer any more; start the cluster and the fit "
+            "again."
+        ) from error
+
+
+@contextmanager
+def _turn(client: Any) -> Iterator[None]:
+    turn = distributed.Semaphore(1, TURN)
+    try:
+        turn.acquire()
+        try:
+            yield
+        finally:
+            if client.status == "running":
+                turn.release()
+    finally:
+        turn.refresh_leases = False  # where waiting was interrupted, the scheduler ends it
+
+
+def _place(client: Any, blocks: list[Any], n_workers: int) -> dict[str, list[int]]:
+    """The numbers of the blocks by worker: where they are, but nobody gets more than a share."""
+    with suppress(TimeoutError):  # go on with the others then
+        client.wait_for_workers(n_workers, timeout=RETURN_SECONDS)
+    wait_for_worker(client)
+    distributed.wait(blocks)
+    for block in blocks:
+        if block.status == "error":
+            block.result()
+    holders = client.who_has(blocks)
+    placed: dict[str, list[int]] = {worker: [] for worker in client.nthreads()}
+    if not placed:
+        raise WorkerLostError("all workers were lost")
+    share = -(-len(blocks) // len(placed))
+    for number, block in enumerate(blocks):
+        has_room = [worker for worker, own in placed.items() if len(own) < share]
+        near = [worker for worker in has_room if worker in holders[block.key]] or has_room
+        placed[min(near, key=lambda worker: len(placed[worker]))].append(number)
+    occupied = {worker: numbers for worker, numbers in placed.items() if numbers}
+    return dict(sorted(occupied.items(), key=lambda item: item[1]))
+
+
+class Attempt:
+    """One attempt: it ends with a result, an error of the function's own, or a lost worker."""
+
+    def __init__(self, client: Any, placed: dict[str, list[int]], listen: Listen | None) -> None:
+        self.client, self.placed, self.listen = client, placed, listen
+        self.name, self.workers = f"rboost-{uuid.uuid4().hex}", list(placed)
+        self.futures: list[Any] = []
+
+    def run(
+        self, blocks: list[Any], function: Callable[..., Any], arguments: tuple[Any, ...]
+    ) -> Any:
+        """Start the function on all workers and wait for the result of the first."""
+        try:
+            self._start(blocks, function, arguments)
+            while self._running():
+                self._wait()
+                self._raise_failure()
+                self._deliver()
+            self._deliver()
+            self._raise_failure()
+            return self._result()
+        except BaseException:
+            try:
+                self._deliver()  # the last checkpoint, for the next attempt
+            finally:
+                self.client.cancel(self.futures, force=True)
+            raise
+        finally:
+            self._on_first(stop_tracker)
+
+    def _start(
+        self, blocks: list[Any], function: Callable[..., Any], arguments: tuple[Any, ...]
+    ) -> None:
+        first, host = self.workers[:1], distributed.comm.get_address_host(self.workers[0])
+        try:
+            processes = self.client.run(os.getpid, workers=self.workers)
+            found = self.client.run(
+                start_tracker, self.name, host, len(self.workers), workers=first
+            )
+            [shared] = self.client.scatter([arguments], workers=first, hash=False)
+        except OSError as error:
+            raise WorkerLostError("a worker was lost before the start") from error
+        # A result that is lost before it is fetched cannot be had again: since the arguments, which
+        # were scattered, are gone by then, Dask says so instead of waiting for the worker.
+        for rank, (worker, numbers) in enumerate(self.placed.items()):
+            self.futures.append(
+                self.client.submit(
+                    take_part, function, [blocks[number] for number in numbers], shared,
+                    self.name, (worker, processes[worker]), rank, found[self.workers[0]],
+                    workers=[worker], pure=False,
+                )
+            )  # fmt: skip
+
+    def _result(self) -> Any:
+        try:
+            return self.futures[0].result()
+        except (CancelledError, distributed.KilledWorker) as error:
+            raise WorkerLostError("the first worker was lost with its result") from error
+
+    def _running(self, workers: Any = None) -> list[Any]:
+        """Futures of processes that go on, on these workers or on any."""
+        return [
+            future
+            for worker, future in zip(self.workers, self.futures, strict=True)
+            if future.status == "pending" and (workers is None or worker in workers)
+        ]
+
+    def _wait(self) -> None:
+        with suppress(TimeoutError, CancelledError):
+            distributed.wait(self._running(), POLL_SECONDS, return_when="FIRST_COMPLETED")
+
+    def _raise_failure(self) -> None:
+        """An error of the function's own goes before a lost worker, which may be due to it."""
+        is_complete = set(self.client.nthreads()).issuperset(self.workers)
+        if is_complete and all(one.status in ("pending", "finished") for one in self.futures):
+            return
+        self._raise_own_error()
+        self._on_first(stop_tracker)  # for processes that still wait for the lost one to come
+        deadline = time.monotonic() + END_SECONDS
+        while self._running(self.client.nthreads()) and time.monotonic() < deadline:
+            self._wait()
+        self._raise_own_error()
+        raise WorkerLostError("a worker was lost")
+
+    def _raise_own_error(self) -> None:
+        for future in self.futures:
+            if future.status == "error" and not isinstance(
+                future.exception(), (WorkerLostError, distributed.KilledWorker)
+            ):
+                future.result()
+
+    def _deliver(self) -> None:
+        """Fetch what was reported; in a worker that was lost, it is lost."""
+        for message in self._on_first(messages) or []:
+            if self.listen:
+                self.listen(message)
+
+    def _on_first(self, function: Callable[[str], Any]) -> Any:
+        """What a function of the attempt's name gives on the first worker, None if that is gone."""
+        first = self.workers[0]
+        with suppress(OSError):
+            if first in self.client.nthreads():
+                return self.client.run(function, self.name, workers=[first])[first]
+        return None
+
 
 # What this process keeps for the attempts at a fit that run in it, by the attempt's name.
 _trackers: dict[str, Any] = {}
@@ -33,64 +238,81 @@ _mailboxes: dict[str, list[dict[str, Any]]] = {}
 _joining, _lock, _standard_error = 0, threading.Lock(), -1
 
 
-class WorkerLostError(ConnectionError):
-    """A process of the fit has gone, so that the others cannot go on."""
+def start_tracker(attempt: str, host: str, n_workers: int) -> dict[str, Any] | None:
+    """On one of the workers: start what tells them of each other, and say how to reach it."""
+    if n_workers == 1:
+        return None
+    tracker = tracking.RabitTracker(n_workers=n_workers, host_ip=host, sortby="task")
+    tracker.start()
+    _trackers[attempt] = tracker
+    return tracker.worker_args()
 
 
-class Collective:
-    """The :class:`rboost.engines.xgboost.Communicator` of one attempt at a fit.
+def stop_tracker(attempt: str) -> None:
+    """End the tracker, if there is one; processes that still wait for others are let go."""
+    with suppress(KeyError, XGBoostError):  # it complains about missing workers
+        _trackers.pop(attempt).free()
 
-    Parameters
-    ----------
-    attempt : str
-        The name under which messages are kept until the client asks for them.
+
+def messages(attempt: str) -> list[dict[str, Any]]:
+    """What was reported since the last time."""
+    return _mailboxes.pop(attempt, [])
+
+
+def take_part(
+    function: Callable[..., Any],
+    blocks: list[Any],
+    arguments: tuple[Any, ...],
+    attempt: str,
+    process: tuple[str, int],
+    rank: int,
+    tracker: dict[str, Any] | None,
+) -> Any:
+    """One process's part of a fit: the task that Dask runs on a worker; rank 0 has the result.
+
+    Dask runs it again on a worker that comes back at the same address, which cannot step in.
     """
-
-    def __init__(self, attempt: str) -> None:
-        self._attempt = attempt
-        self._worker = distributed.get_worker()
-        self._task = self._worker.get_current_task()
-        self.rank = collective.get_rank()
-        self.n_threads = self._worker.state.nthreads
-
-    def sum(self, numbers: Floats) -> Floats:
-        """The sum of the arrays of all processes, the same bits in each of them."""
-        self._check_wanted()
-        numbers = np.asarray(numbers, dtype=np.float64)
-        with _peers():
-            total = collective.allreduce(numbers, collective.Op.SUM)
-        return total.reshape(numbers.shape)  # versions before 3.4 forget the shape
-
-    def gather(self, value: Value) -> list[Value]:
-        """The values of all processes in the order of their ranks."""
-        self._check_wanted()
-        with _peers():
-            return [
-                collective.broadcast((value,) if rank == self.rank else None, rank)[0]
-                for rank in range(collective.get_world_size())
-            ]
-
-    def report(self, message: dict[str, Any]) -> None:
-        """Leave a message for the client, who comes and fetches it (`messages`)."""
-        if self.rank == 0 and self.is_wanted():
-            _mailboxes.setdefault(self._attempt, []).append(message)
-
-    def is_wanted(self) -> bool:
-        """Dask cannot stop a thread: a task that was cancelled has to notice it."""
-        task = self._worker.state.tasks.get(self._task)
-        return task is not None and task.state in ("executing", "long-running")
-
-    def _check_wanted(self) -> None:
-        if not self.is_wanted():
-            raise WorkerLostError("nobody waits for this fit any more")
+    if process != (distributed.get_worker().address, os.getpid()):
+        raise WorkerLostError(f"the worker at {process[0]} is gone")
+    with _joined(rank, tracker):
+        communicator = Collective(attempt)
+        try:
+            result = function(blocks, communicator, *arguments)
+            return result if rank == 0 else None
+        finally:
+            if not communicator.is_wanted():  # nobody comes for what was reported
+                messages(attempt)
 
 
 @contextmanager
-def _peers() -> Iterator[None]:
-    try:
+def _joined(rank: int, tracker: dict[str, Any] | None) -> Iterator[None]:
+    """Connected to the other processes; errors of XGBoost's own, whose trees add up, in words."""
+    if tracker is None:  # a single process
         yield
-    except xgboost_core.XGBoostError as error:
-        raise WorkerLostError("the connection to another worker was lost") from error
+        return
+    others = collective.CommunicatorContext(
+        dmlc_task_id=f"{rank:06d}", dmlc_timeout=PATIENCE, dmlc_retry=1, **tracker
+    )
+    is_connected = False
+    try:
+        with _without_ranks():
+            others.__enter__()
+        is_connected = True
+        yield
+    except XGBoostError as error:
+        if "same CUDA device" in str(error):
+            raise ValueError(
+                "Several workers of the cluster share a GPU, which XGBoost does not allow; start "
+                "one for each GPU, with its own CUDA_VISIBLE_DEVICES, or a single one."
+            ) from error
+        # The file that all failed exchanges are raised in.
+        if "collective/result" in str(error) or not is_connected:
+            raise WorkerLostError("the connection to another worker was lost") from error
+        raise
+    finally:  # closes the connections, whereby the others notice a failure
+        if is_connected:
+            with suppress(XGBoostError):
+                others.__exit__(None, None, None)
 
 
 @contextmanager
@@ -113,75 +335,45 @@ def _without_ranks() -> Iterator[None]:
                 os.close(_standard_error)
 
 
-def take_part(
-    function: Callable[..., Any],
-    blocks: list[Any],
-    arguments: tuple[Any, ...],
-    attempt: str,
-    process: tuple[str, int],
-    rank: int,
-    tracker: dict[str, Any] | None,
-) -> Any:
-    """One process's part of a fit: the task that Dask runs on a worker; rank 0 has the result.
+class Collective:
+    """The :class:`rboost.engines.xgboost.Communicator` of one attempt at a fit.
 
-    Dask runs it again on a worker that comes back at the same address, which cannot step in.
+    Parameters
+    ----------
+    attempt : str
+        The name under which messages are kept until the client asks for them.
     """
-    if process != (distributed.get_worker().address, os.getpid()):
-        raise WorkerLostError(f"the worker at {process[0]} is gone")
-    if tracker is None:  # a single process
-        return _run(function, blocks, arguments, attempt)
-    communicator = collective.CommunicatorContext(
-        dmlc_task_id=f"{rank:06d}", dmlc_timeout=PATIENCE, dmlc_retry=1, **tracker
-    )
-    with _peers(), _without_ranks():
-        communicator.__enter__()
-    try:
-        result = _run(function, blocks, arguments, attempt)
-        return result if rank == 0 else None
-    except xgboost_core.XGBoostError as error:
-        _raise_in_words(error)
-        raise
-    finally:  # closes the connections, whereby the others notice a failure
-        with suppress(xgboost_core.XGBoostError):
-            communicator.__exit__(None, None, None)
 
+    def __init__(self, attempt: str) -> None:
+        self._attempt, self._worker = attempt, distributed.get_worker()
+        self._task = self._worker.get_current_task()
+        self.rank, self.n_threads = collective.get_rank(), self._worker.state.nthreads
 
-def _run(
-    function: Callable[..., Any], blocks: list[Any], arguments: tuple[Any, ...], attempt: str
-) -> Any:
-    communicator = Collective(attempt)
-    try:
-        return function(blocks, communicator, *arguments)
-    finally:
-        if not communicator.is_wanted():  # nobody comes for what was told
-            _mailboxes.pop(attempt, None)
+    def sum(self, numbers: Floats) -> Floats:
+        """The sum of the arrays of all processes, the same bits in each of them."""
+        self._check_wanted()
+        numbers = np.asarray(numbers, dtype=np.float64)
+        total = collective.allreduce(numbers, collective.Op.SUM)
+        return total.reshape(numbers.shape)  # versions before 3.4 forget the shape
 
+    def gather(self, value: Value) -> list[Value]:
+        """The values of all processes in the order of their ranks."""
+        self._check_wanted()
+        return [
+            collective.broadcast((value,) if rank == self.rank else None, rank)[0]
+            for rank in range(collective.get_world_size())
+        ]
 
-def _raise_in_words(error: Exception) -> None:
-    """What an error of XGBoost's own means, whose trees add up by themselves."""
-    if "same CUDA device" in str(error):
-        raise ValueError(
-            "Several workers of the cluster share a GPU, which XGBoost does not allow; start one "
-            "for each GPU, with its own CUDA_VISIBLE_DEVICES, or a single one."
-        ) from error
-    if "collective/result" in str(error):  # the file that all failed exchanges are raised in
-        raise WorkerLostError("the connection to another worker was lost") from error
+    def report(self, message: dict[str, Any]) -> None:
+        """Leave a message for the client, who comes and fetches it (`messages`)."""
+        if self.rank == 0 and self.is_wanted():
+            _mailboxes.setdefault(self._attempt, []).append(message)
 
+    def is_wanted(self) -> bool:
+        """Dask cannot stop a thread: a task that was cancelled has to notice it."""
+        task = self._worker.state.tasks.get(self._task)
+        return task is not None and task.state in ("executing", "long-running")
 
-def start_tracker(attempt: str, host: str, n_workers: int) -> dict[str, Any]:
-    """On one of the workers: start what tells them of each other, and say how to reach it."""
-    tracker = RabitTracker(n_workers=n_workers, host_ip=host, sortby="task")
-    tracker.start()
-    _trackers[attempt] = tracker
-    return tracker.worker_args()
-
-
-def stop_tracker(attempt: str) -> None:
-    """End the tracker; processes that still wait for others to come are let go."""
-    with suppress(KeyError, xgboost_core.XGBoostError):  # it complains about missing workers
-        _trackers.pop(attempt).free()
-
-
-def messages(attempt: str) -> list[dict[str, Any]]:
-    """What was told since the last time."""
-    return _mailboxes.pop(attempt, [])
+    def _check_wanted(self) -> None:
+        if not self.is_wanted():
+            raise WorkerLostError("the fit was cancelled")

@@ -2,13 +2,20 @@
 
 What the client sees are sums, a sample of rows, the trees, and few rows that stand for all where
 noise is inferred. Scores of rows are computed from the trees where the rows lie, whenever they are
-asked for, so that nothing is lost with a worker.
+asked for, so that nothing is lost with a worker. The client keeps the trees so far, so that none is
+grown twice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import hashlib
+import json
+import sys
+from base64 import b64decode, b64encode
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,50 +25,29 @@ from rboost._typing import Floats, Integers
 from rboost._validation import as_counts
 from rboost.dask.blocks import SAMPLE_ROWS, Block, for_trees, make_blocks, sample_rows
 from rboost.dask.checks import Summary
-from rboost.dask.cluster import run_together
-from rboost.dask.gathering import wait_for
+from rboost.dask.cluster import wait_for
+from rboost.dask.collective import run_together
 from rboost.dask.partitions import Partitions
-from rboost.dask.progress import FitProgress
 from rboost.engines import XGBOOST
-from rboost.engines.engine import EngineSettings
+from rboost.engines.engine import EngineFit, EngineSettings
 from rboost.engines.stack import Stack
-from rboost.engines.trees import BIN_ROWS, BoostedTrees, grow_in_two_passes, n_bins, n_folds
-from rboost.engines.xgboost import (
-    BinnedRows,
-    Communicator,
-    Grown,
-    StoredTrees,
-    XGBoostBoosters,
-)
+from rboost.engines.trees import BIN_ROWS, MAX_ROUNDS, n_bins, n_folds, step_sizes
+from rboost.engines.xgboost import BinnedRows, Communicator, Grown, StoredTrees, grow_trees
+from rboost.files import write_atomically
 from rboost.labels import Labels, Patterns
 from rboost.learners.bins import Bins, learn_bins
 from rboost.model.fit import Fitted, StackedModel
+from rboost.native.xgboost import xgboost
 from rboost.noise import NoisePosterior
 from rboost.noise.inference import NoiseInference, ScoredRows, judge
 from rboost.noise.likelihood import Likelihood
 from rboost.numbering import SAMPLE, draws, hashed_folds, in_sample
 from rboost.packages import package
+from rboost.progress import track
+from rboost.table.columns import read_columns
+from rboost.table.features import learn_encoder
 
 dask = package("dask", "dask")
-
-
-@dataclass(frozen=True, eq=False)
-class TrustedRows:
-    """Rows whose labels are right: as trees take them, and the positions of their classes."""
-
-    columns: Floats
-    observed: NDArray[np.int16]
-
-
-@dataclass(frozen=True, eq=False)
-class GrownOnCluster:
-    """What the first worker gives when trees have grown."""
-
-    trees: StoredTrees
-    member: BoostedTrees
-    n_rounds: int
-    stop_reason: str
-    stand_ins: ScoredRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,74 +69,71 @@ class TableFit:
         return [dask.delayed(posterior_of)(block, how) for block in self.blocks]
 
 
-# What turns columns into numbers, and how many levels those have that are categories.
-Encoding = tuple[Any, Sequence[int]]
-
-
 def fit_table(
     client: Any,
     partitions: Partitions,
     summary: Summary,
-    learn: Callable[[Any], Encoding],
     settings: EngineSettings,
     noise_matrix: Floats | None,
     progress: FitProgress,
-    trusted: Callable[[Any], TrustedRows | None] = lambda encoder: None,
+    trusted: tuple[Any, Integers] | None = None,
 ) -> TableFit:
-    """Fit trees to a table; ``learn`` finds the encoding from a sample of its rows."""
+    """Fit trees to a table, whose columns are told apart by a sample of its rows.
+
+    ``trusted`` are rows in memory whose labels are right, and the positions of their classes.
+    """
     sample = sample_rows(client, partitions, summary, seed=settings.seed, verbose=progress.verbose)
-    encoder, n_levels = learn(sample)
-    more = trusted(encoder)
-    n_rows = summary.n_rows + (0 if more is None else len(more.observed))
-    columns = _for_bins(for_trees(sample, encoder), more, summary, n_rows, settings.seed)
-    bins = learn_bins(columns, n_levels, n_bins(n_rows))
+    encoder = learn_encoder(read_columns(sample))
+    columns = for_trees(sample, encoder)
+    more = columns[:0] if trusted is None else for_trees(trusted[0], encoder)
+    for_bins = _for_bins(columns, more, summary, settings.seed)
+    bins = learn_bins(for_bins, encoder.tree_levels, n_bins(summary.n_rows + len(more)))
     blocks = make_blocks(client, partitions, summary, encoder, bins)
     wait_for(blocks, "Encoding", progress.verbose)
-    further = [] if more is None else [client.submit(_trusted_block, more, bins, summary.n_rows)]
     filled = [block for block, n in zip(blocks, summary.sizes, strict=True) if n]
+    if trusted is not None:
+        filled.append(client.submit(trusted_block, more, trusted[1], bins, summary.n_rows))
     progress.begin(summary, bins, settings, noise_matrix)
 
     def arguments() -> tuple[Any, ...]:
         return bins, settings, noise_matrix, len(summary.classes), progress.grown
 
     try:
-        grown: GrownOnCluster = run_together(
-            client, filled + further, grow_here, arguments, progress.listen
-        )
+        grown, trees = run_together(client, filled, grow_here, arguments, progress.listen)
     finally:
         progress.end()
     no_rows = np.zeros(0, dtype=np.intp)
     patterns = Patterns.of_labels(no_rows, None, len(summary.classes))
-    noise = NoiseInference(patterns, noise_matrix).noise(grown.stand_ins)
-    stack = Stack({XGBOOST: grown.member}, {XGBOOST: 1.0}, {XGBOOST: 1.0})
-    fitted = Fitted(
-        StackedModel(stack, noise), None, grown.n_rounds, f"{XGBOOST}: {grown.stop_reason}"
-    )
-    label = patterns.label[grown.stand_ins.code]
-    return TableFit(encoder, bins, fitted, noise, grown.trees, grown.stand_ins, label, blocks)
+    noise = NoiseInference(patterns, noise_matrix).noise(grown.scored)
+    member = replace(grown.member, n_columns=len(encoder.columns), source=encoder.source("trees"))
+    stack = Stack({XGBOOST: member}, {XGBOOST: 1.0}, {XGBOOST: 1.0})
+    reason = f"{XGBOOST}: {grown.stop_reason}"
+    fitted = Fitted(StackedModel(stack, noise), None, grown.n_iter, reason)
+    label = patterns.label[grown.scored.code]
+    return TableFit(encoder, bins, fitted, noise, trees, grown.scored, label, blocks)
 
 
-def _for_bins(
-    sample: Floats, more: TrustedRows | None, summary: Summary, n_rows: int, seed: int
-) -> Floats:
-    """Fewer rows of a sample will do for bins: those that one process would take."""
+def _for_bins(sample: Floats, more: Floats, summary: Summary, seed: int) -> Floats:
+    """Fewer rows of a sample will do for bins: those that one process would take.
+
+    ``more`` are trusted rows, which follow those of the table.
+    """
     first_rows, sizes = summary.first_rows.tolist(), summary.sizes
-    number = np.concatenate(
-        [
-            first + np.flatnonzero(in_sample(first, size, SAMPLE_ROWS / summary.n_rows, seed))
-            for first, size in zip(first_rows, sizes, strict=True)
-        ]
-    )
-    if more is not None:
-        sample = np.concatenate([sample, more.columns])
-        number = np.append(number, np.arange(summary.n_rows, n_rows))
-    return sample[draws(number, seed, SAMPLE) < BIN_ROWS / n_rows]
+    numbers = [
+        first + np.flatnonzero(in_sample(first, size, SAMPLE_ROWS / summary.n_rows, seed))
+        for first, size in zip(first_rows, sizes, strict=True)
+    ]
+    n_rows = summary.n_rows + len(more)
+    number = np.concatenate([*numbers, np.arange(summary.n_rows, n_rows)])
+    chosen = draws(number, seed, SAMPLE) < BIN_ROWS / n_rows
+    return np.concatenate([sample, more])[chosen]
 
 
-def _trusted_block(rows: TrustedRows, bins: Bins, first_row: int) -> Block:
-    n_rows = len(rows.observed)
-    ones = np.ones(n_rows)
-    return Block(first_row, bins.codes(rows.columns), rows.observed, ones, ones.astype(bool))
+def trusted_block(columns: Floats, observed: Integers, bins: Bins, first_row: int) -> Block:
+    """Trusted rows as a block behind all others."""
+    ones = np.ones(len(observed))
+    codes = bins.codes(columns)
+    return Block(first_row, codes, observed.astype(np.int16), ones, ones.astype(bool))
 
 
 def grow_here(
@@ -161,8 +144,11 @@ def grow_here(
     noise_matrix: Floats | None,
     n_classes: int,
     grown: Grown,
-) -> GrownOnCluster:
-    """The part of one worker: grow trees on its rows together with all others."""
+) -> tuple[EngineFit, StoredTrees]:
+    """The part of one worker: grow trees on its rows together with all others.
+
+    Held-out scores stay behind: they are computed from the trees where rows lie.
+    """
     observed, trusted = (
         np.concatenate([getattr(block, name) for block in blocks])
         for name in ("observed", "trusted")
@@ -173,22 +159,19 @@ def grow_here(
     columns = patterns.first_likelihoods()
     if noise_matrix is not None:
         columns = infer.likelihoods(noise_matrix)
-    likelihood = Likelihood(patterns.code, columns, weight)
     own_weights = np.bincount(patterns.label[patterns.code], weight, n_classes)
     of_classes = communicator.sum(own_weights.astype(np.float64))
     number = np.concatenate([np.arange(len(b.observed)) + b.first_row for b in blocks])
     n_rows = int(communicator.sum(np.array([np.count_nonzero(weight)]))[0])
     binned = BinnedRows(
-        [b.codes for b in blocks], bins, likelihood, patterns.trusted,
-        hashed_folds(number, n_folds(n_rows), settings.seed), number, n_rows,
+        [b.codes for b in blocks], bins, Likelihood(patterns.code, columns, weight),
+        patterns.trusted, hashed_folds(number, n_folds(n_rows), settings.seed), number, n_rows,
     )  # fmt: skip
-    own = replace(settings, n_jobs=communicator.n_threads, verbose=False)
-    boosters = XGBoostBoosters(binned, of_classes / of_classes.sum(), own, communicator, grown)
-    update = infer if noise_matrix is None else None
-    _, stop_reason = grow_in_two_passes(boosters, likelihood, update, own)
-    return GrownOnCluster(
-        boosters.stored(), boosters.member(), boosters.n_rounds, stop_reason, boosters.scored()
-    )
+    fit, trees = grow_trees(
+        binned, of_classes / of_classes.sum(), infer if noise_matrix is None else None,
+        replace(settings, n_jobs=communicator.n_threads, verbose=False), communicator, grown,
+    )  # fmt: skip
+    return replace(fit, held_out=np.empty(0)), trees
 
 
 def _counts_of(
@@ -211,3 +194,58 @@ def posterior_of(block: Block, how: tuple[StoredTrees, NoisePosterior]) -> Float
     scores = trees.held_out(block.codes, block.first_row)
     classes = np.arange(len(noise.noise_matrix))
     return judge(noise, scores, Labels.of(classes, block.observed.astype(np.intp))).posterior
+
+
+class FitProgress:
+    """Trees that a fit has grown so far; ``file`` keeps them for a run after a kill.
+
+    ``version`` is that of the table: trees of another one are not taken up.
+    """
+
+    def __init__(self, verbose: bool = False, file: Path | None = None, version: str = "") -> None:
+        self.grown: Grown = []
+        self._file, self.verbose, self._version, self._run = file, verbose, version, ""
+        self._bar: Iterator[int] = iter(())
+
+    def begin(
+        self, summary: Summary, bins: Bins, settings: EngineSettings, noise_matrix: Floats | None
+    ) -> None:
+        """Take up trees of the same fit, if there are any."""
+        programs = version("rboost"), xgboost().__version__
+        edges = [None if own is None else own.tolist() for own in bins.edges]
+        noise = None if noise_matrix is None else np.asarray(noise_matrix).tolist()
+        table = self._version, summary.n_rows, summary.label_weights, edges
+        self._run = hashlib.sha256(repr((programs, table, settings, noise)).encode()).hexdigest()
+        self.grown = self._read()
+        if self.grown and self.verbose:
+            print(f"Going on with the trees that are kept in {self._file}.", file=sys.stderr)
+        steps = step_sizes(settings.max_iter or MAX_ROUNDS)
+        self._bar = track(steps, len(steps), "Growing trees", enabled=self.verbose)
+        next(self._bar)
+
+    def listen(self, message: dict[str, Any]) -> None:
+        """A step was taken, perhaps with the trees so far."""
+        next(self._bar, None)
+        if "grown" in message:
+            self.grown = message["grown"]
+            self._write()
+
+    def end(self) -> None:
+        """The fit is done, or has failed."""
+        self._bar.close()  # type: ignore[attr-defined]
+
+    def _read(self) -> Grown:
+        """The passes in the file, if they are of this fit."""
+        if self._file is None:
+            return []
+        try:
+            kept = json.loads(self._file.read_bytes())
+            passes = kept["grown"] if kept["run"] == self._run else []
+            return [[b64decode(stored) for stored in boosters] for boosters in passes]
+        except (OSError, ValueError, KeyError, TypeError):
+            return []  # there is none, or one of another version, or cut off
+
+    def _write(self) -> None:
+        if self._file is not None:
+            passes = [[b64encode(stored).decode() for stored in own] for own in self.grown]
+            write_atomically(self._file, json.dumps({"run": self._run, "grown": passes}))

@@ -34,8 +34,7 @@ from rboost.audit.numbers import percent
 from rboost.audit.render.terminal import describe, fitted, width
 from rboost.audit.render.wording import one_line, with_noun
 from rboost.dask.audit import DistributedAudit, audit_labels
-from rboost.dask.judged import TOLD
-from rboost.dask.outputs import check_ours
+from rboost.dask.outputs import ISSUE_COLUMNS, check_ours
 from rboost.engines.engine import POOL_ROWS
 from rboost.files import staged, writable, write_atomically
 from rboost.packages import package
@@ -43,7 +42,7 @@ from rboost.table.writing import write_csv
 
 distributed, parquet = package("distributed", "dask"), package("pyarrow.parquet", "dask")
 # Trees that have grown, until all is written.
-CHECKPOINT = "unfinished.npz"
+CHECKPOINT = "unfinished.json"
 # Without a budget as many suspects are listed as labels are expected to be wrong, but no more.
 MOST_SUSPECTS = 10_000
 MOST_SHOWN, WIDEST = 10, 24
@@ -67,7 +66,7 @@ def audit_into_folder(
     left_aside = tuple(name for name in (request.id, *request.drop) if name is not None)
     with (
         writable(folder),
-        _losses_in_words(),
+        _explain_lost_workers(),
         audit_labels(
             list(request.files), request.label, drop=left_aside, cluster=cluster,
             n_workers=n_workers, device=request.device, random_state=request.seed,
@@ -75,13 +74,14 @@ def audit_into_folder(
         ) as audit,
     ):  # fmt: skip
         n_listed = min(round(audit.expected_wrong), MOST_SUSPECTS) if budget is None else budget
-        suspects = _with_id_first(audit.suspects(n_listed), request)
+        suspects, id_name = audit.suspects(n_listed), _id_name(request)
+        suspects.insert(0, id_name, suspects.pop(id_name))
         summary = audit.summary(suspects)
         notes = _notes(audit, [] if cleaned is None else audit.clean(cleaned))
         _write(folder, audit, suspects, request, summary)
     for path in folder.glob(f"*{CHECKPOINT}*"):  # a kill may have left one half written, too
         path.unlink()
-    return describe(summary, [], [], "") + _first(suspects, _id_name(request)) + notes
+    return describe(summary, [], [], "") + _first(suspects, id_name) + notes
 
 
 def _notes(audit: DistributedAudit, cleaned: list[Path]) -> str:
@@ -121,7 +121,7 @@ def _check(folder: Path, request: Request, cleaned: Path | None) -> None:
 
 
 @contextmanager
-def _losses_in_words() -> Iterator[None]:
+def _explain_lost_workers() -> Iterator[None]:
     """One sentence, and no lines of a log, where a cluster or its workers are lost."""
     log = logging.getLogger("distributed.client")
     level = log.level
@@ -137,18 +137,11 @@ def _losses_in_words() -> Iterator[None]:
         log.setLevel(level)
 
 
-def _with_id_first(suspects: Any, request: Request) -> Any:
-    if request.id is not None:
-        name = _id_name(request)
-        suspects.insert(0, name, suspects.pop(name))
-    return suspects
-
-
 def _id_name(request: Request) -> str:
     """What the column that rows are called by is called among suspects."""
     if request.id is None:
         return ROW
-    return f"table_{request.id}" if request.id in TOLD else request.id
+    return f"table_{request.id}" if request.id in ISSUE_COLUMNS else request.id
 
 
 def _write(
@@ -192,7 +185,7 @@ def _about(audit: DistributedAudit, request: Request) -> dict[str, Any]:
 
 def _first(suspects: Any, id_name: str) -> str:
     """The first suspects as a table for the terminal."""
-    rows = suspects[[id_name, *TOLD[1:]]].head(MOST_SHOWN).itertuples(index=False)
+    rows = suspects[[id_name, *ISSUE_COLUMNS[1:]]].head(MOST_SHOWN).itertuples(index=False)
     shown = [[name, given, f"→ {other}", percent(wrong)] for name, given, other, wrong in rows]
     head = [id_name, "given", "→ suggested", "wrong"]
     texts = [[one_line(cell, WIDEST) for cell in row] for row in (head, *shown)]

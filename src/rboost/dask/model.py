@@ -10,8 +10,7 @@ import numpy as np
 from rboost._typing import Floats
 from rboost.dask.blocks import Block
 from rboost.dask.checks import Summary
-from rboost.dask.fitting import Encoding, TableFit
-from rboost.encoding import learn_encoding
+from rboost.dask.fitting import TableFit
 from rboost.engines import XGBOOST
 from rboost.model import RBoostClassifier
 from rboost.noise.inference import wrong_probability
@@ -20,21 +19,13 @@ from rboost.packages import package
 dask, arrays = package("dask", "dask"), package("dask.array", "dask")
 
 
-def learn_columns(sample: Any, summary: Summary) -> Encoding:
-    """How words become codes, from a sample; numbers need no encoder."""
-    if summary.holds_numbers:
-        return None, [0] * len(summary.columns)
-    encoder = learn_encoding(sample)
-    return encoder, encoder.n_levels
-
-
 def local_model(
-    fit: TableFit, summary: Summary, encoder: Any = None, names: Sequence[Any] | None = None
+    fit: TableFit, summary: Summary, names: Sequence[Any] | None = None
 ) -> RBoostClassifier:
-    """The fitted model as one for tables in memory, that an encoder makes numbers of."""
+    """The fitted model as one for tables in memory."""
     model = RBoostClassifier(engines=XGBOOST)
-    model._encoder, model._encodes_for_pool, model._allows_nan = encoder, False, True
-    model.n_features_in_ = len(fit.bins.edges)
+    model._encoder, model._allows_nan = fit.encoder, True
+    model.n_features_in_ = len(fit.encoder.columns)
     if names is not None and all(isinstance(name, str) for name in names):
         model.feature_names_in_ = np.array(names, dtype=object)
     model._keep(fit.fitted, summary.classes)

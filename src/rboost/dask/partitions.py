@@ -16,9 +16,9 @@ import numpy as np
 import pandas
 
 from rboost._typing import Floats
-from rboost.columns import numbers
 from rboost.dask.parquet import Span, columns_in, parquet_files, read_span, spans_in
 from rboost.packages import package
+from rboost.table.columns import read_column
 from rboost.table.delimited import listed
 from rboost.table.reading import check_column
 
@@ -249,7 +249,7 @@ def make_piece(
         own = columns if set(own) == set(columns) else own
         X = pandas.DataFrame({name: table[name] for name in own}, table.index, own, copy=False)
     if weight is not None:
-        weight = numbers(weight)
+        weight = read_column(weight, "sample_weight").numbers
         if weight is None:
             raise ValueError(f"sample_weight holds words in {source}; pass numbers.")
     for values, name in _by_name(y, weight):

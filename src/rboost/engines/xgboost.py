@@ -296,14 +296,31 @@ def fit_xgboost(rows: EngineRows, infer: Infer | None, settings: EngineSettings)
     binned = BinnedRows(
         [codes], bins, rows.likelihood, rows.always_kept, rows.fold, np.arange(n_rows), n_rows
     )
-    boosters = XGBoostBoosters(binned, rows.shares, settings, SingleProcess())
-    likelihood, reason = grow_in_two_passes(boosters, rows.likelihood, infer, settings)
+    fit, _ = grow_trees(binned, rows.shares, infer, settings, SingleProcess())
+    assert isinstance(fit.member, BoostedTrees)
     source = source_of(rows.X, "trees")
-    member = replace(boosters.member(), n_columns=rows.X.shape[1], source=source)
-    return EngineFit(
-        member, boosters.scores, boosters.scored(), likelihood.columns,
+    return replace(fit, member=replace(fit.member, n_columns=rows.X.shape[1], source=source))
+
+
+def grow_trees(
+    binned: BinnedRows,
+    shares: Floats,
+    infer: Infer | None,
+    settings: EngineSettings,
+    communicator: Communicator,
+    grown: Grown | None = None,
+) -> tuple[EngineFit, StoredTrees]:
+    """Grow trees on the rows of this process together with all others; also give all boosters.
+
+    ``grown`` are trees of a run that was interrupted.
+    """
+    boosters = XGBoostBoosters(binned, shares, settings, communicator, grown)
+    likelihood, reason = grow_in_two_passes(boosters, binned.likelihood, infer, settings)
+    fit = EngineFit(
+        boosters.member(), boosters.scores, boosters.scored(), likelihood.columns,
         boosters.n_rounds, reason,
     )  # fmt: skip
+    return fit, boosters.stored()
 
 
 def _dense(X: Any) -> Floats:

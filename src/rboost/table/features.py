@@ -283,6 +283,22 @@ class TableEncoder:
         """The kinds of the columns."""
         return [column.kind for column in self.columns]
 
+    def source(self, form: str) -> Integers:
+        """The position in the table of each column of a form: "trees", "dense" or "sparse"."""
+        texts = {
+            place: sparse.csr_matrix((0, len(own.directions.terms)), dtype=np.float32)
+            for place, own in enumerate(self.columns)
+            if own.directions is not None
+        }
+        no_rows = Features(np.empty((0, len(self.columns))), texts, self)
+        widths = [column.shape[1] for column in no_rows.columns(form)]
+        return np.repeat(np.arange(len(widths)), widths)
+
+    @property
+    def tree_levels(self) -> list[int]:
+        """How many levels each column for trees has, 0 if it is no category."""
+        return [self.columns[place].n_levels for place in self.source("trees")]
+
     def features(self, X: Any) -> Features:
         """The rows of a table with the same columns, in any order."""
         columns = read_columns(X)
@@ -335,7 +351,8 @@ class Features:
     def _holds_plain_numbers(self) -> bool:
         return all(own.kind == NUMBER for own in self.encoder.columns)
 
-    def _columns(self, form: str) -> list[Any]:
+    def columns(self, form: str) -> list[Any]:
+        """What each column of the table is in a form: "trees", "dense" or "sparse"."""
         return [
             getattr(own, f"for_{form}")(self.values[:, place], self.texts.get(place))
             for place, own in enumerate(self.encoder.columns)
@@ -346,30 +363,19 @@ class Features:
         """The rows as trees take them, (n, n_tree_columns)."""
         if self._holds_plain_numbers:
             return self.values
-        return np.concatenate(self._columns("trees"), axis=1)
+        return np.concatenate(self.columns("trees"), axis=1)
 
     @cached_property
     def dense(self) -> Floats:
         """The rows as learners of numbers take them, (n, n_dense_columns)."""
         if self._holds_plain_numbers:
             return self.values
-        return np.concatenate(self._columns("dense"), axis=1)
+        return np.concatenate(self.columns("dense"), axis=1)
 
     @cached_property
     def sparse(self) -> Any:
         """The rows as linear learners take them: a CSR matrix without missing values."""
-        return sparse.hstack(self._columns("sparse"), format="csr")
-
-    def source(self, form: str) -> Integers:
-        """The position in the table of each column of a form: "trees", "dense" or "sparse"."""
-        widths = [column.shape[1] for column in self[:1]._columns(form)]
-        return np.repeat(np.arange(len(widths)), widths)
-
-    @property
-    def n_levels(self) -> list[int]:
-        """How many levels each column of ``trees`` has, 0 if it is no category."""
-        columns = self.encoder.columns
-        return [columns[place].n_levels for place in self.source("trees")]
+        return sparse.hstack(self.columns("sparse"), format="csr")
 
     def only(self, columns: Sequence[int]) -> Features:
         """The same rows with some of the columns."""
@@ -400,7 +406,7 @@ class Features:
         """Fail with one sentence where a number is missing, which linear learners do not take."""
         missing = np.isnan(self.dense).any(axis=0)
         if missing.any():
-            name = self.encoder.names[self.source("dense")[missing.argmax()]]
+            name = self.encoder.names[self.encoder.source("dense")[missing.argmax()]]
             raise ValueError(
                 f"column {name!r} has missing values, which linear learners do not take; fill them "
                 "in, or use other engines."
@@ -467,7 +473,7 @@ def for_trees(X: Any) -> Any:
 
 def source_of(X: Any, form: str) -> Integers | None:
     """The column of the table behind each of a form; None where they are the same."""
-    return X.source(form) if isinstance(X, Features) else None
+    return X.encoder.source(form) if isinstance(X, Features) else None
 
 
 def by_table_column(importance: Floats, source: Integers | None, n_columns: int) -> Floats:
@@ -479,7 +485,7 @@ def by_table_column(importance: Floats, source: Integers | None, n_columns: int)
 
 def level_counts(X: Any) -> list[int]:
     """How many levels each column of :func:`for_trees` has, 0 of numbers."""
-    return X.n_levels if isinstance(X, Features) else [0] * X.shape[1]
+    return X.encoder.tree_levels if isinstance(X, Features) else [0] * X.shape[1]
 
 
 def standardized(columns: Floats) -> Floats:

@@ -2,9 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from rboost.audit.features import standardized
 
 from rboost.audit import audit_labels
-from rboost.audit.features import standardized
 from rboost.audit.insight.likeness import comparable, relevance
 
 FIRST = ["Ada", "Bo", "Cy", "Di", "Eve", "Flo", "Gus", "Hal", "Ivy", "Jo", "Kim", "Lea", "Max"]

@@ -1,9 +1,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from rboost.audit.features import vectorize
 
 from rboost.audit import audit_labels
-from rboost.audit.features import vectorize
 from rboost.audit.insight.reading import read_columns
 
 

@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rboost.audit.features import standardized, vectorize
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
 from rboost.audit import audit_labels
-from rboost.audit.features import standardized, vectorize
 from rboost.audit.insight.explanation import Explainer
 from rboost.audit.insight.usual import usual_values
 from rboost.audit.labels import table_labels

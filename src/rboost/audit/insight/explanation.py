@@ -112,7 +112,9 @@ class Explainer:
         ]
         # Without columns that tell anything, distances are those of scores.
         self._source = (
-            np.arange(standardized.shape[1]) if features is None else features.source("dense")
+            np.arange(standardized.shape[1])
+            if features is None
+            else features.encoder.source("dense")
         )
         self._right = np.where(wrong < 0.5, labels.current, NO_LABEL)
         points = comparable(standardized, self._source, self._right)
