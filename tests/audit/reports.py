@@ -1,6 +1,6 @@
 """Reports for tests that look at something else."""
 
-from rboost.audit.render.pictures import Picture
+from rboost.audit.render.report import Picture
 
 NAMES = ("matrix", "distribution", "gain", "projection", "groups", "promises")
 

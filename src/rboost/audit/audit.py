@@ -9,18 +9,17 @@ import numpy as np
 
 from rboost._typing import Floats, Integers
 from rboost._validation import Number
-from rboost.audit.arguments import check_arguments
+from rboost.audit.arguments import check_arguments, given_scores
 from rboost.audit.features import column_of_feature, merged_copies, vectorize
 from rboost.audit.fit import fit_model
 from rboost.audit.inference import infer
 from rboost.audit.insight.columns import SuspiciousColumn
 from rboost.audit.labels import TableLabels
-from rboost.audit.probabilities import given_scores
 from rboost.audit.render import findings
+from rboost.audit.render.views import warn_of
 from rboost.audit.result import LabelAudit
 from rboost.audit.scorers import DEFAULT, make_scorer
 from rboost.audit.suspicion import SuspiciousColumnWarning, find_suspicious_columns
-from rboost.audit.views import warn_of
 
 # What a seed must be for NumPy.
 SEED = Number(0, integer=True, closed=True, high=2**32 - 1)

@@ -11,7 +11,7 @@ import pandas
 from numpy.typing import NDArray
 
 from rboost._typing import Floats, Integers
-from rboost.audit.insight.doubts import issue_probability, suggested_classes
+from rboost.audit.inference import issue_probability, suggested_classes
 from rboost.audit.insight.summary import (
     OVERLAP,
     PROBABLY,

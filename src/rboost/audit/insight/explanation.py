@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 from rboost._typing import Floats, Integers
 from rboost.audit.dates import times_of
 from rboost.audit.features import column_of_feature
-from rboost.audit.insight.doubts import issue_probability, suggested_classes
+from rboost.audit.inference import issue_probability, suggested_classes
 from rboost.audit.insight.likeness import Neighbours, comparable, relevance
 from rboost.audit.insight.usual import Usual, usual_values
 from rboost.audit.labels import NO_LABEL, TableLabels

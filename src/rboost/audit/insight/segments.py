@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rboost._typing import Floats
-from rboost.audit.numbers import format_value
+from rboost.audit.wording import format_value
 
 # A segment has at least this many rows, and is one of so many ranges or values of its column.
 FEWEST_ROWS, MOST_RANGES, MOST_VALUES = 20, 5, 20

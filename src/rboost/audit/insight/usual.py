@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rboost._typing import Floats, Integers
-from rboost.audit.numbers import format_value, percent
+from rboost.audit.wording import format_value, percent
 from rboost.io.packages import package
 
 # Rows of a class that are looked at, at most, and without which nothing is said of it.

@@ -4,29 +4,36 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import io
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
+from html import escape
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
-from rboost.audit.insight.checked import Promise
+import numpy as np
+
+from rboost._typing import Integers
 from rboost.audit.insight.explanation import Explanation
-from rboost.audit.insight.quality import ASSUMPTIONS, Quality
-from rboost.audit.insight.reading import ColumnReading
-from rboost.audit.insight.segments import Segment
-from rboost.audit.insight.summary import AuditSummary
-from rboost.audit.numbers import format_count, percent
+from rboost.audit.insight.summary import ASSUMPTIONS, AuditSummary
+from rboost.audit.insight.suspects import Suspects
 from rboost.audit.render import findings
-from rboost.audit.render.confusions import find_confusions, of_confusions
-from rboost.audit.render.origin import COMMANDS, Origin
-from rboost.audit.render.pictures import Displays, draw_pictures
-from rboost.audit.render.plots import NoiseMatrixDisplay
-from rboost.audit.render.projection_plot import ProjectionDisplay
-from rboost.audit.render.report_rows import LONGEST_NAME, show_rows
-from rboost.audit.render.wording import one_line, visible, with_noun
+from rboost.audit.render.plots import (
+    GroupNoiseDisplay,
+    IssueDistributionDisplay,
+    NoiseMatrixDisplay,
+    ProjectionDisplay,
+    PromiseDisplay,
+    ReviewGainDisplay,
+)
+from rboost.audit.wording import format_count, one_line, percent, shortened, visible, with_noun
+from rboost.io.files import write_atomically
 from rboost.io.packages import package
 
 # Suspects and rows without a label that are shown at most; the list of suspects has no limit.
-MOST_SHOWN = {"suspects": 500, "unlabelled": 200}
+MOST_SUSPECTS, MOST_UNLABELLED = 500, 200
 # Rates of wrong labels that the summary names one by one and that the table of them lists, columns
 # that are seen at once, and classes that pictures have numbers or names for.
 LIMITS = {
@@ -36,33 +43,95 @@ LIMITS = {
     "most_numbered": NoiseMatrixDisplay.MOST_NUMBERED,
     "most_named": ProjectionDisplay.MOST_NAMED,
 }
-# Bytes that the values of all suspects may take together.
-MOST_BYTES = 1_000_000
+# Characters of a value and of a name, bytes that the values of all suspects may take together, and
+# bytes that the markup of one value takes.
+LONGEST_CELL, LONGEST_NAME = 200, 60
+MOST_BYTES, MARKUP_BYTES = 1_000_000, 30
+# For a report whose folder is not known.
+COMMANDS = {
+    "review": "rboost review FOLDER",
+    "again": "rboost audit FILE --label COLUMN --trusted FOLDER/checked.csv",
+    "clean": "rboost clean FOLDER --out clean.csv",
+    "predict": "rboost predict FOLDER NEW.csv --out predictions.csv",
+}
 
 
-@dataclass(frozen=True, eq=False)
-class ReportContents:
-    """What the report shows; rows are explained, of the table it takes their values."""
+@dataclass(frozen=True)
+class Origin:
+    """What was audited, when and how; ``left_aside`` has further columns and why, in words.
 
-    summary: AuditSummary
-    quality: Quality
-    segments: tuple[Segment, ...]
-    displays: Displays
-    suspects: list[Explanation]
-    unlabelled: list[Explanation]
-    table: Any
-    ids: Any
-    id_name: str
-    columns: tuple[ColumnReading, ...] = ()
-    promises: tuple[Promise, ...] = ()
-    origin: Origin | None = None
+    ``commands`` are those to go on with: "review", "again", "clean" and, with a model, "predict".
+    """
+
+    data: str
+    made: str
+    version: str
+    seed: int
+    model: str
+    commands: dict[str, str]
+    left_aside: tuple[tuple[str, str], ...] = ()
 
 
-def render_report(shown: ReportContents, title: str) -> str:
-    """Render the report as HTML: no links to the outside; nothing of the table is run or loaded."""
-    summary = shown.summary
+@dataclass(frozen=True)
+class Picture:
+    """A picture as the address of an image, the finding in words, and its width in inches."""
+
+    address: str
+    alt: str
+    width: float
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it would become illegible on a telephone, and is moved about there instead."""
+        return self.width > 6
+
+
+@dataclass(frozen=True)
+class RowShown:
+    """A row of the report: names of it and of rows like it, and its values by their columns.
+
+    ``n_left_out`` columns found no room.
+    """
+
+    name: Any
+    explanation: Explanation
+    agreeing: tuple[Any, ...]
+    cells: tuple[tuple[str, str], ...]
+    n_left_out: int
+
+
+class InlineReport:
+    """The report of an audit: shown inside a notebook, or saved as a page of its own."""
+
+    def __init__(self, html: str) -> None:
+        self.html = html
+
+    def __repr__(self) -> str:
+        size = format_count(len(self.html.encode()) // 1000)
+        return f"InlineReport: {size} kB; a notebook shows it, save(path) writes it."
+
+    def _repr_html_(self) -> str:
+        """The page in a frame of its own, which cannot reach the notebook around it."""
+        return (
+            '<iframe title="Label audit" sandbox="allow-scripts" '
+            'style="width: 100%; height: 80vh; border: 1px solid #ccc; background: white" '
+            f'srcdoc="{escape(self.html)}"></iframe>'
+        )
+
+    def save(self, path: str | Path) -> Path:
+        """Write the page to a file."""
+        write_atomically(Path(path), self.html)
+        return Path(path)
+
+
+def render_report(audit: Any, suspects: Suspects, title: str, origin: Origin | None = None) -> str:
+    """Render the report of a :class:`rboost.audit.LabelAudit` as HTML.
+
+    It has no links to the outside, and nothing of the table is run or loaded.
+    """
+    summary, missing = audit.summary(suspects), audit.missing()
+    surest = np.argsort(-audit.inference.posterior[missing].max(axis=1), kind="stable")
     style, script = _part("report.css"), _part("report.js")
-    room = MOST_BYTES // max(1, len(shown.suspects))
     return _environment().get_template("report.html.jinja").render(
         title=one_line(title, 120),
         style=_markup(style),
@@ -70,25 +139,103 @@ def render_report(shown: ReportContents, title: str) -> str:
         policy=_policy(style, script),
         summary=summary,
         sentences=findings.of_everything(summary),
-        confusions=find_confusions(summary),
-        confused=of_confusions(summary, LIMITS["most_flips"]),
+        confusions=findings.find_confusions(summary),
+        confused=findings.of_confusions(summary, LIMITS["most_flips"]),
         **LIMITS,
         dangers=findings.of_dangers(summary),
-        pictures=draw_pictures(shown.displays, summary),
-        id_name=one_line(shown.id_name, 40),
+        pictures=draw_pictures(audit, suspects, summary),
+        id_name=one_line(audit.id_name, 40),
         label_name=one_line(summary.label_name, 40),
-        suspects=show_rows(shown.suspects, shown.table, shown.ids, room),
-        unlabelled=show_rows(shown.unlabelled, shown.table, shown.ids, room=0),
-        segments=shown.segments,
-        quality=shown.quality,
-        quality_sentence=findings.of_quality(shown.quality),
+        suspects=_show_rows(audit, suspects.rows[:MOST_SUSPECTS], MOST_BYTES),
+        unlabelled=_show_rows(audit, missing[surest[:MOST_UNLABELLED]], 0),
+        segments=audit.segments,
+        quality=audit.quality,
+        quality_sentence=findings.of_quality(audit.quality),
         assumptions=ASSUMPTIONS,
-        columns=shown.columns,
-        promises=shown.promises,
-        promise_sentence=findings.of_promises(shown.promises) if shown.promises else "",
-        origin=shown.origin,
-        commands=COMMANDS if shown.origin is None else shown.origin.commands,
+        columns=audit.columns,
+        promises=audit.promises,
+        promise_sentence=findings.of_promises(audit.promises) if audit.promises else "",
+        origin=origin,
+        commands=COMMANDS if origin is None else origin.commands,
     )  # fmt: skip
+
+
+def draw_pictures(audit: Any, suspects: Suspects, summary: AuditSummary) -> dict[str, Picture]:
+    """All pictures of the report by their names."""
+    n_classes = len(summary.classes)
+    is_small, side = n_classes <= 4, 4.2 if n_classes <= 4 else 7.2
+    distribution = IssueDistributionDisplay.from_audit(audit)
+    gain = ReviewGainDisplay.from_audit(audit, suspects)
+    plane = ProjectionDisplay.from_audit(audit, suspects)
+    pictures = {
+        "matrix": _draw(
+            NoiseMatrixDisplay.from_audit(audit).plot, side + 0.6, 0.85 * side,
+            findings.of_matrix(summary),
+        ),
+        "distribution": _draw(
+            distribution.plot, 5.2, 0.8 + (1.2 if is_small else 0.62) * len(distribution.classes),
+            findings.of_distribution(summary, distribution.n_left_out),
+        ),
+        "gain": _draw(gain.plot, 5.2, 3.6, findings.of_gain(summary)),
+        "projection": _draw(
+            plane.plot, 5.2, 4.6 if is_small else 5.4,
+            findings.of_projection(
+                summary, len(plane.points), int(plane.is_suspect.sum()), plane.explained
+            ),
+        ),
+    }  # fmt: skip
+    if audit.groups is not None:
+        groups = GroupNoiseDisplay.from_audit(audit)
+        height = 1.0 + 0.34 * len(groups.names)
+        pictures["groups"] = _draw(groups.plot, 5.2, height, findings.of_group_picture(summary))
+    if audit.promises:
+        promises = PromiseDisplay.from_audit(audit)
+        pictures["promises"] = _draw(promises.plot, 5.2, 3.4, findings.of_promises(audit.promises))
+    return pictures
+
+
+def _draw(plot: Callable[[Any], Any], width: float, height: float, alt: str) -> Picture:
+    """Draw on a figure of this size in inches, untouched by the settings of the user.
+
+    Words stay words, so that the reader's machine finds letters that ours may lack.
+    """
+    matplotlib, style, drawing = (
+        package(name, extra="plots")
+        for name in ("matplotlib", "matplotlib.style", "matplotlib.figure")
+    )
+    fixed: Any = {"svg.fonttype": "none", "svg.hashsalt": "rboost"}
+    buffer = io.BytesIO()
+    with style.context("default"), matplotlib.rc_context(fixed), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        figure = drawing.Figure((width, height), layout="constrained")
+        plot(figure.subplots())
+        figure.savefig(buffer, format="svg", dpi=200, metadata={"Date": None, "Creator": None})
+    encoded = base64.b64encode(buffer.getvalue()).decode("ascii")
+    return Picture(f"data:image/svg+xml;base64,{encoded}", alt, width)
+
+
+def _show_rows(audit: Any, rows: Integers, room: int) -> list[RowShown]:
+    """The rows with reasons and with their values, which take at most ``room`` bytes in all."""
+    shown, ids, n_columns = [], audit.ids, audit.table.shape[1]
+    for one in audit.explain_all(rows):
+        cells = _cells(audit.table, one.row, room // len(rows))
+        agreeing = tuple(ids[row] for row in one.agreeing)
+        shown.append(RowShown(ids[one.row], one, agreeing, cells, n_columns - len(cells)))
+    return shown
+
+
+def _cells(table: Any, row: int, room: int) -> tuple[tuple[str, str], ...]:
+    """The values of a row, column by column, as long as there is room for them."""
+    cells: list[tuple[str, str]] = []
+    for k, column in enumerate(table.columns):
+        # One by one, as a whole row would turn whole numbers into fractions.
+        value = visible(shortened(table.iat[row, k], LONGEST_CELL))
+        name = one_line(column, LONGEST_NAME)
+        room -= len(escape(name + value).encode()) + MARKUP_BYTES
+        if room < 0:
+            break
+        cells.append((name, value))
+    return tuple(cells)
 
 
 def _environment() -> Any:

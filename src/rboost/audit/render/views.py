@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -11,21 +12,20 @@ import numpy as np
 from rboost.audit.insight.checked import AnswersContradictWarning
 from rboost.audit.insight.suspects import Suspects
 from rboost.audit.render import findings
-from rboost.audit.render.group_plot import GroupNoiseDisplay
-from rboost.audit.render.listing import list_rows
-from rboost.audit.render.notebook import MOST_ROWS, InlineReport, as_html, as_lines
-from rboost.audit.render.origin import Origin
-from rboost.audit.render.pictures import Displays
 from rboost.audit.render.plots import (
+    GroupNoiseDisplay,
     IssueDistributionDisplay,
     NoiseMatrixDisplay,
+    ProjectionDisplay,
     ReviewGainDisplay,
 )
-from rboost.audit.render.projection_plot import ProjectionDisplay
-from rboost.audit.render.report import MOST_SHOWN, ReportContents, render_report
-from rboost.audit.render.terminal import describe
+from rboost.audit.render.report import InlineReport, Origin, render_report
+from rboost.audit.render.terminal import NEXT, as_lines, describe, in_words, list_rows
+from rboost.audit.wording import one_line, percent, with_noun
 from rboost.io.spreadsheets import write_csv
 
+# Suspects that terminal and notebook show.
+MOST_ROWS = 10
 # Reasons take time; beyond this many suspects, and rows without a label, the list goes on without.
 MOST_EXPLAINED = 500
 
@@ -57,7 +57,7 @@ class AuditViews:
     def to_text(self: Any, suspects: Suspects | None = None) -> str:
         """What was found, and the ten most suspicious rows, for the terminal."""
         chosen = self.suspects() if suspects is None else suspects
-        most_suspicious = self.explain_all(chosen.rows[:10])
+        most_suspicious = self.explain_all(chosen.rows[:MOST_ROWS])
         return describe(self.summary(chosen), most_suspicious, self.ids, self.id_name)
 
     def to_html(
@@ -70,18 +70,7 @@ class AuditViews:
 
         ``origin`` says what it is of, and with which commands to go on.
         """
-        chosen = self.suspects() if suspects is None else suspects
-        missing = self.missing()
-        surest = np.argsort(-self.inference.posterior[missing].max(axis=1), kind="stable")
-        contents = ReportContents(
-            self.summary(chosen), self.quality, self.segments,
-            Displays.from_audit(self, chosen),
-            suspects=self.explain_all(chosen.rows[: MOST_SHOWN["suspects"]]),
-            unlabelled=self.explain_all(missing[surest[: MOST_SHOWN["unlabelled"]]]),
-            table=self.table, ids=self.ids, id_name=self.id_name,
-            columns=self.columns, promises=self.promises, origin=origin,
-        )  # fmt: skip
-        return render_report(contents, title)
+        return render_report(self, self.suspects() if suspects is None else suspects, title, origin)
 
     def report(
         self: Any, suspects: Suspects | None = None, title: str = "Label audit"
@@ -93,9 +82,24 @@ class AuditViews:
         return as_lines(self.summary())
 
     def _repr_html_(self: Any) -> str:
-        """What a notebook shows: the findings, and the most suspicious rows."""
-        most_suspicious = self.explain_all(self.suspects().rows[:MOST_ROWS])
-        return as_html(self.summary(), most_suspicious, self.ids, self.id_name)
+        """What a notebook shows: findings and the most suspicious rows; all of it escaped."""
+        summary, shown = self.summary(), self.explain_all(self.suspects().rows[:MOST_ROWS])
+        sentences = [*findings.of_everything(summary), *findings.of_dangers(summary)]
+        parts = [f"<p>{escape(sentence)}</p>" for sentence in sentences]
+        if shown:
+            names = (self.id_name, "given", "suggested", "wrong", "against the given label")
+            rows = "".join(
+                _html_row(
+                    (self.ids[one.row], one.given, one.suggested, percent(one.probability_wrong),
+                     in_words(one)), "td",
+                )
+                for one in shown
+            )  # fmt: skip
+            head = _html_row(names, "th")
+            parts.append(f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>")
+        n_more = summary.n_suspects - len(shown)
+        more = f"… and {with_noun(n_more, 'more suspect')}. " if n_more else ""
+        return f"<div>{''.join(parts)}<p>{more}<code>{NEXT}</code></p></div>"
 
     def plot_noise_matrix(self: Any, ax: Any = None) -> NoiseMatrixDisplay:
         """Draw how often each true class carries each label, on ``ax`` if given."""
@@ -122,6 +126,13 @@ class AuditViews:
                 "There are no groups to draw; name the columns that labels depend on as context."
             )
         return GroupNoiseDisplay.from_audit(self).plot(ax)
+
+
+def _html_row(cells: tuple[Any, ...], tag: str) -> str:
+    shown = (
+        f'<{tag} style="text-align: left">{escape(one_line(cell, 300))}</{tag}>' for cell in cells
+    )
+    return f"<tr>{''.join(shown)}</tr>"
 
 
 def warn_of(audit: Any) -> None:
