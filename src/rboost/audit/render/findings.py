@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rboost.audit.insight.checked import PredictiveCheck, Promise, RandomChecks
 from rboost.audit.insight.columns import COPY, SuspiciousColumn
-from rboost.audit.insight.summary import WIDE, AuditSummary, FlipRate, Quality
+from rboost.audit.insight.summary import WIDE, AuditSummary, FlipRate
 from rboost.audit.labels import FEWEST_OF_CLASS
 from rboost.audit.wording import format_count, listed, one_line, percent, quoted, with_noun
 
@@ -225,23 +225,10 @@ def of_suspicious_column(found: SuspiciousColumn) -> str:
     )
 
 
-def of_quality(quality: Quality) -> str:
-    """How good the model is, and whether it knows better than the labels."""
-    advice = (
-        "so the model is expected to be right more often than the table"
-        if quality.accuracy > quality.label_accuracy
-        else "so the labels are better than the model: look before you change one"
-    )
-    return (
-        f"Predictions made without a row's own label agree with the labels of "
-        f"{percent(quality.agreement)} of {with_noun(quality.n_rows, 'labelled row')}. If the "
-        f"assumptions below hold, {percent(quality.accuracy)} of the predictions and "
-        f"{percent(quality.label_accuracy)} of the labels are right, {advice}."
-    )
-
-
 def of_promises(promises: tuple[Promise, ...]) -> str:
     """Whether labels that people checked were wrong as often as it was said before."""
+    if not promises:
+        return ""
     n_checked = sum(one.n_checked for one in promises)
     n_wrong = sum(one.n_wrong for one in promises)
     expected = sum(one.promised * one.n_checked for one in promises)
@@ -260,56 +247,6 @@ def of_promises(promises: tuple[Promise, ...]) -> str:
         f"Of {with_noun(n_checked, 'checked label')} {format_count(n_wrong)} were wrong; without "
         f"the answers {format_count(expected)} were expected. {verdict}"
     )
-
-
-def of_matrix(summary: AuditSummary) -> str:
-    """What the picture of the flip rates shows."""
-    worst = summary.flips[0]
-    return (
-        "Matrix of true classes (rows) and given labels (columns). The most frequent confusion: "
-        f"of true {quoted(worst.true)}, {percent(worst.rate)} are labelled {quoted(worst.given)}, "
-        f"with a 90 % interval from {_interval(worst.low, worst.high)}."
-    )
-
-
-def of_distribution(summary: AuditSummary, n_left_out: int) -> str:
-    """What the picture of probabilities shows."""
-    fine = summary.n_unchecked - summary.probably_wrong
-    left_out = f" {with_noun(n_left_out, 'class', 'classes')} with fewer wrong labels are left out."
-    return (
-        f"Bars by label given: {with_noun(fine, 'label')} probably right, "
-        f"{with_noun(summary.probably_wrong, 'label')} more likely wrong than right. A bar is as "
-        "high as the number above it; labels with a probability below 10 % stand at the left as "
-        "a number." + (left_out if n_left_out else "")
-    )
-
-
-def of_gain(summary: AuditSummary) -> str:
-    """What the picture of a review shows."""
-    if not summary.budgets:
-        return "Wrong labels found over rows checked; the table is too small for a budget."
-    one = summary.budgets[min(2, len(summary.budgets) - 1)]
-    return (
-        f"Wrong labels found over rows checked, most suspicious first: {one.n_rows} rows are "
-        f"expected to hold {format_count(one.expected_found)} of "
-        f"{format_count(summary.expected_wrong)} wrong labels; as many rows taken at random "
-        f"would hold {format_count(one.n_rows * summary.expected_share)}."
-    )
-
-
-def of_projection(summary: AuditSummary, n_rows: int, n_shown: int, explained: float) -> str:
-    """What the picture of the rows shows: ``n_rows``, of which ``n_shown`` are suspects."""
-    return (
-        f"{with_noun(n_rows, 'labelled row')} in the plane in which rows differ "
-        f"most, which shows {percent(explained)} of the variance; rings mark {n_shown} "
-        f"of {with_noun(summary.n_suspects, 'suspect')}. A ring among rows of another colour and "
-        "shape is a label that its surroundings contradict."
-    )
-
-
-def of_group_picture(summary: AuditSummary) -> str:
-    """What the picture of groups shows."""
-    return f"The share of wrong labels in each group. {of_groups(summary)[0]}"
 
 
 def _are(number: int) -> str:

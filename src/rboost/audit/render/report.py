@@ -6,7 +6,6 @@ import base64
 import hashlib
 import io
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
@@ -15,9 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rboost._typing import Integers
-from rboost.audit.insight.explanation import Explanation
-from rboost.audit.insight.summary import ASSUMPTIONS, AuditSummary
+from rboost.audit.insight.summary import ASSUMPTIONS
 from rboost.audit.insight.suspects import Suspects
 from rboost.audit.render import findings
 from rboost.audit.render.plots import (
@@ -28,7 +25,16 @@ from rboost.audit.render.plots import (
     PromiseDisplay,
     ReviewGainDisplay,
 )
-from rboost.audit.wording import format_count, one_line, percent, shortened, visible, with_noun
+from rboost.audit.render.terminal import NEXT, in_words
+from rboost.audit.wording import (
+    format_count,
+    one_line,
+    percent,
+    quoted,
+    shortened,
+    visible,
+    with_noun,
+)
 from rboost.io.files import write_atomically
 from rboost.io.packages import package
 
@@ -74,30 +80,11 @@ class Origin:
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture as the address of an image, the finding in words, and its width in inches."""
+    """What is drawn, as the address of an image; a wide one is moved about on a telephone."""
 
+    display: Any
     address: str
-    alt: str
-    width: float
-
-    @property
-    def is_wide(self) -> bool:
-        """Whether it would become illegible on a telephone, and is moved about there instead."""
-        return self.width > 6
-
-
-@dataclass(frozen=True)
-class RowShown:
-    """A row of the report: names of it and of rows like it, and its values by their columns.
-
-    ``n_left_out`` columns found no room.
-    """
-
-    name: Any
-    explanation: Explanation
-    agreeing: tuple[Any, ...]
-    cells: tuple[tuple[str, str], ...]
-    n_left_out: int
+    is_wide: bool
 
 
 class InlineReport:
@@ -131,11 +118,14 @@ def render_report(audit: Any, suspects: Suspects, title: str, origin: Origin | N
     """
     summary, missing = audit.summary(suspects), audit.missing()
     surest = np.argsort(-audit.inference.posterior[missing].max(axis=1), kind="stable")
+    explained = audit.explain_all(suspects.rows[:MOST_SUSPECTS])
+    room = MOST_BYTES // max(1, len(explained))
     style, script = _part("report.css"), _part("report.js")
     return _environment().get_template("report.html.jinja").render(
+        audit=audit,
         title=one_line(title, 120),
-        style=_markup(style),
-        script=_markup(script),
+        style=style,
+        script=script,
         policy=_policy(style, script),
         summary=summary,
         sentences=findings.of_everything(summary),
@@ -143,59 +133,68 @@ def render_report(audit: Any, suspects: Suspects, title: str, origin: Origin | N
         confused=findings.of_confusions(summary, LIMITS["most_flips"]),
         **LIMITS,
         dangers=findings.of_dangers(summary),
-        pictures=draw_pictures(audit, suspects, summary),
+        worst_group="".join(findings.of_groups(summary)[:1]),
+        pictures=_draw_all(audit, suspects),
+        ids=audit.ids,
         id_name=one_line(audit.id_name, 40),
         label_name=one_line(summary.label_name, 40),
-        suspects=_show_rows(audit, suspects.rows[:MOST_SUSPECTS], MOST_BYTES),
-        unlabelled=_show_rows(audit, missing[surest[:MOST_UNLABELLED]], 0),
-        segments=audit.segments,
-        quality=audit.quality,
-        quality_sentence=findings.of_quality(audit.quality),
+        suspects=[(one, _cells(audit.table, one.row, room)) for one in explained],
+        n_columns=audit.table.shape[1],
+        unlabelled=audit.explain_all(missing[surest[:MOST_UNLABELLED]]),
         assumptions=ASSUMPTIONS,
-        columns=audit.columns,
-        promises=audit.promises,
-        promise_sentence=findings.of_promises(audit.promises) if audit.promises else "",
+        promise_sentence=findings.of_promises(audit.promises),
         origin=origin,
         commands=COMMANDS if origin is None else origin.commands,
     )  # fmt: skip
 
 
-def draw_pictures(audit: Any, suspects: Suspects, summary: AuditSummary) -> dict[str, Picture]:
+def render_summary(audit: Any, most_rows: int) -> str:
+    """What a notebook shows of an audit: the findings, and the most suspicious rows."""
+    summary = audit.summary()
+    return _environment().get_template("notebook.html.jinja").render(
+        summary=summary,
+        sentences=[*findings.of_everything(summary), *findings.of_dangers(summary)],
+        shown=audit.explain_all(audit.suspects().rows[:most_rows]),
+        ids=audit.ids,
+        id_name=audit.id_name,
+        next=NEXT,
+    )  # fmt: skip
+
+
+def _draw_all(audit: Any, suspects: Suspects) -> dict[str, Picture]:
     """All pictures of the report by their names."""
-    n_classes = len(summary.classes)
-    is_small, side = n_classes <= 4, 4.2 if n_classes <= 4 else 7.2
-    distribution = IssueDistributionDisplay.from_audit(audit)
-    gain = ReviewGainDisplay.from_audit(audit, suspects)
-    plane = ProjectionDisplay.from_audit(audit, suspects)
-    pictures = {
-        "matrix": _draw(
-            NoiseMatrixDisplay.from_audit(audit).plot, side + 0.6, 0.85 * side,
-            findings.of_matrix(summary),
-        ),
-        "distribution": _draw(
-            distribution.plot, 5.2, 0.8 + (1.2 if is_small else 0.62) * len(distribution.classes),
-            findings.of_distribution(summary, distribution.n_left_out),
-        ),
-        "gain": _draw(gain.plot, 5.2, 3.6, findings.of_gain(summary)),
-        "projection": _draw(
-            plane.plot, 5.2, 4.6 if is_small else 5.4,
-            findings.of_projection(
-                summary, len(plane.points), int(plane.is_suspect.sum()), plane.explained
-            ),
-        ),
-    }  # fmt: skip
+    displays: dict[str, Any] = {
+        "matrix": NoiseMatrixDisplay.from_audit(audit),
+        "distribution": IssueDistributionDisplay.from_audit(audit),
+        "gain": ReviewGainDisplay.from_audit(audit, suspects),
+        "projection": ProjectionDisplay.from_audit(audit, suspects),
+    }
     if audit.groups is not None:
-        groups = GroupNoiseDisplay.from_audit(audit)
-        height = 1.0 + 0.34 * len(groups.names)
-        pictures["groups"] = _draw(groups.plot, 5.2, height, findings.of_group_picture(summary))
+        displays["groups"] = GroupNoiseDisplay.from_audit(audit)
     if audit.promises:
-        promises = PromiseDisplay.from_audit(audit)
-        pictures["promises"] = _draw(promises.plot, 5.2, 3.4, findings.of_promises(audit.promises))
-    return pictures
+        displays["promises"] = PromiseDisplay.from_audit(audit)
+    few = len(audit.classes) <= 4
+    heights = {
+        "matrix": 3.57 if few else 6.12,
+        "distribution": 0.8 + (1.2 if few else 0.62) * len(displays["distribution"].classes),
+        "gain": 3.6,
+        "projection": 4.6 if few else 5.4,
+        "groups": 1.0 + 0.34 * len(displays["groups"].names) if "groups" in displays else 0.0,
+        "promises": 3.4,
+    }
+    widths = {"matrix": 4.8 if few else 7.8}
+    return {
+        name: Picture(
+            display,
+            draw(display, widths.get(name, 5.2), heights[name]),
+            is_wide=widths.get(name, 5.2) > 6,
+        )
+        for name, display in displays.items()
+    }
 
 
-def _draw(plot: Callable[[Any], Any], width: float, height: float, alt: str) -> Picture:
-    """Draw on a figure of this size in inches, untouched by the settings of the user.
+def draw(display: Any, width: float, height: float) -> str:
+    """The address of a picture of this size in inches, untouched by the settings of the user.
 
     Words stay words, so that the reader's machine finds letters that ours may lack.
     """
@@ -208,20 +207,9 @@ def _draw(plot: Callable[[Any], Any], width: float, height: float, alt: str) -> 
     with style.context("default"), matplotlib.rc_context(fixed), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         figure = drawing.Figure((width, height), layout="constrained")
-        plot(figure.subplots())
+        display.plot(figure.subplots())
         figure.savefig(buffer, format="svg", dpi=200, metadata={"Date": None, "Creator": None})
-    encoded = base64.b64encode(buffer.getvalue()).decode("ascii")
-    return Picture(f"data:image/svg+xml;base64,{encoded}", alt, width)
-
-
-def _show_rows(audit: Any, rows: Integers, room: int) -> list[RowShown]:
-    """The rows with reasons and with their values, which take at most ``room`` bytes in all."""
-    shown, ids, n_columns = [], audit.ids, audit.table.shape[1]
-    for one in audit.explain_all(rows):
-        cells = _cells(audit.table, one.row, room // len(rows))
-        agreeing = tuple(ids[row] for row in one.agreeing)
-        shown.append(RowShown(ids[one.row], one, agreeing, cells, n_columns - len(cells)))
-    return shown
+    return f"data:image/svg+xml;base64,{base64.b64encode(buffer.getvalue()).decode('ascii')}"
 
 
 def _cells(table: Any, row: int, room: int) -> tuple[tuple[str, str], ...]:
@@ -251,7 +239,7 @@ def _environment() -> Any:
     environment.filters.update(
         format_count=format_count, with_noun=with_noun, short=one_line, visible=visible,
         name=lambda value: one_line(value, LONGEST_NAME), unbroken=_unbroken,
-        brief=lambda value: one_line(value, 24),
+        quoted=quoted, in_words=in_words,
         percent=lambda share: _unbroken(percent(share)),
     )  # fmt: skip
     return environment
@@ -260,11 +248,6 @@ def _environment() -> Any:
 def _unbroken(text: str) -> str:
     """Text in which no line ends between a number and its percent sign."""
     return text.replace(" %", "\N{NO-BREAK SPACE}%")
-
-
-def _markup(text: str) -> Any:
-    """A part of the package, not of the table, which goes into the page as it is."""
-    return package("markupsafe").Markup(text)
 
 
 def _part(name: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +18,8 @@ from rboost.audit.render.plots import (
     ProjectionDisplay,
     ReviewGainDisplay,
 )
-from rboost.audit.render.report import InlineReport, Origin, render_report
-from rboost.audit.render.terminal import NEXT, as_lines, describe, in_words, list_rows
-from rboost.audit.wording import one_line, percent, with_noun
+from rboost.audit.render.report import InlineReport, Origin, render_report, render_summary
+from rboost.audit.render.terminal import as_lines, describe, list_rows
 from rboost.io.spreadsheets import write_csv
 
 # Suspects that terminal and notebook show.
@@ -83,23 +81,7 @@ class AuditViews:
 
     def _repr_html_(self: Any) -> str:
         """What a notebook shows: findings and the most suspicious rows; all of it escaped."""
-        summary, shown = self.summary(), self.explain_all(self.suspects().rows[:MOST_ROWS])
-        sentences = [*findings.of_everything(summary), *findings.of_dangers(summary)]
-        parts = [f"<p>{escape(sentence)}</p>" for sentence in sentences]
-        if shown:
-            names = (self.id_name, "given", "suggested", "wrong", "against the given label")
-            rows = "".join(
-                _html_row(
-                    (self.ids[one.row], one.given, one.suggested, percent(one.probability_wrong),
-                     in_words(one)), "td",
-                )
-                for one in shown
-            )  # fmt: skip
-            head = _html_row(names, "th")
-            parts.append(f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>")
-        n_more = summary.n_suspects - len(shown)
-        more = f"… and {with_noun(n_more, 'more suspect')}. " if n_more else ""
-        return f"<div>{''.join(parts)}<p>{more}<code>{NEXT}</code></p></div>"
+        return render_summary(self, MOST_ROWS)
 
     def plot_noise_matrix(self: Any, ax: Any = None) -> NoiseMatrixDisplay:
         """Draw how often each true class carries each label, on ``ax`` if given."""
@@ -126,13 +108,6 @@ class AuditViews:
                 "There are no groups to draw; name the columns that labels depend on as context."
             )
         return GroupNoiseDisplay.from_audit(self).plot(ax)
-
-
-def _html_row(cells: tuple[Any, ...], tag: str) -> str:
-    shown = (
-        f'<{tag} style="text-align: left">{escape(one_line(cell, 300))}</{tag}>' for cell in cells
-    )
-    return f"<tr>{''.join(shown)}</tr>"
 
 
 def warn_of(audit: Any) -> None:
