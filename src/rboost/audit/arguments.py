@@ -133,10 +133,9 @@ def _grouped(table: Any, context: Any) -> tuple[Any, Groups | None]:
     if context is None:
         return table, None
     names = [context] if isinstance(context, str) else context
-    if not isinstance(names, (list, tuple)) or not all(isinstance(one, str) for one in names):
-        return table, group_rows(context, len(table))
-    absent = [one for one in names if one not in table.columns]
-    if len(absent) == len(names) == len(table):  # a word for each row
+    are_words = isinstance(names, (list, tuple)) and all(isinstance(one, str) for one in names)
+    absent = [one for one in names if one not in table.columns] if are_words else []
+    if not are_words or len(absent) == len(names) == len(table):  # a value for each row
         return table, group_rows(context, len(table))
     if absent:
         raise ValueError(
