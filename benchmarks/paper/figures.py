@@ -20,9 +20,9 @@ from benchmarks.paper.run import (
 )
 from benchmarks.paper.tables import Measured, deviation
 from rboost.engines.rounds import ExponentialLoss, mixing_coefficients
-from rboost.packages import package
 from rboost.noise import asymmetric, symmetric
 from rboost.noise.likelihood import Likelihood
+from rboost.packages import package
 
 # Colours of different lightness, each with its own line style: any two can be told apart in grey.
 STYLES: list[dict[str, Any]] = [

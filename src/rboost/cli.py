@@ -273,8 +273,7 @@ def add_review_command(commands: Any) -> None:
 
 
 def _review(options: argparse.Namespace) -> int:
-    from rboost.audit.disk.cleaned import check_output
-    from rboost.audit.disk.folder import read_audit, write_refitted
+    from rboost.audit.disk.folder import check_output, read_audit, write_refitted
     from rboost.audit.disk.record import read_record, read_request
     from rboost.review.session import export_answers, open_review
     from rboost.review.web.server import serve
@@ -335,8 +334,7 @@ def add_clean_command(commands: Any) -> None:
 
 
 def _clean(options: argparse.Namespace) -> int:
-    from rboost.audit.disk.cleaned import check_output, write_cleaned
-    from rboost.audit.disk.folder import read_audit
+    from rboost.audit.disk.folder import check_output, read_audit, write_cleaned
     from rboost.audit.disk.record import read_request
     from rboost.review.session import with_saved_answers
 

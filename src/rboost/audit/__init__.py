@@ -6,14 +6,14 @@ from rboost.audit.insight.columns import SuspiciousColumn
 from rboost.audit.insight.explanation import Explanation, Reason
 from rboost.audit.insight.suspects import Suspects
 from rboost.audit.labels import TableLabels
-from rboost.audit.render.group_plot import GroupNoiseDisplay
 from rboost.audit.render.plots import (
+    GroupNoiseDisplay,
     IssueDistributionDisplay,
     NoiseMatrixDisplay,
+    ProjectionDisplay,
+    PromiseDisplay,
     ReviewGainDisplay,
 )
-from rboost.audit.render.projection_plot import ProjectionDisplay
-from rboost.audit.render.promise_plot import PromiseDisplay
 from rboost.audit.result import LabelAudit
 from rboost.audit.suspicion import SuspiciousColumnWarning
 

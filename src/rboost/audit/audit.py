@@ -10,18 +10,17 @@ import numpy as np
 
 from rboost._typing import Integers
 from rboost._validation import Number
-from rboost.audit.arguments import check_arguments
+from rboost.audit.arguments import check_arguments, given_scores
 from rboost.audit.fit import fit_model
 from rboost.audit.inference import infer
 from rboost.audit.insight.columns import SuspiciousColumn
 from rboost.audit.insight.reading import why_unused
 from rboost.audit.labels import TableLabels
-from rboost.audit.probabilities import given_scores
 from rboost.audit.render import findings
+from rboost.audit.render.views import warn_of
 from rboost.audit.result import LabelAudit
 from rboost.audit.scorers import DEFAULT, make_scorer
 from rboost.audit.suspicion import SuspiciousColumnWarning, find_suspicious_columns
-from rboost.audit.views import warn_of
 from rboost.table.columns import Column, read_columns
 from rboost.table.copies import find_copies
 from rboost.table.features import Features, learn_encoder

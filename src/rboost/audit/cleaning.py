@@ -7,7 +7,6 @@ the label is right as its weight. What a person said replaces the label in all o
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from rboost._typing import Floats, Integers
 from rboost._validation import Number
-from rboost.audit.insight.doubts import issue_probability
+from rboost.audit.inference import issue_probability
 from rboost.audit.labels import NO_LABEL, TableLabels
 from rboost.noise.inference import wrong_probability
 
@@ -24,6 +23,7 @@ from rboost.noise.inference import wrong_probability
 THRESHOLD = 0.9
 # Where a label comes from.
 GIVEN, ANSWER, SUGGESTED, MISSING = "given", "answer", "suggested", "missing"
+WAYS = ("relabel", "drop", "weigh")
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,42 +50,21 @@ def clean_labels(
     between = Number(0.5, closed=True, high=1)
     if not between.accepts(threshold):
         raise ValueError(f"threshold must be {between}, not {threshold!r}.")
-    answered = np.where(labels.written == "", MISSING, GIVEN)
-    answered = np.where(labels.said != "", ANSWER, answered)
-    as_it_is = CleanLabels(np.ones(len(labels), dtype=bool), labels.current, answered)
-    return WAYS[how](as_it_is, labels, posterior, threshold)
-
-
-def _relabel(
-    start: CleanLabels, labels: TableLabels, posterior: Floats, threshold: float
-) -> CleanLabels:
-    likeliest, chance = posterior.argmax(axis=1), posterior.max(axis=1)
-    is_changed = (labels.said == "") & (chance >= threshold) & (likeliest != labels.current)
-    return CleanLabels(
-        start.is_kept,
-        np.where(is_changed, likeliest, start.label),
-        np.where(is_changed, SUGGESTED, start.source),
-    )
-
-
-def _drop(
-    start: CleanLabels, labels: TableLabels, posterior: Floats, threshold: float
-) -> CleanLabels:
+    is_answered, label = labels.said != "", labels.current
+    source = np.where(is_answered, ANSWER, np.where(labels.written == "", MISSING, GIVEN))
+    is_kept, weight = np.ones(len(labels), dtype=bool), None
     wrong = np.nan_to_num(issue_probability(posterior, labels), nan=0.0)
-    return CleanLabels(wrong < threshold, start.label, start.source)
-
-
-def _weigh(
-    start: CleanLabels, labels: TableLabels, posterior: Floats, threshold: float
-) -> CleanLabels:
-    wrong = issue_probability(posterior, labels)
-    weight = np.where(start.label == NO_LABEL, 0.0, 1 - np.nan_to_num(wrong, nan=0.0))
-    weight[labels.said != ""] = 1.0  # also of a class that is too rare to be learnt
-    return CleanLabels(start.is_kept, start.label, start.source, weight)
-
-
-Way = Callable[[CleanLabels, TableLabels, Floats, float], CleanLabels]
-WAYS: dict[str, Way] = {"relabel": _relabel, "drop": _drop, "weigh": _weigh}
+    if how == "relabel":
+        likeliest = posterior.argmax(axis=1)
+        is_changed = ~is_answered & (posterior.max(axis=1) >= threshold) & (likeliest != label)
+        label = np.where(is_changed, likeliest, label)
+        source = np.where(is_changed, SUGGESTED, source)
+    elif how == "drop":
+        is_kept = wrong < threshold
+    else:
+        weight = np.where(label == NO_LABEL, 0.0, 1 - wrong)
+        weight[is_answered] = 1.0  # also of a class that is too rare to be learnt
+    return CleanLabels(is_kept, label, source, weight)
 
 
 def labelled_table(table: Any, labels: TableLabels, ids: NDArray[Any], id_name: str) -> Any:
@@ -132,12 +111,9 @@ def cleaned_frame(
     }
     if mended.weight is not None:
         added["weight"] = mended.weight[rows].round(4)
-    names = [*table.columns]
-    for name in added:
-        names.append(name if name not in names else f"{name} by rboost")
     frame = table.assign(**{labels.name: label})
-    for name, values in zip(names[len(table.columns) :], added.values(), strict=True):
-        frame[name] = values
+    for name, values in added.items():
+        frame[name if name not in frame.columns else f"{name} by rboost"] = values
     return frame[mended.is_kept[rows]]
 
 

@@ -13,10 +13,15 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats, Integers
-from rboost.audit.labels import TableLabels, counted_rows
+from rboost.audit.labels import NO_LABEL, TableLabels, counted_rows
 from rboost.noise import NoisePosterior
 from rboost.noise.groups import GroupedNoise
-from rboost.noise.inference import infer_by_group, infer_with_answers, judge
+from rboost.noise.inference import (
+    infer_by_group,
+    infer_with_answers,
+    judge,
+    wrong_probability,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,3 +72,17 @@ def judge_rows(
     return Inference(
         noise, probability, posterior, noise.noise_matrix, noise.interval(), share, by_group
     )
+
+
+def issue_probability(posterior: Floats, labels: TableLabels) -> Floats:
+    """How likely each label is to be wrong: 0 if checked, NaN for rows without a label."""
+    return np.where(labels.is_checked, 0.0, wrong_probability(posterior, labels.given))
+
+
+def suggested_classes(posterior: Floats, probability: Floats, labels: TableLabels) -> Integers:
+    """Position of the likeliest class other than the given one."""
+    # Of a confirmed row all other classes have the posterior 0; the features then decide.
+    chances = posterior + 1e-9 * probability
+    labelled = np.flatnonzero(labels.given != NO_LABEL)
+    chances[labelled, labels.given[labelled]] = -1.0
+    return chances.argmax(axis=1)

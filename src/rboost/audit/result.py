@@ -13,7 +13,7 @@ from rboost._typing import Floats, Integers
 from rboost.audit.arguments import check_answers, check_enough
 from rboost.audit.cleaning import THRESHOLD, clean_labels, cleaned_frame, labelled_table
 from rboost.audit.fit import fit_model
-from rboost.audit.inference import Inference, infer
+from rboost.audit.inference import Inference, infer, issue_probability, suggested_classes
 from rboost.audit.insight.checked import (
     PredictiveCheck,
     Promise,
@@ -22,15 +22,13 @@ from rboost.audit.insight.checked import (
     count_random_checks,
 )
 from rboost.audit.insight.columns import SuspiciousColumn
-from rboost.audit.insight.doubts import issue_probability, suggested_classes
 from rboost.audit.insight.explanation import Explainer, Explanation
-from rboost.audit.insight.quality import Quality, estimate_quality
 from rboost.audit.insight.reading import ColumnReading, read_columns, why_unused
 from rboost.audit.insight.segments import Segment, find_segments
-from rboost.audit.insight.summary import AuditSummary, summarize
+from rboost.audit.insight.summary import AuditSummary, Quality, estimate_quality, summarize
 from rboost.audit.insight.suspects import Suspects, choose_suspects
 from rboost.audit.labels import NO_LABEL, TableLabels
-from rboost.audit.views import AuditViews, warn_of
+from rboost.audit.render.views import AuditViews, warn_of
 from rboost.labels import Groups
 from rboost.noise.answers import LearntFromAnswers
 from rboost.table.features import Features, standardized

@@ -24,7 +24,7 @@ from rboost.audit.insight.summary import (
     expected_rates,
 )
 from rboost.audit.labels import FEWEST_OF_CLASS, NO_LABEL, encode_labels
-from rboost.audit.render.listing import renamed
+from rboost.audit.render.terminal import renamed
 from rboost.audit.scorers import TableModel
 from rboost.dask.checks import Summary, check_facts, gather_facts
 from rboost.dask.cluster import Connection, wait_for

@@ -30,9 +30,8 @@ from rboost.audit.disk.record import (
 )
 from rboost.audit.disk.request import ROW, Request
 from rboost.audit.insight.summary import AuditSummary
-from rboost.audit.numbers import percent
 from rboost.audit.render.terminal import describe, fitted, width
-from rboost.audit.render.wording import one_line, with_noun
+from rboost.audit.wording import one_line, percent, with_noun
 from rboost.dask.audit import DistributedAudit, audit_labels
 from rboost.dask.outputs import ISSUE_COLUMNS, check_ours
 from rboost.engines.engine import POOL_ROWS

@@ -292,7 +292,7 @@ def test_what_was_found_is_kept_if_a_file_cannot_be_made(name, request_, tmp_pat
     if name == MODEL:
         monkeypatch.setattr("rboost.audit.disk.folder.save_model", fail)
     else:
-        monkeypatch.setattr("rboost.audit.views.render_report", fail)
+        monkeypatch.setattr("rboost.audit.render.views.render_report", fail)
     folder = tmp_path / "audit"
     with pytest.warns(UserWarning, match=f"{name} was not written, all else was: too deep"):
         made, _ = audit_into(folder, request_)

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from rboost.audit.disk.origin import make_origin
+from rboost.audit.disk.record import make_origin
 from rboost.audit.disk.request import Request
 
 
@@ -22,10 +22,10 @@ def test_commands_are_those_that_one_types(origin):
     assert shlex.split(origin.commands["again"]) == [
         "rboost", "audit", "my data.csv", "--label", "is it?", "--id", "the key",
         "--drop", "a b", "c", "--context", "who", "--model", "linear", "--seed", "3",
-        "--no-column-check", "--budget", "50", "--trusted", "out/it's/checked.csv",
+        "--budget", "50", "--no-column-check", "--trusted", "out/it's/checked.csv",
         "--out", "out/it's-again",
     ]  # fmt: skip
-    assert shlex.split(origin.commands["predict"])[2] == "out/it's/model.skops"
+    assert shlex.split(origin.commands["predict"])[2] == "out/it's"
 
 
 def test_columns_that_were_no_features_are_named_with_the_reason(origin):

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from rboost.audit.insight.quality import estimate_quality
+from rboost.audit.insight.summary import estimate_quality
 from rboost.audit.labels import NO_LABEL, table_labels
 
 

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from rboost.audit import audit_labels
-from rboost.audit.insight.gain import review_gain
+from rboost.audit.insight.suspects import review_gain, usual_budgets
 
 
 @pytest.fixture(scope="module")
@@ -77,9 +77,11 @@ def test_budgets_are_those_that_the_table_has_rows_for(small_audit, summary):
 
 def test_gain_leaves_out_unknown_rows_and_starts_at_nothing():
     gain = review_gain(np.array([0.1, np.nan, 0.9, 0.5]))
-    assert_allclose(gain.expected_found, [0, 0.9, 1.4, 1.5])
-    assert gain.n_rows == 3
-    assert np.isnan(gain.budget(0).expected_precision)
+    assert_allclose(gain, [0, 0.9, 1.4, 1.5])
+    assert usual_budgets(gain) == ()  # fewer rows than anybody would ask for
+    (budget,) = usual_budgets(review_gain(np.zeros(10)))
+    assert budget.expected_precision == 0
+    assert np.isnan(budget.expected_recall)
 
 
 def test_is_uncertain_exactly_where_an_interval_is_wide(small_audit, summary):

@@ -12,7 +12,7 @@ from rboost.audit import audit_labels
 from rboost.audit.insight.explanation import Explainer
 from rboost.audit.insight.usual import usual_values
 from rboost.audit.labels import table_labels
-from rboost.audit.render.wording import shortened
+from rboost.audit.wording import shortened
 from rboost.noise import flip_labels, symmetric
 
 

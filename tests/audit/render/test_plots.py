@@ -11,9 +11,8 @@ from rboost.audit import (
     audit_labels,
 )
 from rboost.audit.insight.checked import Promise
-from rboost.audit.insight.gain import review_gain
-from rboost.audit.insight.projection import MOST_ROWS, project
-from rboost.audit.render.promise_plot import PromiseDisplay
+from rboost.audit.insight.suspects import MOST_ROWS, project, review_gain
+from rboost.audit.render.plots import PromiseDisplay
 
 mpl.use("Agg")
 
@@ -120,17 +119,19 @@ def test_projection_is_always_the_same_and_has_all_suspects(small_audit):
     suspects = small_audit.suspects()
     rows = small_audit.standardized, small_audit.labels, suspects
     first, second = project(*rows), project(*rows)
-    np.testing.assert_array_equal(first.points, second.points)
-    assert set(first.rows[first.is_suspect]) == set(suspects.rows)
-    assert len(first.rows) == 145
-    assert 0 < first.explained <= 1
+    np.testing.assert_array_equal(first[1], second[1])
+    display = ProjectionDisplay.from_audit(small_audit)
+    np.testing.assert_array_equal(display.points, first[1])
+    assert set(first[0][display.is_suspect]) == set(suspects.rows)
+    assert len(display.points) == 145
+    assert 0 < display.explained <= 1
 
 
 def test_projection_samples_rows_of_a_large_table_with_one_column(small_model):
     random = np.random.RandomState(0)
     y = random.randint(0, 2, 5000)
     audit = audit_labels((y + 0.5 * random.randn(5000))[:, np.newaxis], y, model="linear")
-    found = project(audit.standardized, audit.labels, audit.suspects(n=10))
-    assert len(found.rows) == MOST_ROWS + 10
-    assert found.explained == pytest.approx(1)
-    assert not found.points[:, 1].any()
+    rows, points, explained = project(audit.standardized, audit.labels, audit.suspects(n=10))
+    assert len(rows) == MOST_ROWS + 10
+    assert explained == pytest.approx(1)
+    assert not points[:, 1].any()

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from rboost.audit import audit_labels
-from rboost.audit.insight.quality import ASSUMPTIONS
-from rboost.audit.numbers import percent
-from rboost.audit.render.origin import Origin
+from rboost.audit.insight.summary import ASSUMPTIONS
+from rboost.audit.render.report import Origin
+from rboost.audit.wording import percent
 
 
 class Outline(HTMLParser):
@@ -121,8 +121,8 @@ def test_says_how_columns_were_read_and_what_people_found(small_audit, html):
 
 def test_says_where_it_comes_from_and_the_real_commands(small_audit):
     origin = Origin(
-        "trees <1>.csv", "2026-01-31 12:00 UTC", "9.9", 7, "forest", ("rboost", "review", "my dir"),
-        ("rboost", "audit", "<script>"), ("rboost", "clean"), ("rboost", "predict"),
+        "trees <1>.csv", "2026-01-31 12:00 UTC", "9.9", 7, "forest",
+        {"review": "rboost review 'my dir'", "again": "rboost audit '<script>'", "clean": "-"},
         (("who", "context"),),
     )  # fmt: skip
     html = small_audit.to_html(origin=origin)

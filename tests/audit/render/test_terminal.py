@@ -2,16 +2,15 @@ import unicodedata
 
 import pytest
 
-from rboost.audit.numbers import format_count, percent
 from rboost.audit.render.terminal import fitted, width, wrapped
-from rboost.audit.render.wording import quoted, shortened, visible
+from rboost.audit.wording import format_count, percent, quoted, shortened, visible
 
 
 def test_says_rows_classes_rates_and_the_ten_most_suspicious(small_audit):
     suspects = small_audit.suspects(n=15)
     text = small_audit.to_text(suspects)
     assert "150 rows and 3 classes" in text
-    assert "Of rows that are truly “ash”" in text
+    assert "Of true “ash”" in text
     assert "90 % interval" in text
     lines = text.splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith("row "))

@@ -12,6 +12,7 @@ import json
 import shutil
 import warnings
 import zipfile
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib.metadata import version
@@ -24,8 +25,8 @@ from numpy.typing import NDArray
 from rboost._typing import Integers
 from rboost.audit.arguments import as_objects, with_trusted
 from rboost.audit.audit import learn_features
+from rboost.audit.cleaning import clean_labels, cleaned_frame
 from rboost.audit.disk.model_file import load_model, save_model
-from rboost.audit.disk.origin import make_origin
 from rboost.audit.disk.record import (
     AGAIN,
     CHECKED,
@@ -44,6 +45,7 @@ from rboost.audit.disk.record import (
     column_warnings,
     is_of_cluster,
     kept_request,
+    make_origin,
     read_record,
     request_of,
 )
@@ -71,8 +73,9 @@ from rboost.files import (
 from rboost.labels import group_rows
 from rboost.table.columns import NUMBER
 from rboost.table.features import Features
+from rboost.table.reading import read_table, with_plain_numbers
 from rboost.table.sources import STANDARD_INPUT, with_standard_input
-from rboost.table.writing import write_csv
+from rboost.table.writing import check_ending, write_csv, write_table
 
 
 def audit_into(
@@ -244,17 +247,41 @@ def _read_rows(path: Path, n_rows: int) -> tuple[Any, Any, Any, Any, Any]:
     """Scores, given and checked labels, which were drawn at random, and which are copies."""
     try:
         with np.load(path, allow_pickle=False) as rows:
-            found = [rows[name] for name in ("scores", "given", "checked")]
-            # Older audits do not say these two.
-            drawn, copy_of = (
-                rows.get("at_random", np.zeros(n_rows, dtype=bool)),
-                rows.get("copy_of"),
-            )
+            found = [rows[name] for name in ("scores", "given", "checked", "at_random")]
+            copy_of = rows.get("copy_of")  # where copies were merged
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise ValueError(f"{path} is damaged; {AGAIN}.") from error
-    arrays = [*found, drawn] if copy_of is None else [*found, drawn, copy_of]
+    arrays = found if copy_of is None else [*found, copy_of]
     if any(values.shape[:1] != (n_rows,) for values in arrays):
         raise ValueError(f"{path} is of another table; {AGAIN}.")
     if not np.isfinite(found[0]).all():
         raise ValueError(f"{path} is damaged; {AGAIN}.")
-    return found[0], found[1], found[2], drawn, copy_of
+    return found[0], found[1], found[2], found[3], copy_of
+
+
+def check_output(out: Path, request: Request, folder: Path) -> None:
+    """Fail before anything is read if the file cannot be written, or is one of the audit.
+
+    Only the answers may lie in the folder of the audit.
+    """
+    check_ending(out)
+    ours = [*request.files, request.trusted, request.probabilities]
+    inputs = {path.resolve() for path in ours if path is not None}
+    is_inside = out.resolve().parent == folder.resolve() and out.name != CHECKED
+    if out.resolve() in inputs or is_inside:
+        raise ValueError(f"{out} belongs to the audit; choose another file.")
+
+
+def write_cleaned(
+    audit: LabelAudit, request: Request, out: Path, how: str, threshold: float
+) -> Counter[str]:
+    """Write all columns of the audited file with mended labels; count where labels come from.
+
+    The audited file stays as it is.
+    """
+    mended = clean_labels(audit.labels, audit.inference.posterior, how, threshold)
+    table = read_table(request.files, label=request.label, as_written=True)
+    if out.suffix.lower() in (".parquet", ".xlsx"):  # which know numbers as such
+        table = table.apply(with_plain_numbers)
+    write_table(cleaned_frame(table, audit.labels, audit.inference.posterior, mended), out)
+    return Counter(mended.source[: len(table)][mended.is_kept[: len(table)]].tolist())

@@ -1,16 +1,23 @@
-"""``audit.json``: what was asked for, what was found, and which files belong to it."""
+"""``audit.json``: what was asked for, what was found, and which files belong to it.
+
+From it the report knows its origin and the commands to go on with.
+"""
 
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from rboost.audit.disk.model_file import check_format
 from rboost.audit.disk.request import Request
 from rboost.audit.insight.columns import SuspiciousColumn
+from rboost.audit.render.report import Origin
 from rboost.files import files_digest
+from rboost.table.reading import described
 from rboost.table.sources import STANDARD_INPUT
 
 # Goes up with every change after which folders that were made before cannot be read as they are.
@@ -45,12 +52,13 @@ def kept_request(folder: Path, record: dict[str, Any]) -> Request:
     """What was asked for, with what was copied of it; the table may have changed."""
     request = Request.from_dict(record["request"])
     files = [folder / STDIN if path == STANDARD_INPUT else path for path in request.files]
-    request = replace(request, data=tuple(files))
-    if request.trusted is not None:
-        request = replace(request, trusted=folder / TRUSTED)
-    if request.probabilities is not None:
-        request = replace(request, probabilities=folder / PROBABILITIES)
-    return request
+    trusted, probabilities = request.trusted, request.probabilities
+    return replace(
+        request,
+        data=tuple(files),
+        trusted=None if trusted is None else folder / TRUSTED,
+        probabilities=None if probabilities is None else folder / PROBABILITIES,
+    )
 
 
 def read_record(folder: Path) -> dict[str, Any]:
@@ -72,7 +80,8 @@ def read_record(folder: Path) -> dict[str, Any]:
             f"{SUSPECTS}, run it again with --cleaned FOLDER, or audit some rows without --cluster."
         )
     check_format(number, FORMAT, path)
-    if not _is_whole(record):
+    is_whole = all(isinstance(record.get(name), kind) for name, kind in PARTS.items())
+    if not is_whole or not Request.is_of_one(record["request"]):
         raise ValueError(f"{path} is damaged; {AGAIN}.")
     return record
 
@@ -89,16 +98,69 @@ def is_of_cluster(folder: Path) -> bool:
         return False
 
 
-def _is_whole(record: dict[str, Any]) -> bool:
-    """Whether a record has all parts that are read, each of its kind."""
-    return all(isinstance(record.get(name), kind) for name, kind in PARTS.items()) and (
-        Request.is_of_one(record["request"])
-    )
-
-
 def column_warnings(record: dict[str, Any]) -> tuple[SuspiciousColumn, ...]:
     """What ``audit.json`` says of columns that hide wrong labels."""
     return tuple(
         SuspiciousColumn(**{**one, "alike": tuple(one["alike"])})
         for one in record["summary"].get("column_warnings", ())
     )
+
+
+def make_origin(folder: Path, request: Request, record: dict[str, Any], has_model: bool) -> Origin:
+    """What the report of an audit that is written into a folder says of its origin.
+
+    ``record`` has the version, the budget and the request as the user made it.
+    """
+    asked = Request.from_dict(record["request"])
+    pairs = zip(asked.files, request.files, strict=True)
+    files = [folder / STDIN if one == STANDARD_INPUT else path for one, path in pairs]
+    again = [
+        "rboost", "audit", *map(str, files), "--label", request.label,
+        *_options(asked, record["budget"]), "--trusted", str(folder / CHECKED),
+        "--out", f"{folder}-again",
+    ]  # fmt: skip
+    commands = {
+        "review": ["rboost", "review", str(folder)],
+        "again": again,
+        "clean": ["rboost", "clean", str(folder), "--out", "clean.csv"],
+        "predict": ["rboost", "predict", str(folder), "NEW.csv", "--out", "predictions.csv"],
+    }
+    if not has_model:
+        del commands["predict"]
+    left_aside = [(request.label, "the label")]
+    left_aside += [(column, "names of rows (--id)") for column in [request.id] if column]
+    left_aside += [(column, "left aside (--drop)") for column in request.drop]
+    why = "context: labels may depend on it (--context)"
+    left_aside += [(column, why) for column in request.context]
+    return Origin(
+        described([
+            "standard input" if path == folder / STDIN else path.name for path in files
+        ]),
+        made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+        version=record["rboost"],
+        seed=request.seed,
+        model=request.model if request.probabilities is None else "of your own",
+        commands={name: shlex.join(words) for name, words in commands.items()},
+        left_aside=tuple(left_aside),
+    )  # fmt: skip
+
+
+def _options(asked: Request, budget: int | None) -> list[str]:
+    """What was asked for, where it differs from the default, as it is typed."""
+    options: dict[str, list[Any]] = {
+        "--id": [asked.id],
+        "--drop": [*asked.drop],
+        "--context": [*asked.context],
+        "--probabilities": [asked.probabilities],
+        "--model": [asked.model] if asked.model != Request.model else [],
+        "--seed": [asked.seed] if asked.seed != Request.seed else [],
+        "--device": [asked.device] if asked.device != Request.device else [],
+        "--budget": [budget],
+    }
+    words = [
+        word
+        for option, values in options.items()
+        if any(value is not None for value in values)
+        for word in (option, *map(str, values))
+    ]
+    return words if asked.check_columns else [*words, "--no-column-check"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,13 @@ CHECKED = "checked_label"
 # What it calls the column that says which rows it drew at random, and what stands there.
 AT_RANDOM, YES = "drawn_at_random", "yes"
 ROW = "row"
+# What the parts of a request are in a file; lists hold text.
+KINDS: dict[str, tuple[type, ...]] = {
+    "data": (list,), "label": (str,), "id": (str, type(None)), "drop": (list,),
+    "trusted": (str, type(None)), "model": (str,), "seed": (int,), "context": (list,),
+    "check_columns": (bool,), "trusted_random": (bool,), "probabilities": (str, type(None)),
+    "device": (str,),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -60,40 +67,29 @@ class Request:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for a file."""
-        values = asdict(self)
-        values["data"] = [_absolute(path) for path in self.files]
-        for name, path in (("trusted", self.trusted), ("probabilities", self.probabilities)):
-            values[name] = path and _absolute(path)
-        return values
+        others = {"trusted": self.trusted, "probabilities": self.probabilities}
+        return {
+            **asdict(self),
+            "data": [_absolute(path) for path in self.files],
+            **{name: path and _absolute(path) for name, path in others.items()},
+        }
 
     @staticmethod
     def is_of_one(values: dict[str, Any]) -> bool:
-        """Whether these are values that ``as_dict`` gave, each of its kind."""
-        words = [values.get("label"), values.get("model"), values.get("device", "cpu")]
-        perhaps = [values.get(name) for name in ("id", "trusted", "probabilities")]
-        lists = [values.get(name, []) for name in ("data", "drop", "context")]
-        lists[0] = [lists[0]] if isinstance(lists[0], str) else lists[0]
-        switches = [values.get(name, False) for name in ("check_columns", "trusted_random")]
-        return (
-            {field.name for field in fields(Request)} >= values.keys()
-            and all(isinstance(one, str) for one in words)
-            and all(one is None or isinstance(one, str) for one in perhaps)
-            and all(isinstance(one, list) and all(isinstance(name, str) for name in one)
-                    for one in lists)
-            and all(isinstance(one, bool) for one in switches)
-            and type(values.get("seed")) is int
-            and len(lists[0]) > 0
-        )  # fmt: skip
+        """Whether these are values that ``as_dict`` gave, each of its kind, read from a file."""
+        if values.keys() != KINDS.keys() or not values["data"]:
+            return False
+        lists = [value for value in values.values() if isinstance(value, list)]
+        return all(type(values[name]) in kinds for name, kinds in KINDS.items()) and all(
+            isinstance(text, str) for texts in lists for text in texts
+        )
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Request:
         """The inverse of ``as_dict``."""
-        data = [values["data"]] if isinstance(values["data"], str) else values["data"]  # if older
-        paths: dict[str, Any] = {"data": tuple(map(Path, data))}
-        for name in ("trusted", "probabilities"):
-            paths[name] = Path(values[name]) if values.get(name) else None
-        lists = {name: tuple(values.get(name, ())) for name in ("drop", "context")}
-        return cls(**{**values, **paths, **lists})
+        lists = {name: tuple(values[name]) for name in ("drop", "context")}
+        paths = {name: values[name] and Path(values[name]) for name in ("trusted", "probabilities")}
+        return cls(**{**values, **lists, **paths, "data": tuple(map(Path, values["data"]))})
 
 
 def _absolute(path: Path) -> str:
@@ -130,9 +126,11 @@ def read_inputs(request: Request) -> Inputs:
     both = set(request.drop) & set(request.context)
     if both:
         raise ValueError(f"{min(both)!r} is named with --drop and --context; choose one of them.")
-    ids: list[Any] = list(range(1, len(table) + 1))
-    if request.id is not None:
-        ids = _unique_ids(table[request.id], request.id)
+    ids = (
+        list(range(1, len(table) + 1))
+        if request.id is None
+        else _unique_ids(table[request.id], request.id)
+    )
     left_out = {request.label, request.id, *request.drop, *request.context}
     X = table[[name for name in names if name not in left_out]]
     if not X.shape[1] and request.probabilities is None:
@@ -140,14 +138,15 @@ def read_inputs(request: Request) -> Inputs:
     y = label_column(table, request.label).tolist()
     known = _read_trusted(request, X, ids, set(y))
     context = table[list(dict.fromkeys(request.context))] if request.context else None
-    found = None if request.probabilities is None else _read_probabilities(request, ids)
+    found = _read_probabilities(request, ids)
     return Inputs(X, y, *known, ids, request.id or ROW, request.label, context, found)
 
 
 def _read_probabilities(request: Request, ids: list[Any]) -> Any:
     """Probabilities in the order of the rows: by their names, where the file has them."""
     path, id_name = request.probabilities, request.id or ROW
-    assert path is not None  # this is asked only where there is a file
+    if path is None:
+        return None
     table = read_table(path, text=[id_name])
     if id_name not in table.columns:
         if len(table) != len(ids):
@@ -269,15 +268,14 @@ def _trusted_labels(table: Any, name: str, classes: set[Any], request: Request) 
     for number, value in enumerate(label_column(table, name).tolist()):
         if is_missing(value):
             continue
-        text = spelling(str(value))
-        if text not in by_text:
-            text = spelling(unguarded(str(value)))
-        if text not in by_text:
+        texts = spelling(str(value)), spelling(unguarded(str(value)))
+        known = [by_text[text] for text in texts if text in by_text]
+        if not known:
             raise ValueError(
                 f"{request.trusted} has the label {value!r}, which {request.label!r} of "
                 f"{request.source} never is; use the same labels in both."
             )
-        found[number] = by_text[text]
+        found[number] = known[0]
     if not found:
         raise ValueError(f"{request.trusted} has no label in any row; fill in the column {name!r}.")
     return found

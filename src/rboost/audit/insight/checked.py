@@ -19,10 +19,10 @@ from rboost.noise import NoisePosterior
 LEVEL = 0.9
 # Answers contradict what was expected if something as unlikely happens less often than this.
 UNLIKELY = 0.01
-# People err as well: a checked label is taken to differ, or not to, at least so often.
+# Least error rate of people: a checked label differs, or does not, with at least this probability.
 MISTAKES = 0.01
-# What is unknown of the share of wrong labels is shown by so many shares, equally likely; rows with
-# nearly the same probability are counted together, in so many bins.
+# Number of equally likely shares that stand for what is unknown of the share of wrong labels, and
+# of bins in which rows with nearly the same probability are counted together.
 N_SHARES, N_BINS = 32, 64
 # Between these probabilities promises are compared with what people found.
 PROMISES = (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -97,11 +97,9 @@ def compare_promises(
     for k in np.unique(place).tolist():
         own = place == k
         n_checked, n_wrong = int(own.sum()), int(is_wrong[own].sum())
-        low, high = binomtest(n_wrong, n_checked).proportion_ci(LEVEL, "exact")
+        interval = _exact_interval(n_wrong, n_checked)
         promise = float(promised[own].mean())
-        found.append(
-            Promise(ends[k], ends[k + 1], n_checked, n_wrong, promise, float(low), float(high))
-        )
+        found.append(Promise(ends[k], ends[k + 1], n_checked, n_wrong, promise, *interval))
     return tuple(found)
 
 
@@ -124,8 +122,13 @@ def count_random_checks(labels: TableLabels) -> RandomChecks | None:
     if not n_checked:
         return None
     n_wrong = int(np.count_nonzero(drawn & (labels.checked != labels.given)))
+    return RandomChecks(n_checked, n_wrong, *_exact_interval(n_wrong, n_checked))
+
+
+def _exact_interval(n_wrong: int, n_checked: int) -> tuple[float, float]:
+    """Clopper's and Pearson's interval of a share."""
     low, high = binomtest(n_wrong, n_checked).proportion_ci(LEVEL, "exact")
-    return RandomChecks(n_checked, n_wrong, float(low), float(high))
+    return float(low), float(high)
 
 
 def check_predictions(

@@ -25,13 +25,13 @@ from rboost.noise.groups import infer_group_noise
 COPY, GROUPS = "copy", "groups"
 # Groups of fewer rows say too little.
 FEWEST_ROWS = 20
-# How sure the surer rows of a group are is read off at this quantile; from so many rows on it is
-# taken at its word.
+# Quantile at which the sureness of a group is read, and the number of rows from which on it counts
+# in full.
 SURER, MANY_ROWS = 0.75, 100
-# Labels of one group must contradict sure predictions so many times as often as others, and by so
-# much more; with the column, at least this part of them is still contradicted, and the model so
-# much less sure; and this is the least log evidence that groups differ in noise. Chosen on the
-# first half of the tables of benchmarks/suspicious_columns.py.
+# Cutoffs: ratio and difference of the rates at which labels of the group and of others contradict
+# sure predictions; share of these that is still contradicted with the column, and loss of sureness
+# by it; log evidence that groups differ in noise. Chosen on the first half of the tables of
+# benchmarks/suspicious_columns.py.
 TIMES, DIFFERENCE, STILL_WRONG, LESS_SURE, EVIDENCE = 1.8, 0.08, 0.75, 0.05, 7.0
 # A column that spares more errors than this among all rows is a feature.
 HELPFUL = 0.05

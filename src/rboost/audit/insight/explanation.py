@@ -18,7 +18,7 @@ from sklearn.utils import gen_batches
 from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats, Integers
-from rboost.audit.insight.doubts import issue_probability, suggested_classes
+from rboost.audit.inference import issue_probability, suggested_classes
 from rboost.audit.insight.likeness import Neighbours, comparable, relevance
 from rboost.audit.insight.reading import why_unused
 from rboost.audit.insight.usual import Usual, usual_values

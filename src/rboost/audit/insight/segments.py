@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rboost._typing import Floats
 from rboost.audit.insight.usual import value_in_words
-from rboost.audit.numbers import format_value
+from rboost.audit.wording import format_value
 from rboost.table.columns import CATEGORY, DATE, NAME, NUMBER, TEXT
 from rboost.table.features import ColumnEncoder, Features
 

@@ -1,21 +1,25 @@
-"""The numbers of an audit that its report, the terminal and audit.json share."""
+"""The numbers of an audit that its report, the terminal and audit.json share.
+
+How good the model is can be said although nobody knows the true labels: if the noise model holds,
+each row's posterior says how likely a prediction is to be right, and the mean over rows is the
+expected accuracy. Predictions are made without the row's own label.
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from rboost._typing import Floats
-from rboost.audit.inference import Inference
+from rboost.audit.inference import Inference, issue_probability
 from rboost.audit.insight.checked import PredictiveCheck, RandomChecks
 from rboost.audit.insight.columns import SuspiciousColumn
-from rboost.audit.insight.doubts import issue_probability
-from rboost.audit.insight.gain import Budget, review_gain
-from rboost.audit.insight.suspects import Suspects
-from rboost.audit.labels import TableLabels
+from rboost.audit.insight.suspects import Budget, Suspects, review_gain, usual_budgets
+from rboost.audit.labels import NO_LABEL, TableLabels
 from rboost.labels import Groups
 from rboost.noise import NoisePosterior
 from rboost.noise.groups import GroupedNoise
@@ -23,6 +27,12 @@ from rboost.noise.groups import GroupedNoise
 # An interval wider than this says little; classes overlap where the columns leave the class of so
 # many rows open; a label is probably wrong from this probability on.
 WIDE, OVERLAP, PROBABLY = 0.2, 0.05, 0.5
+ASSUMPTIONS = (
+    "whether a label is wrong depends on the true class (and on the context, if any is named), or "
+    "the label was guessed from what the columns show",
+    "every row was labelled by itself, unless it repeats another one, label and all",
+    "the probability of a class follows a sigmoid of its score",
+)
 
 
 @dataclass(frozen=True)
@@ -150,26 +160,30 @@ def summarize(
     issue = issue_probability(found.posterior, labels)
     gain = review_gain(issue[observed])
     corrected = labels.is_checked & (labels.given >= 0) & (labels.checked != labels.given)
-    low, high = found.wrong_share
+    n_unchecked, expected_wrong = len(gain) - 1, float(gain[-1])
     return AuditSummary(
         label_name=labels.name,
         n_rows=len(labels),
         n_missing=int(np.count_nonzero(labels.current < 0)),
         n_checked=int(labels.is_checked.sum()),
         n_corrected=int(corrected.sum()),
-        n_unchecked=gain.n_rows,
+        n_unchecked=n_unchecked,
         classes=_classes(labels, found.posterior, issue),
-        noise=_expected_noise(labels, found),
-        expected_wrong=gain.expected_wrong,
-        expected_share=gain.expected_wrong / gain.n_rows if gain.n_rows else float("nan"),
-        share_low=low,
-        share_high=high,
+        noise=flip_rates(
+            labels.class_names,
+            *expected_rates(found.noise),
+            expected_flips(found.posterior, labels),
+        ),
+        expected_wrong=expected_wrong,
+        expected_share=expected_wrong / (n_unchecked or float("nan")),
+        share_low=found.wrong_share[0],
+        share_high=found.wrong_share[1],
         probably_wrong=int(np.count_nonzero(issue[observed] >= PROBABLY)),
         n_suspects=len(suspects),
         expected_precision=suspects.expected_precision,
         expected_recall=suspects.expected_recall,
         expected_found=suspects.expected_found,
-        budgets=gain.budgets(),
+        budgets=usual_budgets(gain),
         is_uncertain=_is_uncertain(labels, found),
         unused_columns=unused_columns,
         context="" if groups is None else groups.column,
@@ -193,21 +207,19 @@ def _is_uncertain(labels: TableLabels, found: Inference) -> bool:
 def _classes(labels: TableLabels, posterior: Floats, issue: Floats) -> tuple[ClassSummary, ...]:
     observed, current = labels.is_observed, labels.current
     posterior, carried = posterior[current >= 0], current[current >= 0]
-    found = []
-    for k, name in enumerate(labels.class_names):
-        unchecked = issue[observed & (current == k)]
-        found.append(
-            ClassSummary(
-                name,
-                n_rows=int(np.count_nonzero(current == k)),
-                n_unchecked=len(unchecked),
-                expected_wrong=float(unchecked.sum()),
-                probably_wrong=int(np.count_nonzero(unchecked >= PROBABLY)),
-                expected_rows=float(posterior[:, k].sum()),
-                expected_lost=float(posterior[carried != k, k].sum()),
-            )
+    unchecked = [issue[observed & (current == k)] for k in range(len(labels.classes))]
+    return tuple(
+        ClassSummary(
+            name,
+            n_rows=int(np.count_nonzero(current == k)),
+            n_unchecked=len(unchecked[k]),
+            expected_wrong=float(unchecked[k].sum()),
+            probably_wrong=int(np.count_nonzero(unchecked[k] >= PROBABLY)),
+            expected_rows=float(posterior[:, k].sum()),
+            expected_lost=float(posterior[carried != k, k].sum()),
         )
-    return tuple(found)
+        for k, name in enumerate(labels.class_names)
+    )
 
 
 def _groups(
@@ -225,7 +237,7 @@ def _groups(
             float(noise.wrong_share[g]),
             float(low[g]),
             float(high[g]),
-            _noise(labels, noise.noise_matrix[g], noise.interval[:, g]),
+            flip_rates(labels.class_names, noise.noise_matrix[g], noise.interval[:, g]),
         )
         for g, name in enumerate(groups.names)
     )
@@ -258,20 +270,18 @@ def expected_rates(noise: NoisePosterior) -> tuple[Floats, Floats]:
     return rates, np.stack([np.minimum(low, rates), np.maximum(high, rates)])
 
 
-def _expected_noise(labels: TableLabels, found: Inference) -> tuple[FlipRate, ...]:
-    numbers = expected_flips(found.posterior, labels).ravel().tolist()
-    flips = _noise(labels, *expected_rates(found.noise))
+def flip_rates(
+    names: Sequence[str], rates: Floats, interval: Floats, rows: Floats | None = None
+) -> tuple[FlipRate, ...]:
+    """The rates (K, K) with their intervals (2, K, K), true class by true class, as data."""
     return tuple(
-        replace(flip, expected_rows=number) for flip, number in zip(flips, numbers, strict=True)
-    )
-
-
-def _noise(labels: TableLabels, matrix: Floats, interval: Floats) -> tuple[FlipRate, ...]:
-    low, high = interval
-    return tuple(
-        FlipRate(true, given, float(matrix[j, k]), float(low[j, k]), float(high[j, k]))
-        for j, true in enumerate(labels.class_names)
-        for k, given in enumerate(labels.class_names)
+        FlipRate(
+            names[j],
+            names[k],
+            *map(float, (rates[j, k], *interval[:, j, k])),
+            expected_rows=None if rows is None else float(rows[j, k]),
+        )
+        for j, k in np.ndindex(rates.shape)
     )
 
 
@@ -281,3 +291,35 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_plain(entry) for entry in value]
     return None if isinstance(value, float) and not isfinite(value) else value
+
+
+@dataclass(frozen=True, eq=False)
+class Quality:
+    """Shares of rows whose held-out prediction agrees with the label, and with the true class.
+
+    ``accuracy_by_class`` refers to true classes. ``label_accuracy`` is the expected share of
+    labels, given or corrected, that are right: where it is below ``accuracy`` the model knows
+    better than the table.
+    """
+
+    agreement: float
+    accuracy: float
+    accuracy_by_class: Floats
+    label_accuracy: float
+    n_rows: int
+
+
+def estimate_quality(posterior: Floats, probability: Floats, labels: TableLabels) -> Quality:
+    """Expected accuracy of the predictions p(true | features) under the posterior."""
+    labelled = np.flatnonzero(labels.current != NO_LABEL)
+    current, posterior = labels.current[labelled], posterior[labelled]
+    predicted, each = probability[labelled].argmax(axis=1), np.arange(len(labelled))
+    right = posterior[each, predicted]
+    by_class = np.bincount(predicted, right, len(labels.classes))
+    return Quality(
+        agreement=float(np.mean(predicted == current)),
+        accuracy=float(right.mean()),
+        accuracy_by_class=by_class / np.maximum(posterior.sum(axis=0), 1e-300),
+        label_accuracy=float(posterior[each, current].mean()),
+        n_rows=len(labelled),
+    )

@@ -1,13 +1,20 @@
-"""Rows whose labels are worth a look, and what looking at them buys."""
+"""Rows whose labels are worth a look: which they are, what a check finds, and where they lie."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.decomposition import PCA
 
 from rboost._typing import Floats, Integers
 from rboost._validation import Number
+from rboost.audit.labels import NO_LABEL, TableLabels
+
+# Numbers of rows that a person may want to check.
+BUDGETS = (10, 20, 50, 100, 200, 500)
+# More points than this cannot be told apart in a picture.
+MOST_ROWS, MOST_SUSPECTS = 3000, 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,10 +76,15 @@ def choose_suspects(
     given = [x for x in (n, threshold, expected_precision) if x is not None]
     if len(given) > 1:
         raise ValueError("Pass only one of n, threshold and expected_precision.")
-    _check("n", n, Number(0, integer=True, closed=True, optional=True))
+    count = Number(0, integer=True, closed=True, optional=True)
     share = Number(0, closed=True, high=1, optional=True)
-    _check("threshold", threshold, share)
-    _check("expected_precision", expected_precision, share)
+    for name, value, requirement in (
+        ("n", n, count),
+        ("threshold", threshold, share),
+        ("expected_precision", expected_precision, share),
+    ):
+        if not requirement.accepts(value):
+            raise ValueError(f"{name} must be {requirement}, not {value!r}.")
     probability = np.nan_to_num(issue_probability, nan=-1.0)
     order = np.argsort(-probability, kind="stable")
     order = order[probability[order] > 0]
@@ -88,6 +100,52 @@ def choose_suspects(
     return Suspects(order[:n_chosen], ordered[:n_chosen], float(ordered.sum()))
 
 
-def _check(name: str, value: float | None, requirement: Number) -> None:
-    if not requirement.accepts(value):
-        raise ValueError(f"{name} must be {requirement}, not {value!r}.")
+@dataclass(frozen=True)
+class Budget:
+    """A number of rows to check, and what that is expected to find."""
+
+    n_rows: int
+    expected_found: float
+    expected_precision: float
+    expected_recall: float
+
+
+def review_gain(unchecked: Floats) -> Floats:
+    """``gain[n]`` wrong labels are expected among the ``n`` most suspicious rows, 0 ≤ n ≤ all.
+
+    ``unchecked`` has the probability that each label nobody checked is wrong; NaN is left out.
+    """
+    known = np.sort(unchecked[np.isfinite(unchecked)])[::-1]
+    return np.concatenate([[0.0], np.cumsum(known)])
+
+
+def usual_budgets(gain: Floats) -> tuple[Budget, ...]:
+    """The usual numbers of rows to check, as far as the table has them."""
+    return tuple(
+        Budget(n, float(gain[n]), float(gain[n] / n), float(gain[n] / (gain[-1] or np.nan)))
+        for n in BUDGETS
+        if n < len(gain)
+    )
+
+
+def project(
+    standardized: Floats, labels: TableLabels, suspects: Suspects
+) -> tuple[Integers, Floats, float]:
+    """A sample of the labelled rows, and the suspects, in the plane in which rows differ most.
+
+    Returns positions in the table (suspects last, the most suspicious at the very end; always the
+    same sample), points of shape (n, 2), and the share of all variance that this plane keeps.
+    """
+    doubted = suspects.rows[:MOST_SUSPECTS][::-1]
+    others = np.setdiff1d(np.flatnonzero(labels.current != NO_LABEL), doubted)
+    if len(others) > MOST_ROWS:
+        others = np.sort(np.random.RandomState(0).choice(others, MOST_ROWS, replace=False))
+    rows = np.concatenate([others, doubted]).astype(np.intp)
+    features = np.asarray(standardized[rows], dtype=np.float64)
+    points = np.zeros((len(rows), 2))
+    if not np.ptp(features, axis=0).any():  # all alike, and no direction is better than another
+        return rows, points, 1.0
+    n_components = min(2, *features.shape)
+    fitted = PCA(n_components, random_state=0).fit(features)
+    points[:, :n_components] = fitted.transform(features)
+    return rows, points, float(fitted.explained_variance_ratio_.sum())

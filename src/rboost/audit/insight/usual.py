@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rboost._typing import Floats, Integers
-from rboost.audit.numbers import format_value, percent
+from rboost.audit.wording import format_value, percent
 from rboost.table.columns import CATEGORY, DATE
 from rboost.table.features import DAY, ColumnEncoder
 

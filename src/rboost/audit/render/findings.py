@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import dataclass
 
 from rboost.audit.insight.checked import PredictiveCheck, Promise, RandomChecks
 from rboost.audit.insight.columns import COPY, SuspiciousColumn
-from rboost.audit.insight.projection import Projection
-from rboost.audit.insight.quality import Quality
-from rboost.audit.insight.summary import WIDE, AuditSummary, GroupSummary
+from rboost.audit.insight.summary import WIDE, AuditSummary, FlipRate
 from rboost.audit.labels import FEWEST_OF_CLASS
-from rboost.audit.numbers import format_count, percent
-from rboost.audit.render.wording import listed, one_line, quoted, with_noun
+from rboost.audit.wording import format_count, listed, one_line, percent, quoted, with_noun
+
+# Fewer expected rows of a confusion than this are not worth a line.
+FEWEST_ROWS = 1.0
+# Checked rows that narrow an interval down noticeably.
+ENOUGH_CHECKED = 30
 
 
 def of_everything(summary: AuditSummary) -> list[str]:
@@ -34,10 +37,9 @@ def of_rows(summary: AuditSummary) -> str:
             f"{FEWEST_OF_CLASS} rows carry."
         )
     if summary.n_checked:
-        were = "was" if summary.n_checked == 1 else "were"
         sentences.append(
-            f"{with_noun(summary.n_checked, 'label')} {were} checked by a person; "
-            f"{format_count(summary.n_corrected)} of them differed from the label given."
+            f"{with_noun(summary.n_checked, 'label')} {_were(summary.n_checked)} checked by a "
+            f"person; {format_count(summary.n_corrected)} of them differed from the label given."
         )
     if summary.unused_columns:
         named = [quoted(name) for name in summary.unused_columns]
@@ -50,25 +52,23 @@ def of_wrong_labels(summary: AuditSummary) -> str:
     if not summary.n_unchecked:
         return "A person has checked every label."
     checked = " that nobody has checked" if summary.n_checked else ""
-    are = "is" if summary.probably_wrong == 1 else "are"
     return (
         f"Of the {with_noun(summary.n_unchecked, 'label')}{checked}, about "
         f"{format_count(summary.expected_wrong)} ({percent(summary.expected_share)}, 90 % interval "
-        f"{percent(summary.share_low)} to {percent(summary.share_high)}) are expected to be wrong. "
-        f"{format_count(summary.probably_wrong)} {are} more likely wrong than right."
-        f"{of_random_checks(summary.random_checks)}"
+        f"{_interval(summary.share_low, summary.share_high)}) are expected to be wrong. "
+        f"{format_count(summary.probably_wrong)} {_are(summary.probably_wrong)} more likely wrong "
+        f"than right.{_of_random_checks(summary.random_checks)}"
     )
 
 
-def of_random_checks(found: RandomChecks | None) -> str:
+def _of_random_checks(found: RandomChecks | None) -> str:
     """What labels that were drawn at random say without any model; nothing without them."""
     if found is None:
         return ""
-    were = "was" if found.n_wrong == 1 else "were"
     return (
         f" Of {with_noun(found.n_checked, 'label')} drawn at random and checked, "
-        f"{format_count(found.n_wrong)} {were} wrong; by this count alone, without any model, "
-        f"{percent(found.low)} to {percent(found.high)} of all labels given are wrong (90 % "
+        f"{format_count(found.n_wrong)} {_were(found.n_wrong)} wrong; by this count alone, without "
+        f"any model, {_interval(found.low, found.high)} of all labels given are wrong (90 % "
         "interval)."
     )
 
@@ -78,11 +78,10 @@ def of_contradiction(found: PredictiveCheck | None) -> str:
     if found is None or not found.contradicts:
         return ""
     n_wrong, expected = format_count(found.n_wrong), format_count(found.expected)
-    were, was = ("was" if number == "1" else "were" for number in (n_wrong, expected))
     return (
-        f"Of {with_noun(found.n_checked, 'checked label')} {n_wrong} {were} wrong where about "
-        f"{expected} {was} expected: labels are not wrong in the way that was assumed; figures "
-        "now rest on the answers."
+        f"Of {with_noun(found.n_checked, 'checked label')} {n_wrong} {_were(n_wrong)} wrong where "
+        f"about {expected} {_were(expected)} expected: labels are not wrong in the way that was "
+        "assumed; figures now rest on the answers."
     )
 
 
@@ -90,71 +89,123 @@ def of_suspects(summary: AuditSummary) -> str:
     """What is on the list of suspects."""
     if not summary.n_suspects:
         return "No label is suspicious enough to be listed."
-    are = "is" if summary.n_suspects == 1 else "are"
     return (
-        f"{with_noun(summary.n_suspects, 'label')} {are} listed as suspicious: about "
-        f"{format_count(summary.expected_found)} of them ({percent(summary.expected_precision)}) "
-        f"are expected to be wrong, which would be {percent(summary.expected_recall)} of all "
-        "wrong labels."
+        f"{with_noun(summary.n_suspects, 'label')} {_are(summary.n_suspects)} listed as "
+        f"suspicious: about {format_count(summary.expected_found)} of them "
+        f"({percent(summary.expected_precision)}) are expected to be wrong, which would be "
+        f"{percent(summary.expected_recall)} of all wrong labels."
     )
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """Labels that rows of a true class carry equally often, and the number of these rows."""
+
+    true: str
+    given: tuple[str, ...]
+    rate: str
+    interval: str
+    expected_rows: float
+
+    @property
+    def names(self) -> str:
+        """The labels in a sentence."""
+        return listed([quoted(name) for name in self.given])
+
+    @property
+    def each(self) -> str:
+        """What a rate needs if it is of several labels."""
+        return " each" if len(self.given) > 1 else ""
+
+
+def find_confusions(summary: AuditSummary, is_brief: bool = False) -> list[Confusion]:
+    """Kinds of wrong labels, those with the most rows first; of two classes all.
+
+    Lines that would read alike are one; if it is to be brief, also if only their rows differ.
+    """
+    together: dict[tuple[str, ...], list[FlipRate]] = {}
+    for flip in summary.flips:
+        if len(summary.classes) == 2 or _rows(flip) >= FEWEST_ROWS:
+            number = "" if is_brief else format_count(_rows(flip))
+            together.setdefault((flip.true, *_rate(flip), number), []).append(flip)
+    found = [
+        Confusion(true, tuple(one.given for one in flips), rate, interval, sum(map(_rows, flips)))
+        for (true, rate, interval, _), flips in together.items()
+    ]
+    return sorted(found, key=lambda one: -one.expected_rows / len(one.given))
+
+
+def of_confusions(summary: AuditSummary, most: int) -> list[str]:
+    """The most frequent kinds of wrong labels, and how many are not named."""
+    rates = {_rate(flip) for flip in summary.flips}
+    if len(summary.classes) > 2 and len(rates) == 1:
+        ((rate, interval),) = rates
+        total = format_count(sum(map(_rows, summary.flips)))
+        return [
+            f"Whatever the true class, {rate} of its rows are given each of the other labels "
+            f"(90 % interval: {interval}; about {total} rows in all)."
+        ]
+    found = find_confusions(summary, is_brief=True)
+    if not found:
+        return ["No two classes are expected to be confused in even one row."]
+    are = "were" if summary.n_corrected else "are"  # labels as given, some are corrected by now
+    sentences = []
+    for one in found[:most]:
+        n_rows = format_count(one.expected_rows)
+        rows = f"{n_rows} {'row' if n_rows == '1' else 'rows'}{' in all' if one.each else ''}"
+        sentences.append(
+            f"Of true {quoted(one.true)}, {one.rate}{one.each} {are} labelled {one.names} "
+            f"(90 % interval: {one.interval}; about {rows})."
+        )
+    if len(found) > most:
+        sentences.append(f"… and {with_noun(len(found) - most, 'rarer confusion')}.")
+    return sentences
 
 
 def of_groups(summary: AuditSummary) -> list[str]:
     """How often the labels of each group are wrong, the worst first."""
-    worst_first = sorted(summary.groups, key=lambda one: -one.wrong_share)
-    return [
-        f"Labels by {one_line(summary.context, 60)} {quoted(one.name)}: "
-        f"{percent(one.wrong_share)} wrong "
-        f"(90 % interval: {percent(one.low)} to {percent(one.high)}; "
-        f"{_rows_of(one)})."
-        for one in worst_first
-    ]
+    sentences = []
+    for one in sorted(summary.groups, key=lambda group: -group.wrong_share):
+        rows = with_noun(one.n_rows, "row")
+        if one.n_unchecked < one.n_rows:
+            rows = f"{format_count(one.n_unchecked)} of {rows} not checked"
+        sentences.append(
+            f"Labels by {one_line(summary.context, 60)} {quoted(one.name)}: "
+            f"{percent(one.wrong_share)} wrong (90 % interval: {_interval(one.low, one.high)}; "
+            f"{rows})."
+        )
+    return sentences
 
 
-def _rows_of(group: GroupSummary) -> str:
-    rows = with_noun(group.n_rows, "row")
-    if group.n_unchecked == group.n_rows:
-        return rows
-    return f"{format_count(group.n_unchecked)} of {rows} not checked"
+def of_dangers(summary: AuditSummary) -> list[str]:
+    """What to take care of: surprising answers, overlap, columns that hide wrong labels."""
+    columns = map(of_suspicious_column, summary.column_warnings)
+    first = of_contradiction(summary.predictive_check), _of_uncertainty(summary)
+    return [sentence for sentence in (*first, *columns) if sentence]
 
 
-def of_group_picture(summary: AuditSummary) -> str:
-    """What the picture of groups shows."""
-    return "The share of wrong labels in each group. " + " ".join(of_groups(summary)[:1])
-
-
-def of_uncertainty(summary: AuditSummary) -> str:
+def _of_uncertainty(summary: AuditSummary) -> str:
     """What the data cannot tell, and what would help; nothing where they can."""
     if not summary.is_uncertain:
         return ""
-    widest = max(summary.noise, key=lambda entry: entry.high - entry.low)
-    rate = ""
+    rate, widest = "", max(summary.noise, key=lambda entry: entry.high - entry.low)
     if widest.high - widest.low > WIDE:
         is_kept = widest.given == widest.true
         label = "the right label" if is_kept else f"the label {quoted(widest.given)}"
         rate = (
-            f", and of rows that are truly {quoted(widest.true)}, anything from "
-            f"{percent(widest.low)} to {percent(widest.high)} may carry {label}"
+            f" Of true {quoted(widest.true)}, between {percent(widest.low)} and "
+            f"{percent(widest.high)} carry {label}."
         )
     return (
-        "The classes overlap too much to tell wrong labels from overlap: anything from "
-        f"{percent(summary.share_low)} to {percent(summary.share_high)} of the labels may be "
-        f"wrong{rate}; rows whose labels are known to be right narrow this down, and a few dozen, "
-        "checked by a person, already help."
+        f"Cannot tell yet how many labels are wrong (between {percent(summary.share_low)} and "
+        f"{percent(summary.share_high)}), as the classes overlap.{rate} Check about "
+        f"{ENOUGH_CHECKED} rows with rboost review, or pass known labels as y_checked."
     )
-
-
-def of_dangers(summary: AuditSummary) -> list[str]:
-    """What to take care of: answers nobody expected, overlap, columns that hide wrong labels."""
-    columns = map(of_suspicious_column, summary.column_warnings)
-    first = of_contradiction(summary.predictive_check), of_uncertainty(summary)
-    return [sentence for sentence in (*first, *columns) if sentence]
 
 
 def of_suspicious_column(found: SuspiciousColumn) -> str:
     """Why one column hides wrong labels, and the remedy."""
-    name = quoted(found.column)
-    option = shlex.quote(one_line(found.column, 40))
+    name, option = quoted(found.column), shlex.quote(one_line(found.column, 40))
     drop = f"leave it out (--drop {option})"
     if found.kind == COPY:
         return (
@@ -174,61 +225,15 @@ def of_suspicious_column(found: SuspiciousColumn) -> str:
     )
 
 
-def of_matrix(summary: AuditSummary) -> str:
-    """What the picture of the flip rates shows."""
-    worst = summary.flips[0]
-    return (
-        "Matrix of true classes (rows) and given labels (columns). The most frequent confusion: "
-        f"{percent(worst.rate)} of rows that are truly {quoted(worst.true)} are labelled "
-        f"{quoted(worst.given)}, with a 90 % interval from {percent(worst.low)} to "
-        f"{percent(worst.high)}."
-    )
-
-
-def of_distribution(summary: AuditSummary, n_left_out: int) -> str:
-    """What the picture of probabilities shows."""
-    fine = summary.n_unchecked - summary.probably_wrong
-    left_out = f" {with_noun(n_left_out, 'class', 'classes')} with fewer wrong labels are left out."
-    return (
-        f"Bars by label given: {with_noun(fine, 'label')} probably right, "
-        f"{with_noun(summary.probably_wrong, 'label')} more likely wrong than right. A bar is as "
-        "high as the number above it; labels that are hardly doubted stand at the left as a "
-        "number." + (left_out if n_left_out else "")
-    )
-
-
-def of_gain(summary: AuditSummary) -> str:
-    """What the picture of a review shows."""
-    if not summary.budgets:
-        return "Wrong labels found over rows checked; the table is too small for a budget."
-    one = summary.budgets[min(2, len(summary.budgets) - 1)]
-    at_random = one.n_rows * summary.expected_share
-    return (
-        f"Wrong labels found over rows checked, most suspicious first: {one.n_rows} rows are "
-        f"expected to hold {format_count(one.expected_found)} of "
-        f"{format_count(summary.expected_wrong)} wrong labels; as many rows taken at random "
-        f"would hold {format_count(at_random)}."
-    )
-
-
-def of_projection(summary: AuditSummary, projection: Projection) -> str:
-    """What the picture of the rows shows."""
-    n_shown = int(projection.is_suspect.sum())
-    return (
-        f"{with_noun(len(projection.rows), 'labelled row')} in the plane in which rows differ "
-        f"most, which shows {percent(projection.explained)} of the variance; rings mark {n_shown} "
-        f"of {with_noun(summary.n_suspects, 'suspect')}. A ring among rows of another colour and "
-        "shape is a label that its surroundings contradict."
-    )
-
-
 def of_promises(promises: tuple[Promise, ...]) -> str:
     """Whether labels that people checked were wrong as often as it was said before."""
+    if not promises:
+        return ""
     n_checked = sum(one.n_checked for one in promises)
     n_wrong = sum(one.n_wrong for one in promises)
     expected = sum(one.promised * one.n_checked for one in promises)
     broken = [
-        f"{percent(one.low)} to {percent(one.high)} (promised {percent(one.promised)}, found "
+        f"{_interval(one.low, one.high)} (promised {percent(one.promised)}, found "
         f"{percent(one.found)})"
         for one in promises
         if not one.is_kept
@@ -244,16 +249,21 @@ def of_promises(promises: tuple[Promise, ...]) -> str:
     )
 
 
-def of_quality(quality: Quality) -> str:
-    """How good the model is, and whether it knows better than the labels."""
-    advice = (
-        "so the model is expected to be right more often than the table"
-        if quality.accuracy > quality.label_accuracy
-        else "so the labels are better than the model: look before you change one"
-    )
-    return (
-        f"Predictions made without a row's own label agree with the labels of "
-        f"{percent(quality.agreement)} of {with_noun(quality.n_rows, 'labelled row')}. If the "
-        f"assumptions below hold, {percent(quality.accuracy)} of the predictions and "
-        f"{percent(quality.label_accuracy)} of the labels are right, {advice}."
-    )
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def _were(number: int | str) -> str:
+    return "was" if number in (1, "1") else "were"
+
+
+def _interval(low: float, high: float) -> str:
+    return f"{percent(low)} to {percent(high)}"
+
+
+def _rate(flip: FlipRate) -> tuple[str, str]:
+    return percent(flip.rate), _interval(flip.low, flip.high)
+
+
+def _rows(flip: FlipRate) -> float:
+    return flip.expected_rows or 0.0

@@ -1,29 +1,64 @@
-"""Pictures of an audit: how labels flip, how doubtful they are, and what a review would find.
+"""Pictures of an audit: how labels flip, how doubtful they are, what a review would find, and more.
 
 Each display keeps the arrays that it draws. ``from_audit`` takes them from a
-:class:`rboost.audit.LabelAudit`, ``plot`` draws them on ``ax_`` of ``figure_``.
+:class:`rboost.audit.LabelAudit`, ``plot`` draws them on ``ax_`` of ``figure_``; matplotlib is
+imported only there.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rboost._typing import Floats, Integers
-from rboost.audit.insight.gain import BUDGETS, ReviewGain, review_gain
+from rboost.audit.insight.checked import Promise
 from rboost.audit.insight.summary import expected_rates
-from rboost.audit.insight.suspects import Suspects
-from rboost.audit.numbers import format_count, percent
-from rboost.audit.render.wording import one_line, with_noun
+from rboost.audit.insight.suspects import (
+    BUDGETS,
+    MOST_SUSPECTS,
+    Suspects,
+    project,
+    review_gain,
+    usual_budgets,
+)
+from rboost.audit.wording import format_count, one_line, percent, with_noun
 from rboost.packages import package
 
 # Colour-blind people can tell these apart; the contrast to white is at least 4.5.
 DOUBT, TRUST, INK, GREY = "#b3440a", "#0b64a8", "#1c1c1c", "#6b6b6b"
-LONGEST_NAME = 16
+# Colours of classes, which differ in lightness too, with a contrast to white of at least 3, and
+# shapes: 10 and 9 have no common divisor, so that 90 classes look different.
+COLORS = (
+    "#0b64a8", "#d55e00", "#117733", "#aa4499", "#a07800", "#4a90c2", "#882255", "#333333",
+    "#8a8a8a", "#5b3db5",
+)  # fmt: skip
+MARKERS = ("o", "^", "s", "v", "P", "X", "D", "<", "*")
+# Characters of the name of a class, and of a group: ranges of dates have long names.
+LONGEST_CLASS, LONGEST_GROUP = 16, 30
 
 
-class NoiseMatrixDisplay:
+class _Display:
+    """A picture on axes of its own, or on those that it is given."""
+
+    ax_: Any
+    figure_: Any
+
+    def _begin(self, ax: Any, hidden: Sequence[str] = ("right", "top")) -> Any:
+        """The axes to draw on, with these sides of their frame hidden; new ones if need be."""
+        if ax is None:
+            _, ax = package("matplotlib.pyplot", extra="plots").subplots(layout="constrained")
+        self.ax_, self.figure_ = ax, ax.figure
+        for side in hidden:
+            ax.spines[side].set_visible(False)
+        return ax
+
+
+@dataclass(eq=False, repr=False)
+class NoiseMatrixDisplay(_Display):
     """How often each true class carries each label, in percent, with 90 % intervals.
 
     Parameters
@@ -36,13 +71,12 @@ class NoiseMatrixDisplay:
         Names of the classes.
     """
 
+    noise_matrix: Floats
+    noise_interval: Floats
+    classes: Any
+
     # With more classes the numbers in the cells would be too small to read.
     MOST_NUMBERED = 10
-
-    def __init__(self, noise_matrix: Floats, noise_interval: Floats, classes: Any) -> None:
-        self.noise_matrix = noise_matrix
-        self.noise_interval = noise_interval
-        self.classes = classes
 
     @classmethod
     def from_audit(cls, audit: Any) -> Self:
@@ -51,56 +85,50 @@ class NoiseMatrixDisplay:
 
     def plot(self, ax: Any = None) -> Self:
         """Draw: rows are true classes, columns are given labels; the redder, the more flips."""
-        self.ax_, self.figure_ = axes_for(ax)
+        ax = self._begin(ax, ("left", "right", "top", "bottom"))
         n_classes = len(self.classes)
         flips = np.ma.array(self.noise_matrix, mask=np.eye(n_classes, dtype=bool))
         is_numbered = n_classes <= self.MOST_NUMBERED
         largest = max(0.3 if is_numbered else 0.02, float(flips.max()))
-        drawn = self.ax_.pcolormesh(
+        drawn = ax.pcolormesh(
             flips, cmap="Oranges", vmin=0, vmax=largest, edgecolors="white", linewidth=1
         )
-        self.ax_.set_facecolor("#dfe7ee")
+        ax.set_facecolor("#dfe7ee")
         if is_numbered:
             self._write_numbers(drawn)
         else:
             self.figure_.colorbar(
-                drawn, ax=self.ax_, label="share of the true class",
+                drawn, ax=ax, label="share of the true class",
                 format=lambda share, _: percent(share),
             )  # fmt: skip
-        self._write_names()
-        self.ax_.set(xlabel="label given", ylabel="true class")
-        self.ax_.set_ylim(n_classes, 0)
-        self.ax_.tick_params(length=0)
-        self.ax_.spines[:].set_visible(False)
-        return self
-
-    def _write_names(self) -> None:
-        n_classes, names = len(self.classes), [name_of(name) for name in self.classes]
-        places, size = np.arange(n_classes) + 0.5, 10 if n_classes <= 20 else 7
-        self.ax_.set_yticks(places, names, parse_math=False, fontsize=size)
-        self.ax_.set_xticks(places, names, parse_math=False, fontsize=size)
+        names, places = [_class_name(name) for name in self.classes], np.arange(n_classes) + 0.5
+        style: dict[str, Any] = {"parse_math": False, "fontsize": 10 if n_classes <= 20 else 7}
+        ax.set_yticks(places, names, **style)
         if n_classes * max(map(len, names)) > 36:  # side by side they would overlap
             slanted = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}
-            turned = {"rotation": 90}
-            for text in self.ax_.get_xticklabels():
-                text.set(**(slanted if n_classes <= self.MOST_NUMBERED else turned))
+            style |= slanted if is_numbered else {"rotation": 90}
+        ax.set_xticks(places, names, **style)
+        ax.set(xlabel="label given", ylabel="true class", ylim=(n_classes, 0))
+        ax.tick_params(length=0)
+        return self
 
     def _write_numbers(self, drawn: Any) -> None:
         is_small = len(self.classes) > 4
         large, small, unit = (9.0, 6.5, "") if is_small else (13.0, 9.5, " %")
-        low, high = 100 * self.noise_interval
+        low, high = self.noise_interval
         for (j, k), rate in np.ndenumerate(self.noise_matrix):
             # White is easier to read than black on colours darker than this.
             lightness = np.dot(drawn.to_rgba(rate)[:3], (0.3, 0.59, 0.11))
             color = "white" if j != k and lightness < 0.45 else INK
             style = {"color": color, "ha": "center", "va": "center"}
-            text = _digits(100 * rate) if is_small else percent(rate)
+            text = _digits(rate) if is_small else percent(rate)
             self.ax_.text(k + 0.5, j + 0.4, text, fontsize=large, **style)
             interval = f"{_digits(low[j, k])}–{_digits(high[j, k])}{unit}"
             self.ax_.text(k + 0.5, j + 0.7, interval, fontsize=small, **style)
 
 
-class IssueDistributionDisplay:
+@dataclass(eq=False, repr=False)
+class IssueDistributionDisplay(_Display):
     """How many labels are how likely to be wrong, by the label given.
 
     Parameters
@@ -113,10 +141,9 @@ class IssueDistributionDisplay:
         Classes that are not shown.
     """
 
-    def __init__(self, counts: Integers, classes: Any, n_left_out: int = 0) -> None:
-        self.counts = counts
-        self.classes = classes
-        self.n_left_out = n_left_out
+    counts: Integers
+    classes: Any
+    n_left_out: int = 0
 
     @classmethod
     def from_audit(cls, audit: Any, n_bins: int = 10, most_classes: int = 12) -> Self:
@@ -127,109 +154,89 @@ class IssueDistributionDisplay:
         counts = np.bincount(given * n_bins + place, minlength=n_classes * n_bins)
         expected = np.bincount(given, wrong, n_classes)
         shown = np.sort(np.argsort(-expected, kind="stable")[:most_classes])
-        return cls(
-            counts.reshape(n_classes, n_bins)[shown], audit.classes[shown], n_classes - len(shown)
-        )
+        counts = counts.reshape(n_classes, n_bins)[shown]
+        return cls(counts, audit.classes[shown], n_classes - len(shown))
 
     def plot(self, ax: Any = None) -> Self:
         """Draw one lane of bars for each label, as high as their numbers.
 
-        Next to labels of the first bin, which are hardly doubted, others would not be seen: these
-        are a number without a bar.
+        The first bin, of labels that are probably right, has a number without a bar: next to its
+        bar the others would not be seen.
         """
-        self.ax_, self.figure_ = axes_for(ax)
+        ax = self._begin(ax, ("left", "right", "top"))
         n_classes, n_bins = self.counts.shape
         height = (0.72 if n_classes <= 4 else 0.6) * self.counts / max(1, self.counts[:, 1:].max())
         height[:, 0] = 0.0
-        left = np.arange(n_bins) / n_bins
+        middle = (np.arange(n_bins) + 0.5) / n_bins
         colors = [DOUBT if 2 * k >= n_bins else TRUST for k in range(n_bins)]
-        self.ax_.axvspan(0, 1 / n_bins, color="#e9edf1", linewidth=0, zorder=0)
-        for lane in range(n_classes):
-            base = n_classes - 1 - lane
-            self.ax_.bar(
-                left + 0.5 / n_bins, height[lane], 0.9 / n_bins, base, color=colors, linewidth=0
-            )
-            self.ax_.axhline(base, color=GREY, linewidth=0.8)
+        ax.axvspan(0, 1 / n_bins, color="#e9edf1", linewidth=0, zorder=0)
+        for lane, base in enumerate(range(n_classes - 1, -1, -1)):
+            ax.bar(middle, height[lane], 0.9 / n_bins, base, color=colors, linewidth=0)
+            ax.axhline(base, color=GREY, linewidth=0.8)
             for k in np.flatnonzero(self.counts[lane]):
-                self.ax_.text(
-                    left[k] + 0.5 / n_bins, base + height[lane, k] + 0.03,
+                ax.text(
+                    middle[k], base + height[lane, k] + 0.03,
                     format_count(int(self.counts[lane, k])), ha="center", va="bottom", fontsize=8.5,
                     color=INK,
                 )  # fmt: skip
-        self.ax_.set_yticks(
-            n_classes - 0.65 - np.arange(n_classes), [name_of(name) for name in self.classes],
-            parse_math=False,
-        )  # fmt: skip
-        ticks = np.linspace(0, 1, 6)
-        self.ax_.set_xticks(ticks, [f"{100 * tick:.0f} %" for tick in ticks])
-        self.ax_.set(
-            xlim=(0, 1), ylim=(0, n_classes), ylabel="label given",
-            xlabel="probability that the label is wrong",
-        )  # fmt: skip
-        self.ax_.tick_params(axis="y", length=0)
-        self.ax_.spines[["left", "right", "top"]].set_visible(False)
+        names = [_class_name(name) for name in self.classes]
+        ax.set_yticks(n_classes - 0.65 - np.arange(n_classes), names, parse_math=False)
+        _label_shares(ax.set_xticks, np.linspace(0, 1, 6))
+        ax.set(xlim=(0, 1), ylim=(0, n_classes), xlabel="probability that the label is wrong")
+        ax.set_ylabel("label given")
+        ax.tick_params(axis="y", length=0)
         return self
 
 
-class ReviewGainDisplay:
+@dataclass(eq=False, repr=False)
+class ReviewGainDisplay(_Display):
     """How many wrong labels one finds by checking rows in order of suspicion.
 
     Parameters
     ----------
-    gain : ReviewGain
-        Expected wrong labels among the most suspicious rows.
+    expected_found : ndarray of shape (n_rows + 1,)
+        Expected wrong labels among the most suspicious rows, none of them to all.
     n_suspects : int
         How many rows are on the list.
     """
 
-    def __init__(self, gain: ReviewGain, n_suspects: int) -> None:
-        self.gain = gain
-        self.n_suspects = n_suspects
+    expected_found: Floats
+    n_suspects: int
 
     @classmethod
     def from_audit(cls, audit: Any, suspects: Suspects | None = None) -> Self:
         """The gain of an audit, with a mark at the suspects."""
         chosen = audit.suspects() if suspects is None else suspects
-        gain = review_gain(audit.issue_probability[audit.labels.is_observed])
-        return cls(gain, len(chosen))
+        return cls(review_gain(audit.issue_probability[audit.labels.is_observed]), len(chosen))
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the gain, what random checking finds, and marks at a few budgets."""
-        self.ax_, self.figure_ = axes_for(ax)
-        gain, n_shown = self.gain, self._n_shown()
+        ax = self._begin(ax)
+        gain, n_rows = self.expected_found, len(self.expected_found) - 1
+        # All rows, or in a large table as many as anybody would check.
+        enough = max(BUDGETS[-1], 4 * self.n_suspects)
+        n_shown = n_rows if n_rows <= 2 * enough else enough
         checked = np.unique(np.linspace(0, n_shown, 400).astype(np.intp))
-        self.ax_.plot(
-            checked, gain.expected_found[checked], color=TRUST, linewidth=2.2,
-            label="most suspicious first",
-        )  # fmt: skip
-        at_random = gain.expected_wrong * n_shown / max(1, gain.n_rows)
-        self.ax_.plot([0, n_shown], [0, at_random], "--", color=GREY, label="in any order")
+        ax.plot(checked, gain[checked], color=TRUST, linewidth=2.2, label="most suspicious first")
+        at_random = gain[-1] * n_shown / max(1, n_rows)
+        ax.plot([0, n_shown], [0, at_random], "--", color=GREY, label="in any order")
         if 0 < self.n_suspects <= n_shown:
-            found = float(gain.expected_found[self.n_suspects])
-            self.ax_.plot(
+            found = float(gain[self.n_suspects])
+            ax.plot(
                 self.n_suspects, found, "D", color=DOUBT, markersize=9, zorder=4,
                 label=f"{with_noun(self.n_suspects, 'suspect')} → {format_count(found)}",
             )  # fmt: skip
         self._mark_budgets(n_shown)
-        self.ax_.set(
-            xlabel="rows checked", ylabel="wrong labels found (expected)",
-            xlim=(0, 1.02 * max(1, n_shown)),
-            ylim=(0, 1.12 * max(0.1, gain.expected_found[n_shown])),
-        )  # fmt: skip
-        self.ax_.spines[["right", "top"]].set_visible(False)
-        self.ax_.grid(color="#e3e3e3", linewidth=0.8)
-        self.ax_.set_axisbelow(True)
-        self.ax_.legend(frameon=True, framealpha=0.9, edgecolor="none", loc="lower right")
+        ax.set(xlabel="rows checked", ylabel="wrong labels found (expected)")
+        ax.set(xlim=(0, 1.02 * max(1, n_shown)), ylim=(0, 1.12 * max(0.1, gain[n_shown])))
+        ax.grid(color="#e3e3e3", linewidth=0.8)
+        ax.set_axisbelow(True)
+        ax.legend(frameon=True, framealpha=0.9, edgecolor="none", loc="lower right")
         return self
-
-    def _n_shown(self) -> int:
-        """All rows, or in a large table as many as anybody would check."""
-        enough = max(BUDGETS[-1], 4 * self.n_suspects)
-        return self.gain.n_rows if self.gain.n_rows <= 2 * enough else enough
 
     def _mark_budgets(self, n_shown: int) -> None:
         """Points at the budgets; words at those that leave room for them."""
-        budgets = [one for one in self.gain.budgets() if one.n_rows <= n_shown]
+        budgets = [one for one in usual_budgets(self.expected_found) if one.n_rows <= n_shown]
         if not budgets:
             return
         self.ax_.plot(
@@ -249,21 +256,201 @@ class ReviewGainDisplay:
                 last = one.n_rows
 
 
-def _digits(percentage: float) -> str:
+@dataclass(eq=False, repr=False)
+class ProjectionDisplay(_Display):
+    """Some labelled rows in the plane of their first two principal components.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n_points, 2)
+        Where the rows lie.
+    label : ndarray of shape (n_points,)
+        Position of the class whose label each row carries.
+    is_suspect : ndarray of shape (n_points,)
+        Which of them are suspects.
+    explained : float
+        The share of all variance that is seen in this plane.
+    classes : sequence of n_classes
+        Names of the classes.
+    """
+
+    points: Floats
+    label: Integers
+    is_suspect: NDArray[np.bool_]
+    explained: float
+    classes: Any
+
+    # A legend of more classes than this would hide the rows.
+    MOST_NAMED = 12
+
+    @classmethod
+    def from_audit(cls, audit: Any, suspects: Suspects | None = None) -> Self:
+        """Project the rows of an audit."""
+        chosen, labels = audit.suspects() if suspects is None else suspects, audit.labels
+        rows, points, explained = project(audit.standardized, labels, chosen)
+        is_suspect = np.isin(rows, chosen.rows[:MOST_SUSPECTS])
+        return cls(points, labels.current[rows], is_suspect, explained, audit.classes)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw; a ring marks a suspect, whose colour and shape are those of its doubtful label."""
+        ax = self._begin(ax, ())
+        size = 26 if len(self.points) < 400 else 12
+        # As pixels very many points take less room in the file.
+        crowded = {"rasterized": len(self.points) > 1000}
+        handles = [
+            ax.scatter(
+                *self.points[self.label == k].T,
+                s=np.where(self.is_suspect[self.label == k], 2 * size, size),
+                color=COLORS[k % len(COLORS)], marker=MARKERS[k % len(MARKERS)], alpha=0.75,
+                linewidths=0, **crowded,
+            )
+            for k in range(len(self.classes))
+        ]  # fmt: skip
+        suspects = self.points[self.is_suspect].T
+        ring = {"facecolors": "none", "edgecolors": INK, "linewidths": 0.9}
+        rings = ax.scatter(*suspects, s=6 * size, **ring, **crowded)
+        names = [_class_name(name) for name in self.classes[: self.MOST_NAMED]]
+        self._add_legend(
+            [*handles[: self.MOST_NAMED], rings],
+            [*names, with_noun(suspects.shape[1], "suspect")],
+        )
+        ax.set(xticks=[], yticks=[])
+        ax.set(xlabel="first principal component", ylabel="second principal component")
+        ax.set_title(f"this plane shows {percent(self.explained)} of the variance", fontsize=10)
+        return self
+
+    def _add_legend(self, handles: list[Any], names: list[str]) -> None:
+        # The names are set afterwards: matplotlib leaves out labels that begin with an underscore
+        # and reads formulas between dollar signs.
+        n_columns = int(np.clip(60 // (max(map(len, names)) + 6), 1, 4))
+        legend = self.figure_.legend(
+            handles, ["name"] * len(names), loc="outside lower center", ncols=n_columns,
+            frameon=False, markerscale=1.4,
+        )  # fmt: skip
+        for text, name in zip(legend.get_texts(), names, strict=True):
+            text.set_parse_math(False)
+            text.set_text(name)
+
+
+@dataclass(eq=False, repr=False)
+class GroupNoiseDisplay(_Display):
+    """The share of wrong labels in each group, with 90 % intervals.
+
+    Parameters
+    ----------
+    share : ndarray of shape (n_groups,)
+        The share of wrong labels.
+    interval : ndarray of shape (2, n_groups)
+        Lower and upper ends.
+    names : sequence of n_groups
+        What groups are called.
+    overall : float
+        The share of wrong labels in the whole table.
+    """
+
+    share: Floats
+    interval: Floats
+    names: Sequence[str]
+    overall: float
+
+    # Groups that are drawn at most, those with the largest shares.
+    MOST_SHOWN = 20
+
+    @classmethod
+    def from_audit(cls, audit: Any) -> Self:
+        """The groups of an audit with a context."""
+        found = audit.inference.by_group
+        worst = np.sort(np.argsort(-found.wrong_share, kind="stable")[: cls.MOST_SHOWN])
+        wrong = audit.issue_probability[audit.labels.is_observed]
+        return cls(
+            found.wrong_share[worst],
+            found.wrong_share_interval[:, worst],
+            [audit.groups.names[g] for g in worst],
+            float(wrong.mean()) if len(wrong) else 0.0,
+        )
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw a bar for each group, its interval, and the share in the whole table."""
+        ax = self._begin(ax, ("left", "right", "top"))
+        places, (low, high) = np.arange(len(self.names)), self.interval
+        # Orange bars are clearly above the share of the whole table.
+        colors = [DOUBT if end > self.overall else TRUST for end in low]
+        ax.barh(places, self.share, 0.62, color=colors, alpha=0.55, linewidth=0)
+        ax.hlines(places, low, high, color=INK, linewidth=1.6)
+        ax.plot(self.share, places, "|", color=INK, markersize=9)
+        ax.axvline(self.overall, color=GREY, linestyle="--", linewidth=1)
+        widest = max(0.05, float(high.max(initial=0)))
+        for place, share, end in zip(places, self.share, high, strict=True):
+            ax.text(
+                end + 0.015 * widest, place, percent(share), va="center", fontsize=9, color=INK,
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
+            )  # fmt: skip
+        names = [one_line(name, LONGEST_GROUP) for name in self.names]
+        ax.set_yticks(places, names, parse_math=False)
+        ax.set(xlim=(0, 1.15 * widest), ylim=(len(places) - 0.5, -0.5))
+        ax.set_xlabel(f"share of wrong labels (dashed: {percent(self.overall)} of all)")
+        ax.locator_params(axis="x", nbins=5)
+        ticks = ax.get_xticks()
+        _label_shares(ax.set_xticks, ticks[(ticks >= 0) & (ticks <= 1.15 * widest)])
+        ax.tick_params(axis="y", length=0)
+        return self
+
+
+@dataclass(eq=False, repr=False)
+class PromiseDisplay(_Display):
+    """What was promised of checked labels, and what people found, with 90 % intervals.
+
+    Parameters
+    ----------
+    promises : sequence of Promise
+        Checked labels by the probability with which they were said to be wrong.
+    """
+
+    promises: Sequence[Promise]
+
+    @classmethod
+    def from_audit(cls, audit: Any) -> Self:
+        """The promises of an audit, if rows were checked."""
+        return cls(audit.promises)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw a bar for each group of labels: found, its interval, and a mark at the promise."""
+        ax, places = self._begin(ax), np.arange(len(self.promises))
+        found, low, high, promised = np.array(
+            [(one.found, one.found_low, one.found_high, one.promised) for one in self.promises]
+        ).T
+        colors = [TRUST if one.is_kept else DOUBT for one in self.promises]
+        ax.bar(places, found, 0.6, color=colors, alpha=0.55, linewidth=0, label="found wrong")
+        ax.vlines(places, low, high, color=INK, linewidth=1.4)
+        ax.plot(
+            places, promised, "D", color=INK, markersize=7, markerfacecolor="white",
+            linestyle="none", label="promised",
+        )  # fmt: skip
+        names = [
+            f"{100 * one.low:.0f}–{100 * one.high:.0f} %\n{format_count(one.n_checked)} checked"
+            for one in self.promises
+        ]
+        ax.set_xticks(places, names, fontsize=8.5)
+        _label_shares(ax.set_yticks, np.linspace(0, 1, 5))
+        ax.set(ylim=(0, 1.02), ylabel="share wrong")
+        ax.set_xlabel("promised probability that the label is wrong")
+        ax.grid(axis="y", color=GREY, alpha=0.25, linewidth=0.8)
+        ax.set_axisbelow(True)
+        ax.legend(frameon=False, loc="upper left", fontsize=9)
+        return self
+
+
+def _label_shares(set_ticks: Any, ticks: Floats) -> None:
+    set_ticks(ticks, [f"{100 * tick:g} %" for tick in ticks])
+
+
+def _digits(share: float) -> str:
     """A percentage with as many digits as :func:`percent` gives it, where there is little room."""
-    is_plain = percentage in (0, 100) or 9.95 <= percentage < 98.5
-    return f"{percentage:.0f}" if is_plain else f"{percentage:.1f}"
+    is_plain = share in (0, 1) or 0.0995 <= share < 0.985
+    return f"{100 * share:.0f}" if is_plain else f"{100 * share:.1f}"
 
 
-def axes_for(ax: Any) -> tuple[Any, Any]:
-    """The axes to draw on and their figure; new ones if there are none."""
-    if ax is not None:
-        return ax, ax.figure
-    figure, ax = package("matplotlib.pyplot", extra="plots").subplots(layout="constrained")
-    return ax, figure
-
-
-def name_of(label: Any) -> str:
+def _class_name(label: Any) -> str:
     """A class in a picture: one short line."""
-    text = one_line(label, longest=4 * LONGEST_NAME)
-    return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"
+    text = one_line(label, longest=4 * LONGEST_CLASS)
+    return text if len(text) <= LONGEST_CLASS else f"{text[: LONGEST_CLASS - 1]}…"

@@ -4,29 +4,42 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import io
+import warnings
 from dataclasses import dataclass
+from html import escape
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
-from rboost.audit.insight.checked import Promise
-from rboost.audit.insight.explanation import Explanation
-from rboost.audit.insight.quality import ASSUMPTIONS, Quality
-from rboost.audit.insight.reading import ColumnReading
-from rboost.audit.insight.segments import Segment
-from rboost.audit.insight.summary import AuditSummary
-from rboost.audit.numbers import format_count, percent
+import numpy as np
+
+from rboost.audit.insight.summary import ASSUMPTIONS
+from rboost.audit.insight.suspects import Suspects
 from rboost.audit.render import findings
-from rboost.audit.render.confusions import find_confusions, of_confusions
-from rboost.audit.render.origin import COMMANDS, Origin
-from rboost.audit.render.pictures import Displays, draw_pictures
-from rboost.audit.render.plots import NoiseMatrixDisplay
-from rboost.audit.render.projection_plot import ProjectionDisplay
-from rboost.audit.render.report_rows import LONGEST_NAME, show_rows
-from rboost.audit.render.wording import one_line, visible, with_noun
+from rboost.audit.render.plots import (
+    GroupNoiseDisplay,
+    IssueDistributionDisplay,
+    NoiseMatrixDisplay,
+    ProjectionDisplay,
+    PromiseDisplay,
+    ReviewGainDisplay,
+)
+from rboost.audit.render.terminal import NEXT, in_words
+from rboost.audit.wording import (
+    format_count,
+    one_line,
+    percent,
+    quoted,
+    shortened,
+    visible,
+    with_noun,
+)
+from rboost.files import write_atomically
 from rboost.packages import package
 
 # Suspects and rows without a label that are shown at most; the list of suspects has no limit.
-MOST_SHOWN = {"suspects": 500, "unlabelled": 200}
+MOST_SUSPECTS, MOST_UNLABELLED = 500, 200
 # Rates of wrong labels that the summary names one by one and that the table of them lists, columns
 # that are seen at once, and classes that pictures have numbers or names for.
 LIMITS = {
@@ -36,59 +49,181 @@ LIMITS = {
     "most_numbered": NoiseMatrixDisplay.MOST_NUMBERED,
     "most_named": ProjectionDisplay.MOST_NAMED,
 }
-# Bytes that the values of all suspects may take together.
-MOST_BYTES = 1_000_000
+# Characters of a value and of a name, bytes that the values of all suspects may take together, and
+# bytes that the markup of one value takes.
+LONGEST_CELL, LONGEST_NAME = 200, 60
+MOST_BYTES, MARKUP_BYTES = 1_000_000, 30
+# For a report whose folder is not known.
+COMMANDS = {
+    "review": "rboost review FOLDER",
+    "again": "rboost audit FILE --label COLUMN --trusted FOLDER/checked.csv",
+    "clean": "rboost clean FOLDER --out clean.csv",
+    "predict": "rboost predict FOLDER NEW.csv --out predictions.csv",
+}
 
 
-@dataclass(frozen=True, eq=False)
-class ReportContents:
-    """What the report shows; rows are explained, of the table it takes their values."""
+@dataclass(frozen=True)
+class Origin:
+    """What was audited, when and how; ``left_aside`` has further columns and why, in words.
 
-    summary: AuditSummary
-    quality: Quality
-    segments: tuple[Segment, ...]
-    displays: Displays
-    suspects: list[Explanation]
-    unlabelled: list[Explanation]
-    table: Any
-    ids: Any
-    id_name: str
-    columns: tuple[ColumnReading, ...] = ()
-    promises: tuple[Promise, ...] = ()
-    origin: Origin | None = None
+    ``commands`` are those to go on with: "review", "again", "clean" and, with a model, "predict".
+    """
+
+    data: str
+    made: str
+    version: str
+    seed: int
+    model: str
+    commands: dict[str, str]
+    left_aside: tuple[tuple[str, str], ...] = ()
 
 
-def render_report(shown: ReportContents, title: str) -> str:
-    """Render the report as HTML: no links to the outside; nothing of the table is run or loaded."""
-    summary = shown.summary
+@dataclass(frozen=True)
+class Picture:
+    """What is drawn, as the address of an image; a wide one is moved about on a telephone."""
+
+    display: Any
+    address: str
+    is_wide: bool
+
+
+class InlineReport:
+    """The report of an audit: shown inside a notebook, or saved as a page of its own."""
+
+    def __init__(self, html: str) -> None:
+        self.html = html
+
+    def __repr__(self) -> str:
+        size = format_count(len(self.html.encode()) // 1000)
+        return f"InlineReport: {size} kB; a notebook shows it, save(path) writes it."
+
+    def _repr_html_(self) -> str:
+        """The page in a frame of its own, which cannot reach the notebook around it."""
+        return (
+            '<iframe title="Label audit" sandbox="allow-scripts" '
+            'style="width: 100%; height: 80vh; border: 1px solid #ccc; background: white" '
+            f'srcdoc="{escape(self.html)}"></iframe>'
+        )
+
+    def save(self, path: str | Path) -> Path:
+        """Write the page to a file."""
+        write_atomically(Path(path), self.html)
+        return Path(path)
+
+
+def render_report(audit: Any, suspects: Suspects, title: str, origin: Origin | None = None) -> str:
+    """Render the report of a :class:`rboost.audit.LabelAudit` as HTML.
+
+    It has no links to the outside, and nothing of the table is run or loaded.
+    """
+    summary, missing = audit.summary(suspects), audit.missing()
+    surest = np.argsort(-audit.inference.posterior[missing].max(axis=1), kind="stable")
+    explained = audit.explain_all(suspects.rows[:MOST_SUSPECTS])
+    room = MOST_BYTES // max(1, len(explained))
     style, script = _part("report.css"), _part("report.js")
-    room = MOST_BYTES // max(1, len(shown.suspects))
     return _environment().get_template("report.html.jinja").render(
+        audit=audit,
         title=one_line(title, 120),
-        style=_markup(style),
-        script=_markup(script),
+        style=style,
+        script=script,
         policy=_policy(style, script),
         summary=summary,
         sentences=findings.of_everything(summary),
-        confusions=find_confusions(summary),
-        confused=of_confusions(summary, LIMITS["most_flips"]),
+        confusions=findings.find_confusions(summary),
+        confused=findings.of_confusions(summary, LIMITS["most_flips"]),
         **LIMITS,
         dangers=findings.of_dangers(summary),
-        pictures=draw_pictures(shown.displays, summary),
-        id_name=one_line(shown.id_name, 40),
+        worst_group="".join(findings.of_groups(summary)[:1]),
+        pictures=_draw_all(audit, suspects),
+        ids=audit.ids,
+        id_name=one_line(audit.id_name, 40),
         label_name=one_line(summary.label_name, 40),
-        suspects=show_rows(shown.suspects, shown.table, shown.ids, room),
-        unlabelled=show_rows(shown.unlabelled, shown.table, shown.ids, room=0),
-        segments=shown.segments,
-        quality=shown.quality,
-        quality_sentence=findings.of_quality(shown.quality),
+        suspects=[(one, _cells(audit.table, one.row, room)) for one in explained],
+        n_columns=audit.table.shape[1],
+        unlabelled=audit.explain_all(missing[surest[:MOST_UNLABELLED]]),
         assumptions=ASSUMPTIONS,
-        columns=shown.columns,
-        promises=shown.promises,
-        promise_sentence=findings.of_promises(shown.promises) if shown.promises else "",
-        origin=shown.origin,
-        commands=COMMANDS if shown.origin is None else shown.origin.commands,
+        promise_sentence=findings.of_promises(audit.promises),
+        origin=origin,
+        commands=COMMANDS if origin is None else origin.commands,
     )  # fmt: skip
+
+
+def render_summary(audit: Any, most_rows: int) -> str:
+    """What a notebook shows of an audit: the findings, and the most suspicious rows."""
+    summary = audit.summary()
+    return _environment().get_template("notebook.html.jinja").render(
+        summary=summary,
+        sentences=[*findings.of_everything(summary), *findings.of_dangers(summary)],
+        shown=audit.explain_all(audit.suspects().rows[:most_rows]),
+        ids=audit.ids,
+        id_name=audit.id_name,
+        next=NEXT,
+    )  # fmt: skip
+
+
+def _draw_all(audit: Any, suspects: Suspects) -> dict[str, Picture]:
+    """All pictures of the report by their names."""
+    displays: dict[str, Any] = {
+        "matrix": NoiseMatrixDisplay.from_audit(audit),
+        "distribution": IssueDistributionDisplay.from_audit(audit),
+        "gain": ReviewGainDisplay.from_audit(audit, suspects),
+        "projection": ProjectionDisplay.from_audit(audit, suspects),
+    }
+    if audit.groups is not None:
+        displays["groups"] = GroupNoiseDisplay.from_audit(audit)
+    if audit.promises:
+        displays["promises"] = PromiseDisplay.from_audit(audit)
+    few = len(audit.classes) <= 4
+    heights = {
+        "matrix": 3.57 if few else 6.12,
+        "distribution": 0.8 + (1.2 if few else 0.62) * len(displays["distribution"].classes),
+        "gain": 3.6,
+        "projection": 4.6 if few else 5.4,
+        "groups": 1.0 + 0.34 * len(displays["groups"].names) if "groups" in displays else 0.0,
+        "promises": 3.4,
+    }
+    widths = {"matrix": 4.8 if few else 7.8}
+    return {
+        name: Picture(
+            display,
+            draw(display, widths.get(name, 5.2), heights[name]),
+            is_wide=widths.get(name, 5.2) > 6,
+        )
+        for name, display in displays.items()
+    }
+
+
+def draw(display: Any, width: float, height: float) -> str:
+    """The address of a picture of this size in inches, untouched by the settings of the user.
+
+    Words stay words, so that the reader's machine finds letters that ours may lack.
+    """
+    matplotlib, style, drawing = (
+        package(name, extra="plots")
+        for name in ("matplotlib", "matplotlib.style", "matplotlib.figure")
+    )
+    fixed: Any = {"svg.fonttype": "none", "svg.hashsalt": "rboost"}
+    buffer = io.BytesIO()
+    with style.context("default"), matplotlib.rc_context(fixed), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        figure = drawing.Figure((width, height), layout="constrained")
+        display.plot(figure.subplots())
+        figure.savefig(buffer, format="svg", dpi=200, metadata={"Date": None, "Creator": None})
+    return f"data:image/svg+xml;base64,{base64.b64encode(buffer.getvalue()).decode('ascii')}"
+
+
+def _cells(table: Any, row: int, room: int) -> tuple[tuple[str, str], ...]:
+    """The values of a row, column by column, as long as there is room for them."""
+    cells: list[tuple[str, str]] = []
+    for k, column in enumerate(table.columns):
+        # One by one, as a whole row would turn whole numbers into fractions.
+        value = visible(shortened(table.iat[row, k], LONGEST_CELL))
+        name = one_line(column, LONGEST_NAME)
+        room -= len(escape(name + value).encode()) + MARKUP_BYTES
+        if room < 0:
+            break
+        cells.append((name, value))
+    return tuple(cells)
 
 
 def _environment() -> Any:
@@ -104,7 +239,7 @@ def _environment() -> Any:
     environment.filters.update(
         format_count=format_count, with_noun=with_noun, short=one_line, visible=visible,
         name=lambda value: one_line(value, LONGEST_NAME), unbroken=_unbroken,
-        brief=lambda value: one_line(value, 24),
+        quoted=quoted, in_words=in_words,
         percent=lambda share: _unbroken(percent(share)),
     )  # fmt: skip
     return environment
@@ -113,11 +248,6 @@ def _environment() -> Any:
 def _unbroken(text: str) -> str:
     """Text in which no line ends between a number and its percent sign."""
     return text.replace(" %", "\N{NO-BREAK SPACE}%")
-
-
-def _markup(text: str) -> Any:
-    """A part of the package, not of the table, which goes into the page as it is."""
-    return package("markupsafe").Markup(text)
 
 
 def _part(name: str) -> str:

@@ -11,21 +11,19 @@ import numpy as np
 from rboost.audit.insight.checked import AnswersContradictWarning
 from rboost.audit.insight.suspects import Suspects
 from rboost.audit.render import findings
-from rboost.audit.render.group_plot import GroupNoiseDisplay
-from rboost.audit.render.listing import list_rows
-from rboost.audit.render.notebook import MOST_ROWS, InlineReport, as_html, as_lines
-from rboost.audit.render.origin import Origin
-from rboost.audit.render.pictures import Displays
 from rboost.audit.render.plots import (
+    GroupNoiseDisplay,
     IssueDistributionDisplay,
     NoiseMatrixDisplay,
+    ProjectionDisplay,
     ReviewGainDisplay,
 )
-from rboost.audit.render.projection_plot import ProjectionDisplay
-from rboost.audit.render.report import MOST_SHOWN, ReportContents, render_report
-from rboost.audit.render.terminal import describe
+from rboost.audit.render.report import InlineReport, Origin, render_report, render_summary
+from rboost.audit.render.terminal import as_lines, describe, list_rows
 from rboost.table.writing import write_csv
 
+# Suspects that terminal and notebook show.
+MOST_ROWS = 10
 # Reasons take time; beyond this many suspects, and rows without a label, the list goes on without.
 MOST_EXPLAINED = 500
 
@@ -57,7 +55,7 @@ class AuditViews:
     def to_text(self: Any, suspects: Suspects | None = None) -> str:
         """What was found, and the ten most suspicious rows, for the terminal."""
         chosen = self.suspects() if suspects is None else suspects
-        most_suspicious = self.explain_all(chosen.rows[:10])
+        most_suspicious = self.explain_all(chosen.rows[:MOST_ROWS])
         return describe(self.summary(chosen), most_suspicious, self.ids, self.id_name)
 
     def to_html(
@@ -70,18 +68,7 @@ class AuditViews:
 
         ``origin`` says what it is of, and with which commands to go on.
         """
-        chosen = self.suspects() if suspects is None else suspects
-        missing = self.missing()
-        surest = np.argsort(-self.inference.posterior[missing].max(axis=1), kind="stable")
-        contents = ReportContents(
-            self.summary(chosen), self.quality, self.segments,
-            Displays.from_audit(self, chosen),
-            suspects=self.explain_all(chosen.rows[: MOST_SHOWN["suspects"]]),
-            unlabelled=self.explain_all(missing[surest[: MOST_SHOWN["unlabelled"]]]),
-            table=self.table, ids=self.ids, id_name=self.id_name,
-            columns=self.columns, promises=self.promises, origin=origin,
-        )  # fmt: skip
-        return render_report(contents, title)
+        return render_report(self, self.suspects() if suspects is None else suspects, title, origin)
 
     def report(
         self: Any, suspects: Suspects | None = None, title: str = "Label audit"
@@ -93,9 +80,8 @@ class AuditViews:
         return as_lines(self.summary())
 
     def _repr_html_(self: Any) -> str:
-        """What a notebook shows: the findings, and the most suspicious rows."""
-        most_suspicious = self.explain_all(self.suspects().rows[:MOST_ROWS])
-        return as_html(self.summary(), most_suspicious, self.ids, self.id_name)
+        """What a notebook shows: findings and the most suspicious rows; all of it escaped."""
+        return render_summary(self, MOST_ROWS)
 
     def plot_noise_matrix(self: Any, ax: Any = None) -> NoiseMatrixDisplay:
         """Draw how often each true class carries each label, on ``ax`` if given."""
