@@ -162,7 +162,6 @@ class BoostedTrees:
 
     forest: Forest
     start: Floats
-    n_columns: int
 
     def __len__(self) -> int:
         return len(self.forest)
@@ -179,7 +178,7 @@ class BoostedTrees:
 
     def feature_importances(self) -> Floats:
         """The share of each column in what the splits gained."""
-        return self.forest.feature_importances(self.n_columns)
+        return self.forest.importances
 
 
 def fit_trees(rows: EngineRows, infer: Infer | None, settings: EngineSettings) -> EngineFit:
@@ -190,7 +189,7 @@ def fit_trees(rows: EngineRows, infer: Infer | None, settings: EngineSettings) -
     ) as threads:
         boosters = LightGBMBoosters(X, rows, level_counts(rows.X), settings, threads)
         likelihood, reason = grow_in_two_passes(boosters, rows.likelihood, infer, settings)
-    member = BoostedTrees(boosters.forest(), boosters.start, X.shape[1])
+    member = BoostedTrees(boosters.forest(X.shape[1]), boosters.start)
     return EngineFit(
         member, boosters.scores, boosters.scored(), likelihood.columns, boosters.n_rounds, reason
     )
@@ -310,8 +309,9 @@ class LightGBMBoosters:
                 booster.rollback_one_iter()
         self.n_rounds, self.scores = state.n_rounds, state.scores
 
-    def forest(self) -> Forest:
+    def forest(self, n_columns: int) -> Forest:
         """The mean of the boosters."""
         boosters = [booster for booster, _, _ in self._folds]
         n_trees = max(booster.current_iteration() for booster in boosters)
-        return Forest.from_boosters(boosters, self._n_outputs, min(n_trees, self.n_rounds))
+        n_rounds = min(n_trees, self.n_rounds)
+        return Forest.from_boosters(boosters, self._n_outputs, n_rounds, n_columns)

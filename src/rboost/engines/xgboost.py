@@ -476,4 +476,4 @@ class XGBoostBoosters:
         """The mean of the boosters."""
         bins, n_outputs = self._binned.bins, 1 if self.start.ndim == 0 else len(self.start)
         forest = forest_of([own.trees for own in self._folds], bins, n_outputs)
-        return BoostedTrees(forest, self.start, len(bins.edges))
+        return BoostedTrees(forest, self.start)
