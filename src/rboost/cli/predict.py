@@ -15,7 +15,7 @@ def add_predict_command(commands: Any) -> None:
         help="predict true classes with the model of an audit",
         description="Write the probability of each true class for every row.",
     )
-    predict.add_argument("model", type=Path, help="model.skops, or folder, of an audit")
+    predict.add_argument("model", type=Path, help="model.rboost, or folder, of an audit")
     predict.add_argument(
         "data", type=Path, nargs="+",
         help="CSV, TSV, .xlsx or Parquet with the audited columns; several files or a pattern such "

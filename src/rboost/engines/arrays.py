@@ -29,8 +29,8 @@ from rboost.learners.kernel import KernelMachine, RandomKernelClassifier
 from rboost.learners.logistic import RobustLogisticRegression
 from rboost.native import reference
 
-# Rows that trees are walked with at a time where leaves have several outputs, or rows are sparse.
-BLOCK_ROWS = 1024
+# Sparse rows that are made dense at a time, and leaves that are looked up at a time.
+SPARSE_ROWS, BLOCK_LEAVES = 1024, 2**18
 NO_SETS, NO_BITS = np.zeros(1, dtype=np.int32), np.zeros(0, dtype=np.uint32)
 
 
@@ -110,7 +110,7 @@ class VotingTrees:
             return self._of_dense(X, self.feature)
         used = self._used if len(self._used) else np.zeros(1, dtype=np.int32)
         feature = np.searchsorted(used, self.feature).astype(np.int32)
-        blocks = gen_batches(X.shape[0], BLOCK_ROWS)
+        blocks = gen_batches(X.shape[0], SPARSE_ROWS)
         return np.concatenate(
             [self._of_dense(X[own][:, used].toarray(), feature) for own in blocks]
         )
@@ -120,7 +120,7 @@ class VotingTrees:
             return self._walked(X, feature, np.ascontiguousarray(self.votes[:, 0]), 1)
         # Each tree has a column, and each leaf its number as the value.
         numbers, found = np.arange(len(self.votes), dtype=np.float64), []
-        for block in gen_batches(len(X), BLOCK_ROWS):
+        for block in gen_batches(len(X), max(1, BLOCK_LEAVES // len(self.roots))):
             leaves = self._walked(X[block], feature, numbers, len(self.roots)).astype(np.intp)
             found.append(np.sum([self.votes[own] for own in leaves.T], axis=0))
         return np.concatenate(found)
@@ -200,15 +200,15 @@ def _of_all_classes(values: NDArray[Any], seen: NDArray[np.bool_], axis: int) ->
 class VotingKernels(Voters):
     """Random kernel machines: the arrays of :class:`KernelMachine`, stacked.
 
-    ``directions`` (L, n_columns, D) is float32 where all were fitted to dense rows, which are
-    multiplied in float32. ``coef`` is (L, D, S) and ``intercept`` (L, S).
+    ``directions`` (L, n_columns, D) and ``phases`` (L, D) are float32 where all were fitted to
+    dense rows, which are multiplied in float32. ``coef`` is (L, D, S) and ``intercept`` (L, S).
     """
 
     medians: Floats
     center: Floats
     scale: Floats
     directions: NDArray[Any]
-    phases: Floats
+    phases: NDArray[Any]
     coef: Floats
     intercept: Floats
 
@@ -235,7 +235,7 @@ class VotingKernels(Voters):
         names = ("medians", "center", "scale", "directions", "phases")
         arrays = {name: np.stack([getattr(own, name) for own in machines]) for name in names}
         if all(own.center.any() for own in machines):
-            arrays["directions"] = arrays["directions"].astype(np.float32)
+            arrays |= {name: arrays[name].astype(np.float32) for name in names[-2:]}
         both = list(zip(machines, seen, strict=True))
         coef = [_of_all_classes(own.coef, classes, 1) for own, classes in both]
         intercept = [_of_all_classes(np.asarray(own.intercept), c, 0) for own, c in both]

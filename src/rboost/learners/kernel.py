@@ -141,7 +141,7 @@ class RandomKernelClassifier(ScoreClassifier, RowsClassifier):
 class KernelMachine:
     """A fitted random kernel machine: what becomes of a row, and what is made of its features.
 
-    ``directions`` (n_columns, D) may be float32, which is what dense rows are multiplied by.
+    ``directions`` (n_columns, D) and ``phases`` (D,) may be float32, which dense rows become.
     ``coef`` is (D,) and ``intercept`` () for two classes, (D, K) and (K,) for more.
     """
 
@@ -149,7 +149,7 @@ class KernelMachine:
     center: Floats
     scale: Floats
     directions: NDArray[Any]
-    phases: Floats
+    phases: NDArray[Any]
     coef: Floats = field(default_factory=lambda: np.zeros(0))
     intercept: Floats = field(default_factory=lambda: np.zeros(()))
 

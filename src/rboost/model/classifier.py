@@ -34,7 +34,7 @@ from rboost._validation import (
 from rboost.encoding import learn_encoding, needs_encoding, stack_rows, warn_of_copies
 from rboost.engines import ENGINES, LINEAR, TREES
 from rboost.engines.engine import EngineSettings, check_engines, chosen_engines
-from rboost.fitting import ScoreClassifier
+from rboost.fitting import Savable, ScoreClassifier
 from rboost.labels import Labels, group_rows
 from rboost.model.fit import Fitted, fit_rows
 from rboost.native.xgboost import DEVICES, arrays_on
@@ -45,7 +45,7 @@ from rboost.noise.posterior import NoisePosterior
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class RBoostClassifier(ScoreClassifier):
+class RBoostClassifier(Savable, ScoreClassifier):
     """Boosting that models label flips, and finds out how many there are.
 
     Several engines are run and weighed by the data. Algorithm 1 of Bootkrajang & Kabán minimises a

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from rboost.audit.disk.record import CHECKED, STDIN
+from rboost.audit.disk.record import CHECKED, MODEL, STDIN
 from rboost.audit.disk.request import Request
 from rboost.audit.render.origin import Origin
 from rboost.io.inputs import STANDARD_INPUT
@@ -35,7 +35,7 @@ def make_origin(folder: Path, request: Request, record: dict[str, Any], has_mode
         ),
         clean=("rboost", "clean", str(folder), "--out", "clean.csv"),
         predict=() if not has_model else (
-            "rboost", "predict", str(folder / "model.skops"), "NEW.csv",
+            "rboost", "predict", str(folder / MODEL), "NEW.csv",
             "--out", "predictions.csv",
         ),
         left_aside=_left_aside(request),

@@ -7,16 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rboost.audit.disk.model_file import check_format
 from rboost.audit.disk.request import Request
 from rboost.audit.insight.columns import SuspiciousColumn
 from rboost.io.files import files_digest
 from rboost.io.inputs import STANDARD_INPUT
 
 # Goes up with every change after which folders that were made before cannot be read as they are.
-FORMAT = 2
+FORMAT = 3
 RECORD, ROWS, MODEL, SUSPECTS, REPORT, TRUSTED, PROBABILITIES, STDIN, ISSUES = NAMES = (
-    "audit.json", "rows.npz", "model.skops", "suspects.csv", "report.html", "trusted_rows",
+    "audit.json", "rows.npz", "model.rboost", "suspects.csv", "report.html", "trusted_rows",
     "probabilities", "stdin_table", "issues",
 )  # fmt: skip
 # What the record of an audit on a cluster holds, which has the folder of issues but no rows.
@@ -75,6 +74,20 @@ def read_record(folder: Path) -> dict[str, Any]:
     if not _is_whole(record):
         raise ValueError(f"{path} is damaged; {AGAIN}.")
     return record
+
+
+def check_format(found: int, known: int, path: Path) -> None:
+    """Refuse a file of another format, newer or older, with one sentence."""
+    if found > known:
+        raise ValueError(
+            f"{path} was made by a newer rboost (its format is {found}, this one reads {known}); "
+            "update it with: pip install --upgrade rboost"
+        )
+    if found < known:
+        raise ValueError(
+            f"{path} was made by an older rboost (its format is {found}, this one reads {known}); "
+            f"{AGAIN} to make a new one."
+        )
 
 
 def _parsed(folder: Path) -> dict[str, Any]:

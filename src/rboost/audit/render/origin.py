@@ -37,5 +37,5 @@ COMMANDS = {
     "review": "rboost review FOLDER",
     "again": "rboost audit FILE --label COLUMN --trusted FOLDER/checked.csv",
     "clean": "rboost clean FOLDER --out clean.csv",
-    "predict": "rboost predict FOLDER/model.skops NEW.csv --out predictions.csv",
+    "predict": "rboost predict FOLDER/model.rboost NEW.csv --out predictions.csv",
 }
