@@ -152,7 +152,7 @@ class Savable:
                     f"{name} is of the training rows, which a model file leaves out; read it where "
                     "the model was fitted."
                 )
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            return object.__getattribute__(self, name)  # which fails, as it did before
 
 
 class RowsClassifier(Documented, ClassifierMixin, BaseEstimator):

@@ -183,7 +183,7 @@ def _is_sound_stack(model: RBoostClassifier, sizes: Sizes) -> bool:
 class GroupTable:
     """``noise_by_group_`` by columns."""
 
-    names: list[str]
+    name: list[str]
     n_rows: Integers
     wrong_share: Floats
     low: Floats
@@ -201,7 +201,7 @@ class GroupTable:
 
     def listed(self) -> list[dict[str, Any]]:
         """One record a group, as a fit has it."""
-        columns = [self.names, self.n_rows.tolist(), self.wrong_share.tolist(), self.low.tolist(),
+        columns = [self.name, self.n_rows.tolist(), self.wrong_share.tolist(), self.low.tolist(),
                    self.high.tolist(), list(self.noise_matrix), list(self.interval)]  # fmt: skip
         rows = zip(*columns, strict=True)
         return [dict(zip(self.__dataclass_fields__, row, strict=True)) for row in rows]
@@ -210,7 +210,7 @@ class GroupTable:
 declare(
     "groups", GroupTable,
     {
-        "names": Texts("groups"),
+        "name": Texts("groups"),
         "n_rows": Array("i8", ("groups",), low=0),
         **{name: floats("groups") for name in ("wrong_share", "low", "high")},
         "noise_matrix": floats("groups", "classes", "classes"),
@@ -441,9 +441,9 @@ class SavedLinear(SavedClassifier):
             X = X[:, self.kept]
             X = np.where(np.isnan(X), self.fill.astype(X.dtype), X)
         if self.mean is not None:
-            X -= self.mean
+            X -= self.mean.astype(X.dtype)
         if self.scale is not None:
-            X /= self.scale
+            X /= self.scale.astype(X.dtype)
         scores = X @ self.coef.T + self.intercept
         if scores.shape[1] > 1:
             return softmax(scores, axis=1)

@@ -1,6 +1,6 @@
 """An audit on disk: written whole, and read back only if its files belong together.
 
-``suspects.csv``, ``report.html`` and ``audit.json`` are for people and programs, ``model.rboost`` is
+``suspects.csv``, ``report.html`` and ``audit.json`` are for people and programs, ``model.rboost``
 for predictions, ``rows.npz`` for a review. ``audit.json`` comes last, with digests of these two.
 What was found is not lost if report or model cannot be made: the others are written without them.
 """
