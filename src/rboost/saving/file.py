@@ -17,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 import struct
 import zlib
 from collections.abc import Callable
@@ -83,15 +84,16 @@ def _compressed(raw: bytes) -> bytes:
 def read_file(path: Path, kinds: tuple[str, ...]) -> tuple[Any, dict[str, Any]]:
     """A model of one of some kinds and what is said about it; fails with one sentence."""
     with open_to_read(path) as file:
-        content = file.read(MOST_BYTES + 1)
+        length = os.fstat(file.fileno()).st_size
+        if length > MOST_BYTES:
+            raise ValueError(f"{path} is larger than any model of rboost; {AGAIN}.")
+        content = file.read(length)
     return read_content(content, path, kinds)
 
 
 def read_content(content: bytes, path: Path, kinds: tuple[str, ...]) -> tuple[Any, dict[str, Any]]:
     """The same of the bytes of a file."""
     start = len(MAGIC) + NUMBERS.size + SEAL_LENGTH
-    if len(content) > MOST_BYTES:
-        raise ValueError(f"{path} is larger than any model of rboost; {AGAIN}.")
     if not content.startswith(MAGIC) or len(content) < start:
         raise ValueError(
             f"{path} is no model file of this rboost, but of an older one, a part of one, or "
