@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.utils import check_array
 
+import rboost
 from rboost import RBoostClassifier
-from rboost.audit.disk.model_file import load_model, save_model
 from rboost.encoding import learn_encoding, needs_encoding
 
 MOMENT = datetime.datetime(2020, 1, 1, 12, 0, 0, 123456)
@@ -280,12 +280,11 @@ TRAINED = pd.DataFrame(
 
 def test_an_encoder_in_a_model_file_encodes_the_same(tmp_path):
     frame = TRAINED.assign(word=["\ud800 lone", 'quoted "ä"'])
-    X = np.random.RandomState(0).normal(size=(40, 2))
-    model = RBoostClassifier(max_iter=2, random_state=0).fit(X, X[:, 0] > 0)
-    model._encoder = learn_encoding(frame)
+    rows = frame.iloc[np.arange(40) % 2].assign(number=np.arange(40.0))
+    model = RBoostClassifier(max_iter=2, random_state=0).fit(rows, np.arange(40) > 20)
     arrays_of(model._encoder, frame)  # what is remembered meanwhile is not stored
-    save_model(model, tmp_path / "model.skops", {})
-    loaded = load_model(tmp_path / "model.skops")[0]._encoder
+    model.save(tmp_path / "model.rboost")
+    loaded = rboost.load(tmp_path / "model.rboost")._encoder
     assert loaded.names == model._encoder.names
     for rows, same in zip(arrays_of(model._encoder, frame), arrays_of(loaded, frame), strict=True):
         equal(same, rows)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rboost.audit import audit_labels
 from rboost.audit.dates import find_dates, with_times
-from rboost.audit.disk.model_file import load_model, save_model
+from rboost.saving import load, save
 
 TIMES = pd.date_range("2013-01-01 10:00", periods=200, freq="7h")
 FORMATS = {
@@ -102,7 +102,7 @@ def test_a_model_of_zoned_times_is_kept_and_predicts_the_same(how, tmp_path):
     y = np.where(late ^ (random.rand(200) < 0.1), "late", "early")
     table = pd.DataFrame({"when": ZONED[how], "x": random.randn(200)})
     audit = audit_labels(table, y, model="linear", check_columns=False)
-    save_model(audit.model, tmp_path / "model.skops", {})
-    model, _ = load_model(tmp_path / "model.skops")
+    save(audit.model, tmp_path / "model.rboost")
+    model = load(tmp_path / "model.rboost")
     naive = table.assign(when=TIMES)
     np.testing.assert_allclose(model.predict_proba(naive), audit.model.predict_proba(table))

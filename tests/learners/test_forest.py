@@ -88,7 +88,8 @@ def test_scores_are_those_of_lightgbm(n_outputs, n_boosters, num_leaves, missing
         grown(X[fold::2], n_outputs, 4, seed + fold, num_leaves=num_leaves, min_data_in_leaf=1)
         for fold in range(n_boosters)
     ]
-    forest, rows = Forest.from_boosters(boosters, n_outputs, 3, X.shape[1]), unusual(X).astype(dtype)
+    forest = Forest.from_boosters(boosters, n_outputs, 3, X.shape[1])
+    rows = unusual(X).astype(dtype)
     assert len(forest) == 3
     scores = forest.scores(rows)
     assert scores.dtype == np.float64

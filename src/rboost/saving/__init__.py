@@ -15,8 +15,6 @@ from rboost.saving.estimators import ESTIMATORS
 from rboost.saving.file import read_file, write_file
 from rboost.saving.schema import DECLARED_ABOVE
 
-__all__ = ["load", "load_with_notes", "save"]
-
 MODELS = (*ESTIMATORS, *DECLARED_ABOVE)
 
 

@@ -25,7 +25,7 @@ def test_commands_are_those_that_one_types(origin):
         "--no-column-check", "--budget", "50", "--trusted", "out/it's/checked.csv",
         "--out", "out/it's-again",
     ]  # fmt: skip
-    assert shlex.split(origin.commands["predict"])[2] == "out/it's/model.skops"
+    assert shlex.split(origin.commands["predict"])[2] == "out/it's/model.rboost"
 
 
 def test_columns_that_were_no_features_are_named_with_the_reason(origin):
