@@ -13,7 +13,7 @@ import rboost
 OPTIONAL = ("dask", "distributed", "xgboost", "cupy", "cudf")
 TABLES = ("pandas", "polars", "pyarrow", "skrub", "narwhals", "openpyxl")
 PAGES = ("matplotlib", "jinja2", "starlette", "uvicorn", "http.server")
-HEAVY = (*OPTIONAL, *TABLES, *PAGES, "sklearn", "scipy", "lightgbm", "skops")
+HEAVY = (*OPTIONAL, *TABLES, *PAGES, "sklearn", "scipy", "lightgbm")
 PROJECT = Path(__file__).parents[1] / "pyproject.toml"
 
 

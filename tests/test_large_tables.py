@@ -69,7 +69,7 @@ def test_commands_run_and_find_the_same(tmp_path, monkeypatch):
             assert main([*command, "--quiet"]) == 0
             results.append(pd.read_parquet(tmp_path / "found" / "issues"))
             names = {path.name for path in (tmp_path / "found").iterdir()}
-            assert names == {"audit.json", "issues", "model.skops", "suspects.csv"}
+            assert names == {"audit.json", "issues", "model.rboost", "suspects.csv"}
             shutil.rmtree(tmp_path / "found")
         pd.testing.assert_frame_equal(*results)
         ((_, script),) = pages.blocks(PAGE, "python")

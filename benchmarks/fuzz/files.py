@@ -131,8 +131,8 @@ def options(random: Random, folder: Path) -> None:
 
 def predicted(random: Random, folder: Path) -> None:
     """Predictions for a mutated table, or by a damaged model."""
-    model, data = folder / "model.skops", folder / "table.csv"
-    shutil.copy(world.audit_folder() / "model.skops", model)
+    model, data = folder / "model.rboost", folder / "table.csv"
+    shutil.copy(world.audit_folder() / "model.rboost", model)
     if random.random() < 0.7:
         name, content = written(mutate(cells_of(world.NAME), random), random)
         data = folder / name

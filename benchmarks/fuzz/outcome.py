@@ -122,7 +122,7 @@ def check_audit(folder: Path) -> None:
         if digest(folder / name) != vouched:
             raise Failed(f"{name} is not the file that audit.json vouches for")
     names = {path.name for path in folder.iterdir()}
-    if missing := {"suspects.csv", "report.html", "model.skops", "rows.npz"} - names:
+    if missing := {"suspects.csv", "report.html", "model.rboost", "rows.npz"} - names:
         raise Failed(f"the audit lacks {sorted(missing)}")
     if left := [name for name in names if name.startswith(".")]:
         raise Failed(f"the audit left {left} behind")

@@ -13,12 +13,14 @@ __all__ = [
     "RobustLogisticRegression",
     "estimate_noise_matrix",
     "flip_labels",
+    "load",
 ]
 
 if TYPE_CHECKING:
     from rboost.learners import RobustLogisticRegression
     from rboost.model import AdaRBoostClassifier, RBoostClassifier
     from rboost.noise import flip_labels
+    from rboost.saving import load
     from rboost.wrappers import (
         NoiseAwareClassifier,
         NoiseCalibratedClassifier,
@@ -36,6 +38,7 @@ else:
         "RobustLogisticRegression": "learners",
         "estimate_noise_matrix": "wrappers",
         "flip_labels": "noise",
+        "load": "saving",
     }
 
     def __getattr__(name: str) -> Any:

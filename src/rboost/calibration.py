@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -73,14 +72,18 @@ class PlattCalibration:
 
 @dataclass(frozen=True)
 class IsotonicCalibration:
-    """Any non-decreasing curve, fitted to the observed labels, with the noise then taken out."""
+    """Any non-decreasing curve, fitted to the observed labels, with the noise then taken out.
 
-    curve: Any
+    The curve has ``levels`` at some scores, and is linear between them.
+    """
+
+    scores: Floats
+    levels: Floats
     noise_matrix: Floats
 
     def __call__(self, scores: Floats) -> Floats:
         """Return p(y = 1) for each score."""
-        return _without_noise(self.curve.predict(scores), self.noise_matrix)
+        return _without_noise(np.interp(scores, self.scores, self.levels), self.noise_matrix)
 
 
 def _without_noise(observed: Floats, noise_matrix: Floats) -> Floats:
@@ -164,8 +167,9 @@ def fit_isotonic(
     scores: Floats, labels: Floats, sample_weight: Floats, noise_matrix: Floats, link_matrix: Floats
 ) -> IsotonicCalibration:
     """Fit a non-decreasing curve to the observed labels by least squares."""
-    curve = IsotonicRegression(y_min=0, y_max=1, increasing=True, out_of_bounds="clip")
-    return IsotonicCalibration(curve.fit(scores, labels, sample_weight), noise_matrix)
+    curve = IsotonicRegression(y_min=0, y_max=1, increasing=True)
+    curve.fit(scores, labels, sample_weight)
+    return IsotonicCalibration(curve.X_thresholds_, curve.y_thresholds_, noise_matrix)
 
 
 CALIBRATIONS: dict[str, Callable[[Floats, Floats, Floats, Floats, Floats], Calibration]] = {

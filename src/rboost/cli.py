@@ -84,7 +84,7 @@ def add_audit_command(commands: Any) -> None:
         "audit",
         help="find wrong labels in a table",
         description="Estimate how noisy the labels of a table are and list those that are probably "
-        "wrong, with reasons. Writes suspects.csv, report.html, audit.json, model.skops, rows.npz.",
+        "wrong, with reasons. Writes suspects.csv, report.html, audit.json, model.rboost, rows.npz.",
     )
     audit.add_argument(
         "data", type=Path, nargs="+",
@@ -359,7 +359,7 @@ def add_predict_command(commands: Any) -> None:
         help="predict true classes with the model of an audit",
         description="Write the probability of each true class for every row.",
     )
-    predict.add_argument("model", type=Path, help="model.skops, or folder, of an audit")
+    predict.add_argument("model", type=Path, help="model.rboost, or folder, of an audit")
     predict.add_argument(
         "data", type=Path, nargs="+",
         help="CSV, TSV, .xlsx or Parquet with the audited columns; several files or a pattern such "

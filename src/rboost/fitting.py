@@ -7,14 +7,16 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rboost._typing import Floats, Integers
 from rboost._validation import (
@@ -121,6 +123,36 @@ class Documented:
         before = before.rstrip() + cls._shared_parameters
         after = after if heading == headings[0] else f"\n{heading}{after}"
         cls.__doc__ = f"{before}\n\n{FITTED}{cls._shared_attributes}{after}"
+
+
+class Savable:
+    """A fitted classifier that can be written to a file, which leaves its training out."""
+
+    # Attributes of training rows, which prediction does not need.
+    _training_only: ClassVar[tuple[str, ...]] = ()
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to a file, such as ``model.rboost``, or leave it as it was.
+
+        :func:`rboost.load` reads it. The file holds numbers and words alone, and no training rows.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; it is replaced when all is written.
+        """
+        check_is_fitted(self)
+        import_module("rboost.saving").save(self, path)  # which knows all estimators
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name in type(self)._training_only and "_is_from_file" in vars(self):
+                raise AttributeError(
+                    f"{name} is of the training rows, which a model file leaves out; read it where "
+                    "the model was fitted."
+                )
+            return object.__getattribute__(self, name)  # which fails, as it did before
 
 
 class RowsClassifier(Documented, ClassifierMixin, BaseEstimator):

@@ -90,8 +90,8 @@ def test_a_half_written_folder_is_a_failure(tmp_path):
     (tmp_path / "audit").mkdir()
     with pytest.raises(outcome.Failed, match="audit"):
         outcome.check_untouched(before, tmp_path)
-    files_of = {"model.skops": "0" * 64}
-    (tmp_path / "audit" / "model.skops").write_text("half")
+    files_of = {"model.rboost": "0" * 64}
+    (tmp_path / "audit" / "model.rboost").write_text("half")
     (tmp_path / "audit" / "audit.json").write_text(json.dumps({"files": files_of}))
     with pytest.raises(outcome.Failed, match="not the file"):
         outcome.check_audit(tmp_path / "audit")

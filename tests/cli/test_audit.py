@@ -12,7 +12,7 @@ from rboost.cli import main
 from tests.audit.disk.refits import refit
 from tests.cli.tables import N_ROWS, make_table, refused, run
 
-FILES = {"audit.json", "model.skops", "report.html", "rows.npz", "suspects.csv"}
+FILES = {"audit.json", "model.rboost", "report.html", "rows.npz", "suspects.csv"}
 
 
 def test_an_audit_writes_all_its_files(audited):

@@ -119,7 +119,7 @@ def test_the_package_can_be_run_as_the_command(capsys, monkeypatch):
 
 
 def test_answers_are_exported_nowhere_over_other_files(data, audited, capsys):
-    for out in (data, audited / "review.sqlite", audited / "model.skops"):
+    for out in (data, audited / "review.sqlite", audited / "model.rboost"):
         before = out.read_bytes() if out.exists() else None
         assert main(["review", str(audited), "--export", str(out)]) == 2
         assert "belongs to the audit" in capsys.readouterr().err or out.suffix != ".csv"

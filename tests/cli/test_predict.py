@@ -14,28 +14,28 @@ from tests.cli.tables import COMMAND, refused, run
 
 def test_predictions_follow_the_rows(audited, data, tmp_path, capsys):
     out = tmp_path / "predictions.csv"
-    assert main(["predict", str(audited / "model.skops"), str(data), "--out", str(out)]) == 0
+    assert main(["predict", str(audited / "model.rboost"), str(data), "--out", str(out)]) == 0
     predicted = pd.read_csv(out)
     assert predicted["key"].tolist() == pd.read_csv(data)["key"].tolist()
     np.testing.assert_allclose(predicted["p(no)"] + predicted["p(yes)"], 1, atol=1e-5)
     capsys.readouterr()
-    assert main(["predict", str(audited / "model.skops"), str(data)]) == 0
+    assert main(["predict", str(audited / "model.rboost"), str(data)]) == 0
     assert capsys.readouterr().out == out.read_text()
 
 
 def test_predictions_in_an_excel_file(audited, data, tmp_path, capsys):
     out = tmp_path / "predictions.xlsx"
-    assert run(capsys, "predict", audited / "model.skops", data, "--out", out)[0] == 0
+    assert run(capsys, "predict", audited / "model.rboost", data, "--out", out)[0] == 0
     assert pd.read_excel(out)["key"].tolist() == pd.read_csv(data)["key"].tolist()
-    said = refused(capsys, "predict", audited / "model.skops", data, "--out", tmp_path / "a.doc")
+    said = refused(capsys, "predict", audited / "model.rboost", data, "--out", tmp_path / "a.doc")
     assert "must end with .csv" in said
 
 
 def test_predictions_need_the_columns_and_an_honest_model(audited, data, tmp_path, capsys):
-    fewer, model = tmp_path / "fewer.csv", audited / "model.skops"
+    fewer, model = tmp_path / "fewer.csv", audited / "model.rboost"
     pd.read_csv(data).drop(columns="amount").to_csv(fewer, index=False)
     assert "lacks the column 'amount'" in refused(capsys, "predict", model, fewer)
-    content, changed = model.read_bytes(), tmp_path / "changed.skops"
+    content, changed = model.read_bytes(), tmp_path / "changed.rboost"
     for place in range(0, len(content), len(content) // 20):
         changed.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
         assert "again" in refused(capsys, "predict", changed, data)
@@ -44,7 +44,7 @@ def test_predictions_need_the_columns_and_an_honest_model(audited, data, tmp_pat
 
 @pytest.mark.slow
 def test_a_reader_of_a_pipe_may_have_seen_enough(audited, data):
-    command = [sys.executable, "-c", COMMAND, "predict", str(audited / "model.skops"), str(data)]
+    command = [sys.executable, "-c", COMMAND, "predict", str(audited / "model.rboost"), str(data)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         os.close(os.dup(process.stdout.fileno()))
         process.stdout.close()
@@ -69,8 +69,8 @@ def test_columns_keep_their_type_from_audit_to_prediction(tmp_path, capsys):
     rows = table[table["answer"] != "maybe"]
     rows.to_csv(new, index=False)
     predictions = tmp_path / "predictions.csv"
-    assert run(capsys, "predict", out / "model.skops", new, "--out", predictions)[0] == 0
+    assert run(capsys, "predict", out / "model.rboost", new, "--out", predictions)[0] == 0
     predicted = pd.read_csv(predictions)["predicted churn"].to_numpy()
     assert np.mean((predicted == "yes") == (rows["answer"] == "TRUE")) > 0.95
     rows.assign(size="large").to_csv(new, index=False)
-    assert "has text such as 'large'" in refused(capsys, "predict", out / "model.skops", new)
+    assert "has text such as 'large'" in refused(capsys, "predict", out / "model.rboost", new)

@@ -85,7 +85,7 @@ def test_a_place_that_is_no_folder_is_refused_before_the_work(data, tmp_path, ca
 
 
 def test_nothing_that_was_there_before_is_overwritten(audited, data, tmp_path, capsys):
-    model = audited / "model.skops"
+    model = audited / "model.rboost"
     for out in (model, data):
         assert "would be overwritten" in refused(capsys, "predict", model, data, "--out", out)
     folder = tmp_path / "foreign"

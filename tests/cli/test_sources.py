@@ -29,7 +29,7 @@ def test_several_files_are_audited_as_one_table(audited, data, tmp_path, capsys)
     assert refit(out, {60: 1}).labels.checked[60] == 1
     new = tmp_path / "new.parquet"
     parts = [tmp_path / "part1.csv", tmp_path / "part0.csv"]
-    assert run(capsys, "predict", out / "model.skops", *parts, "--out", new)[0] == 0
+    assert run(capsys, "predict", out / "model.rboost", *parts, "--out", new)[0] == 0
     assert pd.read_parquet(new)["key"].tolist() == [*table["key"][50:], *table["key"][:50]]
     assert "named twice" in refused(capsys, "audit", parts[0], parts[0], "--label", "churn")
     table.drop(columns="kind").to_csv(parts[0], index=False)
@@ -54,7 +54,7 @@ def test_standard_input_is_kept_for_the_review(audited, data, tmp_path, capsys, 
     assert refit(out, {3: 1}).labels.checked[3] == 1
     assert len(read_audit(out).ids) == N_ROWS
     pipe()
-    assert main(["predict", str(out / "model.skops"), "-"]) == 0
+    assert main(["predict", str(out / "model.rboost"), "-"]) == 0
     assert capsys.readouterr().out.count("\n") == N_ROWS + 1
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
     assert "standard input is empty" in refused(capsys, "audit", "-", *options)

@@ -11,13 +11,13 @@ import pandas as pd
 import pytest
 
 import rboost.progress
-from rboost.audit.disk.model_file import load_model
+from rboost.audit.disk.model import load_model
 from rboost.cli import main
 from rboost.dask.folder import CHECKPOINT
 from tests.dask.audits import N_ROWS, TABLE, arguments, run
 
 COMMAND = "import sys; from tests.dask.audits import run; sys.exit(run(sys.argv[1:]))"
-FILES = {"audit.json", "issues", "model.skops", "suspects.csv"}
+FILES = {"audit.json", "issues", "model.rboost", "suspects.csv"}
 
 
 def test_the_record_says_what_was_found(audited, data):
@@ -72,7 +72,7 @@ def test_the_model_predicts_later_rows(audited, tmp_path):
     found = pd.read_csv(tmp_path / "p.csv")
     assert found["key"].tolist() == later["key"].tolist()
     assert (found["predicted churn"] == later["truth"]).mean() > 0.95
-    model, about = load_model(audited / "model.skops")
+    model, about = load_model(audited / "model.rboost")
     expected = model.predict_proba(later[about["columns"]])
     np.testing.assert_allclose(found[["p(no)", "p(yes)"]], expected, atol=1e-6)
 

@@ -27,11 +27,22 @@ from rboost.noise.inference import NoiseInference
 from tests.engines.tables import fit_engine, table
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def learners():
-    """Fitted learners of the pool, by the first three rounds."""
-    fitted = fit_engine(fit_pool, table()[0], noise=symmetric(0.2, 2), max_iter=3)
-    return list(fitted.member.ensemble.learners)
+    return pool.pool_learners()
+
+
+@pytest.fixture
+def kept(monkeypatch):
+    """The learners that rounds have kept, before they become arrays."""
+    found, finish = [], pool.LearnerRounds.finish
+
+    def noted(self):
+        found[:] = finish(self)
+        return list(found)
+
+    monkeypatch.setattr(pool.LearnerRounds, "finish", noted)
+    return found
 
 
 def unfitted(learners):
@@ -48,11 +59,10 @@ def test_every_learner_of_the_pool_can_be_boosted_in_every_way(learners):
         assert get_tags(learner).input_tags.sparse
 
 
-def test_learners_differ_in_kind_and_take_turns(learners):
+def test_learners_differ_in_kind_and_take_turns(learners, kept):
     assert len({type(learner) for learner in learners}) == 3
-    member = fit_engine(fit_pool, table()[0], noise=symmetric(0.2, 2), max_iter=9).member
-    kinds = [type(learner) for learner in member.ensemble.learners]
-    assert kinds == [type(learner) for learner in learners] * 3
+    fit_engine(fit_pool, table()[0], noise=symmetric(0.2, 2), max_iter=9)
+    assert [type(learner) for learner in kept] == [type(learner) for learner in learners] * 3
 
 
 def test_each_learner_of_the_pool_finds_the_bananas(learners, noisy_banana, clean_banana):

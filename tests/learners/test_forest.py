@@ -88,7 +88,8 @@ def test_scores_are_those_of_lightgbm(n_outputs, n_boosters, num_leaves, missing
         grown(X[fold::2], n_outputs, 4, seed + fold, num_leaves=num_leaves, min_data_in_leaf=1)
         for fold in range(n_boosters)
     ]
-    forest, rows = Forest.from_boosters(boosters, n_outputs, 3), unusual(X).astype(dtype)
+    forest = Forest.from_boosters(boosters, n_outputs, 3, X.shape[1])
+    rows = unusual(X).astype(dtype)
     assert len(forest) == 3
     scores = forest.scores(rows)
     assert scores.dtype == np.float64
@@ -101,14 +102,13 @@ def test_scores_are_those_of_lightgbm(n_outputs, n_boosters, num_leaves, missing
 def fitted(request):
     X = table(1500, np.random.RandomState(0))
     boosters = [grown(X[fold::2], request.param, 6, fold) for fold in range(2)]
-    return X, boosters, Forest.from_boosters(boosters, request.param, 5)
+    return X, boosters, Forest.from_boosters(boosters, request.param, 5, X.shape[1])
 
 
 def test_importances_are_the_gains_of_lightgbm(fitted):
     _, boosters, forest = fitted
     gains = np.sum([b.feature_importance("gain", iteration=5) for b in boosters], axis=0)
-    assert_allclose(forest.feature_importances(6), gains / gains.sum(), rtol=1e-4)
-    assert forest.feature_importances(8).shape == (8,)
+    assert_allclose(forest.importances, gains / gains.sum(), rtol=1e-4)
 
 
 def test_rows_of_any_layout_and_number_score_alike(fitted):
@@ -150,20 +150,20 @@ def test_boosters_without_splits_and_ones_that_stopped():
     stopped = grown(X, 1, 5, 0, min_data_in_leaf=200)
     boosters = [stopped, grown(X, 1, 5, 0)]
     assert stopped.num_trees() == 1
-    forest = Forest.from_boosters(boosters, 1, 5)
+    forest = Forest.from_boosters(boosters, 1, 5, 6)
     assert_allclose(forest.scores(X), predicted(boosters, X, 5), rtol=1e-12)
-    alone = Forest.from_boosters([stopped], 1, 5)
+    alone = Forest.from_boosters([stopped], 1, 5, 6)
     assert len(alone) == 5
     assert_allclose(alone.scores(X), predicted([stopped], X, 5), rtol=1e-12)
-    assert_array_equal(alone.feature_importances(6), np.zeros(6))
+    assert_array_equal(alone.importances, np.zeros(6))
 
 
 def test_no_rounds_score_nothing(fitted):
     X, boosters, forest = fitted
-    empty = Forest.from_boosters(boosters, forest.n_outputs, 0)
+    empty = Forest.from_boosters(boosters, forest.n_outputs, 0, 6)
     assert len(empty) == 0
     assert_array_equal(empty.scores(X), np.zeros((len(X), forest.n_outputs)))
-    assert_array_equal(empty.feature_importances(6), np.zeros(6))
+    assert_array_equal(empty.importances, np.zeros(6))
 
 
 WRONG = {

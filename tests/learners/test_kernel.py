@@ -37,7 +37,7 @@ def digits():
 def test_several_classes_are_multinomial_regression_of_the_features(digits, C):
     X, y = digits
     model = RandomKernelClassifier(C=C, random_state=0).fit(X, y)
-    features, weight = model._transform(X), 1 + np.arange(len(X)) % 3
+    features, weight = model.machine_.features(X), 1 + np.arange(len(X)) % 3
     peer = LogisticRegression(C=C, tol=1e-8, max_iter=10_000).fit(features, y, weight)
     coef, intercept = fit_softmax(features, y, weight.astype(float), C)
     found = softmax(features @ coef + intercept, axis=1)

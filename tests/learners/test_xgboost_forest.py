@@ -133,8 +133,7 @@ def test_importances_are_the_gains_of_xgboost(fitted):
     for booster in boosters:
         for name, gain in booster.get_score(importance_type="total_gain").items():
             gains[int(name.removeprefix("f"))] += gain
-    assert_allclose(forest.feature_importances(len(LEVELS)), gains / gains.sum(), rtol=1e-4)
-    assert forest.feature_importances(len(LEVELS) + 2).shape == (len(LEVELS) + 2,)
+    assert_allclose(forest.importances, gains / gains.sum(), rtol=1e-4)
 
 
 @pytest.mark.parametrize("n_outputs", [1, 3])
@@ -144,7 +143,7 @@ def test_no_rounds_score_nothing(n_outputs):
     empty = forest_of([grown(X, bins, n_outputs, 0)] * 2, bins, n_outputs)
     assert len(empty) == 0
     assert_array_equal(empty.scores(X), np.zeros((50, n_outputs)))
-    assert_array_equal(empty.feature_importances(len(LEVELS)), np.zeros(len(LEVELS)))
+    assert_array_equal(empty.importances, np.zeros(len(LEVELS)))
 
 
 @pytest.mark.parametrize("n_outputs", [1, 3])

@@ -18,7 +18,7 @@ from typing import Any
 
 from rboost.audit.cleaning import SUGGESTED
 from rboost.audit.disk.folder import check_folder
-from rboost.audit.disk.model_file import save_model
+from rboost.audit.disk.model import save_model
 from rboost.audit.disk.record import (
     CLUSTER,
     FORMAT,

@@ -19,6 +19,7 @@ from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats, Integers
+from rboost.engines.arrays import StackedLearners
 from rboost.engines.engine import EngineFit, EngineRows, EngineSettings, Infer
 from rboost.engines.learners import (
     BaseLearner,
@@ -56,14 +57,18 @@ BLOCK_ROWS = 2**16
 
 def fit_pool(rows: EngineRows, infer: Infer | None, settings: EngineSettings) -> EngineFit:
     """Boost learners of three kinds."""
-    learners = [
+    pool = [BaseLearner.of(learner) for learner in pool_learners()]
+    pool = [replace(own, max_rows=min(own.max_rows or MAX_ROWS, MAX_ROWS)) for own in pool]
+    return _fit_rounds(rows, infer, settings, pool)
+
+
+def pool_learners() -> list[Any]:
+    """The learners that take turns: none follows single labels."""
+    return [
         DecisionTreeClassifier(max_depth=6, max_features="sqrt"),
         ExtraTreeClassifier(min_samples_leaf=5, max_features=None),
         RandomKernelClassifier(),
     ]
-    pool = [BaseLearner.of(learner) for learner in learners]
-    pool = [replace(own, max_rows=min(own.max_rows or MAX_ROWS, MAX_ROWS)) for own in pool]
-    return _fit_rounds(rows, infer, settings, pool)
 
 
 def fit_linear(rows: EngineRows, infer: Infer | None, settings: EngineSettings) -> EngineFit:
@@ -128,9 +133,9 @@ def _fit_rounds(
         boost(rounds, progress, update_noise, rate, shown)
     final = scored()
     ensemble = Ensemble(rounds.finish(), np.array(progress.steps), ways.votes, n_classes)
-    member = BoostedLearners(
-        ensemble, rounds.votes.total, rows.shares, source_of(rows.X, "dense"), rows.X.shape[1]
-    )
+    kept = ensemble if len(pool) == 1 else StackedLearners.of(ensemble, X.shape[1])
+    source = source_of(rows.X, "dense")
+    member = BoostedLearners(kept, rounds.votes.total, rows.shares, source, rows.X.shape[1])
     return EngineFit(member, final.scores, final, None, progress.n_rounds, progress.stop_reason)
 
 
@@ -162,7 +167,7 @@ class BoostedLearners:
     given, if others; the table has ``n_columns``.
     """
 
-    ensemble: Ensemble
+    ensemble: Ensemble | StackedLearners
     total_step: float
     shares: Floats
     source: Integers | None = None

@@ -183,9 +183,7 @@ class BoostedTrees:
 
     def feature_importances(self) -> Floats:
         """The share of each column in what the splits gained."""
-        n_seen = self.n_columns if self.source is None else len(self.source)
-        found = self.forest.feature_importances(n_seen)
-        return by_table_column(found, self.source, self.n_columns)
+        return by_table_column(self.forest.importances, self.source, self.n_columns)
 
 
 def fit_trees(rows: EngineRows, infer: Infer | None, settings: EngineSettings) -> EngineFit:
@@ -196,9 +194,8 @@ def fit_trees(rows: EngineRows, infer: Infer | None, settings: EngineSettings) -
     ) as threads:
         boosters = LightGBMBoosters(X, rows, level_counts(rows.X), settings, threads)
         likelihood, reason = grow_in_two_passes(boosters, rows.likelihood, infer, settings)
-    member = BoostedTrees(
-        boosters.forest(), boosters.start, rows.X.shape[1], source_of(rows.X, "trees")
-    )
+    forest, source = boosters.forest(X.shape[1]), source_of(rows.X, "trees")
+    member = BoostedTrees(forest, boosters.start, rows.X.shape[1], source)
     return EngineFit(
         member, boosters.scores, boosters.scored(), likelihood.columns, boosters.n_rounds, reason
     )
@@ -318,8 +315,9 @@ class LightGBMBoosters:
                 booster.rollback_one_iter()
         self.n_rounds, self.scores = state.n_rounds, state.scores
 
-    def forest(self) -> Forest:
+    def forest(self, n_columns: int) -> Forest:
         """The mean of the boosters."""
         boosters = [booster for booster, _, _ in self._folds]
         n_trees = max(booster.current_iteration() for booster in boosters)
-        return Forest.from_boosters(boosters, self._n_outputs, min(n_trees, self.n_rounds))
+        n_rounds = min(n_trees, self.n_rounds)
+        return Forest.from_boosters(boosters, self._n_outputs, n_rounds, n_columns)

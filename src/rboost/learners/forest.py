@@ -32,7 +32,8 @@ class Forest:
 
     Values up to the threshold of a node go left, whole numbers in its set of categories too; NaN
     goes where ``nan_left`` says. Set s is the words ``set_starts[s]:set_starts[s + 1]`` of
-    ``bitset``, with a bit for each category; nodes of numbers have the set −1.
+    ``bitset``, with a bit for each category; nodes of numbers have the set −1. ``importances`` are
+    the shares of the columns in what the splits gained.
     """
 
     feature: NDArray[np.int32]
@@ -45,12 +46,14 @@ class Forest:
     bitset: NDArray[np.uint32]
     leaf_value: Floats
     roots: NDArray[np.int32]
-    gain: Floats
+    importances: Floats
     n_outputs: int
     n_boosters: int
 
     @classmethod
-    def from_boosters(cls, boosters: Sequence[Any], n_outputs: int, n_rounds: int) -> Forest:
+    def from_boosters(
+        cls, boosters: Sequence[Any], n_outputs: int, n_rounds: int, n_columns: int
+    ) -> Forest:
         """The first rounds of LightGBM's boosters; one that stopped before adds 0 from there on.
 
         Their datasets must not have been made with ``zero_as_missing``.
@@ -76,13 +79,14 @@ class Forest:
         for own, end, n in zip(roots, np.cumsum(n_trees), n_trees, strict=True):
             own[:n] = root[end - n : end]
         by_round = roots.reshape(len(boosters), n_rounds, n_outputs).transpose(1, 0, 2)
+        feature = _numbers(told, "split_feature", np.int32)
         return cls(
-            feature=_numbers(told, "split_feature", np.int32),
+            feature=feature,
             left=left,
             right=right,
             leaf_value=values,
             roots=by_round.ravel(),
-            gain=_numbers(told, "split_gain", np.float64),
+            importances=_shares(feature, _numbers(told, "split_gain", np.float64), n_columns),
             n_outputs=n_outputs,
             n_boosters=len(boosters),
             **_decisions(told, n_splits),
@@ -100,10 +104,11 @@ class Forest:
             self.n_outputs, n_threads,
         )  # fmt: skip
 
-    def feature_importances(self, n_features: int) -> Floats:
-        """The share of each column in what the splits gained."""
-        gains = np.bincount(self.feature, self.gain, minlength=n_features)
-        return gains / (gains.sum() or 1.0)
+
+def _shares(feature: NDArray[np.int32], gain: Floats, n_columns: int) -> Floats:
+    """The share of each column in what the splits gained."""
+    gains = np.bincount(feature, gain, minlength=n_columns)
+    return gains / (gains.sum() or 1.0)
 
 
 def _text_of_trees(booster: Any, n_rounds: int) -> str:
@@ -170,6 +175,7 @@ def forest_of(boosters: Sequence[Any], bins: Bins, n_outputs: int) -> Forest:
     )
     conditions = _joined(in_order, "split_conditions", np.float64)
     feature = _joined(in_order, "split_indices")[is_split].astype(np.int32)
+    gain = _joined(in_order, "loss_changes", np.float64)[is_split]
     sets = _Sets(
         bins, feature, {number[first[t] + node]: own for t, node, own in _right_sets(in_order)}
     )
@@ -184,7 +190,7 @@ def forest_of(boosters: Sequence[Any], bins: Bins, n_outputs: int) -> Forest:
         bitset=sets.bits,
         leaf_value=conditions[is_leaf] / len(boosters),
         roots=number[first[:-1]].astype(np.int32),
-        gain=_joined(in_order, "loss_changes", np.float64)[is_split],
+        importances=_shares(feature, gain, len(bins.edges)),
         n_outputs=n_outputs,
         n_boosters=len(boosters),
     )

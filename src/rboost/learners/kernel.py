@@ -7,10 +7,11 @@ costs the same for every row.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
 from scipy.optimize import minimize
@@ -36,6 +37,8 @@ FARTHEST = 4.0
 # Rows predicted at a time. All blocks are of this size, the last one filled up, so that rounding
 # does not depend on which other rows there are.
 BLOCK_ROWS = 256
+# Sparse rows that are made dense at a time, where a machine was fitted to dense ones.
+SPARSE_ROWS = 4096
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -109,82 +112,107 @@ class RandomKernelClassifier(ScoreClassifier, RowsClassifier):
         if len(observed) > self.max_rows:
             some = _some_rows(observed, self.max_rows, random)
             X, observed, weight = X[some], observed[some], weight[some]
-        self._medians = _medians(X)
-        X = self._filled(X)
-        self._center, self._scale = _center_and_scale(X, weight)
+        medians = _medians(X)
+        X = filled(X, medians)
+        center, scale = _center_and_scale(X, weight)
         own = np.random.RandomState(random.randint(np.iinfo(np.int32).max))
         directions = own.normal(size=(self.n_features_in_, self.n_components))
-        self._directions = np.sqrt(2 * width / self.n_features_in_) * directions
-        self._phases = own.uniform(0, 2 * np.pi, size=self.n_components)
-        self._set_model(self._transform(X), observed, weight)
-
-    def _set_model(self, features: Floats, observed: Integers, weight: Floats) -> None:
-        """Fit one score to two classes, or one to each of several."""
-        if len(self.classes_) > 2:
-            self._coef, self._intercept = fit_softmax(features, observed, weight, self.C)
-        else:
-            self._coef, self._intercept = fit_logistic(features, observed, weight, self.C)
-
-    def _filled(self, X: Any) -> Any:
-        """Put the median of the column where a value is missing."""
-        if not sparse.issparse(X):
-            missing = np.isnan(X)
-            return np.where(missing, self._medians.astype(X.dtype), X) if missing.any() else X
-        missing = np.isnan(X.data)
-        if missing.any():
-            X = X.copy()
-            X.data[missing] = self._medians[X.indices[missing]]
-        return X
-
-    def _transform(self, X: Any) -> Floats:
-        if sparse.issparse(X):
-            scaled = sparse.csr_matrix(X.multiply(1 / self._scale))
-            np.clip(scaled.data, -FARTHEST, FARTHEST, out=scaled.data)
-        else:
-            scaled = np.clip((X - self._center) / self._scale, -FARTHEST, FARTHEST)
-        return np.sqrt(2 / self.n_components) * np.cos(scaled @ self._directions + self._phases)
+        directions = np.sqrt(2 * width / self.n_features_in_) * directions
+        phases = own.uniform(0, 2 * np.pi, size=self.n_components)
+        machine = KernelMachine(medians, center, scale, directions, phases)
+        fit = fit_softmax if len(self.classes_) > 2 else fit_logistic
+        coef, intercept = fit(machine.features(X), observed, weight, self.C)
+        self.machine_ = replace(machine, coef=coef, intercept=intercept)
 
     def decision_function(self, X: Any) -> Floats:
         """Log-odds of ``classes_[1]``; of more than two classes one score for each."""
         check_is_fitted(self)
-        X = self._check_X(X)
-        if sparse.issparse(X):
-            return self._transform(self._filled(X)) @ self._coef + self._intercept
-        return self._dense_decisions(X)
+        return self.machine_.decisions(self._check_X(X))
 
     def predict_proba(self, X: Any, check_input: bool = True) -> Floats:
         """Probability of each class; rows of floats that were checked before need no check."""
-        if check_input:
-            return super().predict_proba(X)
-        scores = self._dense_decisions(X)
+        return super().predict_proba(X) if check_input else self.machine_.probability(X)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "machine_")
+
+
+@dataclass(frozen=True, eq=False)
+class KernelMachine:
+    """A fitted random kernel machine: what becomes of a row, and what is made of its features.
+
+    ``directions`` (n_columns, D) and ``phases`` (D,) may be float32, which dense rows become.
+    ``coef`` is (D,) and ``intercept`` () for two classes, (D, K) and (K,) for more.
+    """
+
+    medians: Floats
+    center: Floats
+    scale: Floats
+    directions: NDArray[Any]
+    phases: NDArray[Any]
+    coef: Floats = field(default_factory=lambda: np.zeros(0))
+    intercept: Floats = field(default_factory=lambda: np.zeros(()))
+
+    def features(self, X: Any) -> Floats:
+        """z(x) of each row, in float64; for sparse rows the center must be 0."""
+        if sparse.issparse(X):
+            scaled = sparse.csr_matrix(X.multiply(1 / self.scale))
+            np.clip(scaled.data, -FARTHEST, FARTHEST, out=scaled.data)
+        else:
+            scaled = np.clip((X - self.center) / self.scale, -FARTHEST, FARTHEST)
+        n_components = len(self.phases)
+        return np.sqrt(2 / n_components) * np.cos(scaled @ self.directions + self.phases)
+
+    def decisions(self, X: Any) -> Floats:
+        """Log-odds of class 1; of more than two classes one score for each."""
+        if not sparse.issparse(X):
+            return self._of_dense(X)
+        if self.center.any():  # it was fitted to rows that were not sparse
+            blocks = [self._of_dense(X[b].toarray()) for b in gen_batches(X.shape[0], SPARSE_ROWS)]
+            return np.concatenate(blocks)
+        return self.features(filled(X, self.medians)) @ self.coef + self.intercept
+
+    def probability(self, X: Any) -> Floats:
+        """Probability of each class."""
+        scores = self.decisions(X)
         if scores.ndim == 2:
             return softmax(scores, axis=1)
         return np.column_stack([expit(-scores), expit(scores)])
 
-    def _dense_decisions(self, X: Floats) -> Floats:
-        """The same for rows that are not sparse, in blocks of float32: far faster on many rows."""
+    def _of_dense(self, X: NDArray[Any]) -> Floats:
+        """Of rows that are not sparse, in blocks of float32: far faster on many rows."""
         X = X if X.dtype.kind == "f" else X.astype(np.float64)
+        n_components = len(self.phases)
         # In the precision of X, which may need all of it to tell its values apart.
-        center, scale = self._center.astype(X.dtype), self._scale.astype(X.dtype)
+        center, scale = self.center.astype(X.dtype), self.scale.astype(X.dtype)
         # The last column of the rows is 1, so that one product adds the phases as well.
-        directions = np.vstack([self._directions, self._phases])
+        directions = np.vstack([self.directions, self.phases])
         directions = directions.astype(np.float32)
-        coefficients = (self._coef * np.sqrt(2 / self.n_components)).astype(np.float32)
-        decisions = np.empty((len(X), *self._coef.shape[1:]))
+        coefficients = (self.coef * np.sqrt(2 / n_components)).astype(np.float32)
+        decisions = np.empty((len(X), *self.coef.shape[1:]))
         scaled = np.ones((BLOCK_ROWS, X.shape[1] + 1), dtype=np.float32)
-        features = np.empty((BLOCK_ROWS, self.n_components), dtype=np.float32)
+        features = np.empty((BLOCK_ROWS, n_components), dtype=np.float32)
         for block in gen_batches(len(X), BLOCK_ROWS):
-            rows = self._filled(X[block])
+            rows = filled(X[block], self.medians)
             with np.errstate(over="ignore"):  # what is too large for float32 is an outlier
                 rows = (rows - center) / scale
             np.clip(rows, -FARTHEST, FARTHEST, out=scaled[: len(rows), :-1])
             np.dot(scaled, directions, out=features)
             np.cos(features, out=features)
             decisions[block] = (features @ coefficients)[: len(rows)]
-        return decisions + self._intercept
+        return decisions + self.intercept
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_coef")
+
+def filled(X: Any, medians: Floats) -> Any:
+    """Rows with the median of the column where a value is missing."""
+    if not sparse.issparse(X):
+        missing = np.isnan(X)
+        return np.where(missing, medians.astype(X.dtype), X) if missing.any() else X
+    missing = np.isnan(X.data)
+    if missing.any():
+        X = X.copy()
+        X.data[missing] = medians[X.indices[missing]]
+    return X
 
 
 def _some_rows(observed: Integers, n_drawn: int, random: np.random.RandomState) -> Integers:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rboost._typing import Floats
 from rboost._validation import Number, OneOf, Requirements, check_parameters, warn_not_converged
-from rboost.fitting import Rows, RowsClassifier, ScoreClassifier
+from rboost.fitting import Rows, RowsClassifier, Savable, ScoreClassifier
 from rboost.learners.logistic_objective import (
     SOLVERS,
     NoisyLogisticObjective,
@@ -26,7 +26,7 @@ FIRST_RATE = 0.1
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class RobustLogisticRegression(ScoreClassifier, RowsClassifier):
+class RobustLogisticRegression(Savable, ScoreClassifier, RowsClassifier):
     """Logistic regression that models label flips.
 
     The true class follows a logistic model, p(y = 1 | x) = σ(βᵀx), or softmaxⱼ(βⱼᵀx) for more than

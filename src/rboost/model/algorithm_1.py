@@ -57,7 +57,7 @@ from rboost.engines.rounds import (
     boost,
     mixing_coefficients,
 )
-from rboost.fitting import Rows, training_rows
+from rboost.fitting import Rows, Savable, training_rows
 from rboost.model.additive import AdditiveClassifier
 from rboost.noise import multiplicative_update
 from rboost.noise.likelihood import Likelihood
@@ -92,7 +92,7 @@ class Training:
 
 
 @dataclass(eq=False, repr=False)
-class AdaRBoostClassifier(AdditiveClassifier):
+class AdaRBoostClassifier(Savable, AdditiveClassifier):
     """Algorithm 1 of Bootkrajang & Kabán as printed: AdaBoost with a mixture of exponentials.
 
     A row costs a mixture of the exponential losses of all classes, weighed by the flip
@@ -495,6 +495,9 @@ class AdaRBoostClassifier(AdditiveClassifier):
         """How much each column told, as shares."""
         check_is_fitted(self)
         return self._ensemble.feature_importances()
+
+    def _n_learners(self) -> int:
+        return len(self._ensemble)
 
     def _contributions(self, X: Any) -> Iterator[Floats]:
         return self._ensemble.contributions(X)

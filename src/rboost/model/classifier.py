@@ -33,7 +33,7 @@ from rboost._validation import (
 )
 from rboost.engines import ENGINES, LINEAR
 from rboost.engines.engine import EngineSettings, check_engines, chosen_engines
-from rboost.fitting import ScoreClassifier
+from rboost.fitting import Savable, ScoreClassifier
 from rboost.labels import Labels, group_rows
 from rboost.model.fit import Fitted, fit_rows
 from rboost.native.xgboost import DEVICES, arrays_on
@@ -47,7 +47,7 @@ from rboost.table.features import Features, learn_encoder
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class RBoostClassifier(ScoreClassifier):
+class RBoostClassifier(Savable, ScoreClassifier):
     """Boosting that models label flips, and finds out how many there are.
 
     Several engines are run and weighed by the data. Algorithm 1 of Bootkrajang & Kabán minimises a

@@ -216,9 +216,6 @@ class NoiseAwareClassifier(ClassifierAround):
     n_jobs: int | None = None
     verbose: int = 0
 
-    # Of training rows, which prediction does not need; a model file leaves them out.
-    _training_only: ClassVar[tuple[str, ...]] = ("label_issue_probability_", "true_class_")
-
     _requirements: ClassVar[Requirements] = {
         "max_iter": Number(1, integer=True, closed=True),
         "tol": Number(0, closed=True),

@@ -193,7 +193,7 @@ def test_an_answer_that_is_taken_back_is_no_answer_although_the_trusted_file_has
     assert np.flatnonzero(read_audit(folder).labels.said != "").tolist() == [2]
 
 
-@pytest.mark.filterwarnings("ignore:.*model.skops was not written")
+@pytest.mark.filterwarnings("ignore:.*model.rboost was not written")
 def test_an_audit_whose_model_could_not_be_kept_is_fitted_again(request_, tmp_path, monkeypatch):
     def fail(*_):
         raise RecursionError("too deep")

@@ -1,7 +1,7 @@
 """An audit on disk: written whole, and read back only if its files belong together.
 
-``suspects.csv``, ``report.html`` and ``audit.json`` are for people and programs, ``model.skops`` is
-for predictions, ``rows.npz`` for a review. ``audit.json`` comes last, with digests of these two.
+``suspects.csv``, ``report.html`` and ``audit.json`` are for people and programs, ``model.rboost``
+is for predictions, ``rows.npz`` for a review. ``audit.json`` comes last, with digests of these two.
 What was found is not lost if report or model cannot be made: the others are written without them.
 """
 
@@ -26,7 +26,7 @@ from rboost._typing import Integers
 from rboost.audit.arguments import as_objects, with_trusted
 from rboost.audit.audit import learn_features
 from rboost.audit.cleaning import clean_labels, cleaned_frame
-from rboost.audit.disk.model_file import load_model, save_model
+from rboost.audit.disk.model import load_model, save_model
 from rboost.audit.disk.record import (
     AGAIN,
     CHECKED,

@@ -6,20 +6,26 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rboost.audit.disk.model_file import load_model
-from rboost.audit.disk.record import MODEL, RECORD
+from rboost.audit.disk.model import load_model
+from rboost.audit.disk.record import AGAIN, MODEL, RECORD
 from rboost.audit.disk.request import ROW
 from rboost.packages import package
 from rboost.table.reading import described, read_table
+
+# What the model of an audit was called before it became data alone.
+OLD_MODEL = "model.skops"
 
 
 def predict_file(model_path: Path, files: Path | Sequence[Path]) -> Any:
     """A frame with each row's id, predicted class, and probability of every true class."""
     if model_path.is_dir():  # of an audit
         model_path = model_path / MODEL
-    if not model_path.exists() and (model_path.parent / RECORD).exists():
+    folder = model_path.parent
+    if not model_path.exists() and (folder / OLD_MODEL).exists():
+        raise ValueError(f"{folder} was made by an older rboost; {AGAIN} to make a new one.")
+    if not model_path.exists() and (folder / RECORD).exists():
         raise ValueError(
-            f"{model_path.parent} has no model, as it was audited with the probabilities of "
+            f"{folder} has no model, as it was audited with the probabilities of "
             "another one or its own could not be kept; predict with that one, or audit again."
         )
     model, about = load_model(model_path)

@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from rboost.audit.disk.model_file import check_format
 from rboost.audit.disk.request import Request
 from rboost.audit.insight.columns import SuspiciousColumn
 from rboost.audit.render.report import Origin
@@ -21,9 +20,9 @@ from rboost.table.reading import described
 from rboost.table.sources import STANDARD_INPUT
 
 # Goes up with every change after which folders that were made before cannot be read as they are.
-FORMAT = 2
+FORMAT = 3
 RECORD, ROWS, MODEL, SUSPECTS, REPORT, TRUSTED, PROBABILITIES, STDIN, ISSUES = NAMES = (
-    "audit.json", "rows.npz", "model.skops", "suspects.csv", "report.html", "trusted_rows",
+    "audit.json", "rows.npz", "model.rboost", "suspects.csv", "report.html", "trusted_rows",
     "probabilities", "stdin_table", "issues",
 )  # fmt: skip
 # What the record of an audit on a cluster holds, which has the folder of issues but no rows.
@@ -84,6 +83,20 @@ def read_record(folder: Path) -> dict[str, Any]:
     if not is_whole or not Request.is_of_one(record["request"]):
         raise ValueError(f"{path} is damaged; {AGAIN}.")
     return record
+
+
+def check_format(found: int, known: int, path: Path) -> None:
+    """Refuse a file of another format, newer or older, with one sentence."""
+    if found > known:
+        raise ValueError(
+            f"{path} was made by a newer rboost (its format is {found}, this one reads {known}); "
+            "update it with: pip install --upgrade rboost"
+        )
+    if found < known:
+        raise ValueError(
+            f"{path} was made by an older rboost (its format is {found}, this one reads {known}); "
+            f"{AGAIN} to make a new one."
+        )
 
 
 def _parsed(folder: Path) -> dict[str, Any]:

@@ -84,9 +84,6 @@ class MultiAnnotatorLogisticRegression(ScoreClassifier, TwoClassClassifier):
     array([0.1, 0.2, 0.4])
     """
 
-    # One number per training row, which prediction does not need; a model file leaves it out.
-    _training_only: ClassVar[tuple[str, ...]] = ("true_probability_",)
-
     C: float | None = 1.0
     fit_intercept: bool = True
     prior_strength: float = 5.0
