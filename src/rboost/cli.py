@@ -83,8 +83,9 @@ def add_audit_command(commands: Any) -> None:
     audit = commands.add_parser(
         "audit",
         help="find wrong labels in a table",
-        description="Estimate how noisy the labels of a table are and list those that are probably "
-        "wrong, with reasons. Writes suspects.csv, report.html, audit.json, model.rboost, rows.npz.",
+        description="Estimate how noisy the labels of a table are and list those that are "
+        "probably wrong, with reasons. Writes suspects.csv, report.html, audit.json, "
+        "model.rboost and rows.npz.",
     )
     audit.add_argument(
         "data", type=Path, nargs="+",

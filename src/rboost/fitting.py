@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -125,6 +125,26 @@ class Documented:
         cls.__doc__ = f"{before}\n\n{FITTED}{cls._shared_attributes}{after}"
 
 
+@dataclass(frozen=True)
+class OfTraining:
+    """Says of an attribute of training rows why a model does not have it; one that it has counts.
+
+    A descriptor that cannot be set: an attribute of the model itself is found before it.
+    """
+
+    name: str
+
+    def __get__(self, model: Any, owner: type) -> Any:
+        if model is None:
+            return self
+        if "_is_from_file" in vars(model):
+            raise AttributeError(
+                f"{self.name} is of the training rows, which a model file leaves out; read it "
+                "where the model was fitted."
+            )
+        raise AttributeError(f"{owner.__name__!r} object has no attribute {self.name!r}")
+
+
 class Savable:
     """A fitted classifier that can be written to a file, which leaves its training out."""
 
@@ -144,15 +164,10 @@ class Savable:
         check_is_fitted(self)
         import_module("rboost.saving").save(self, path)  # which knows all estimators
 
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            if name in type(self)._training_only and "_is_from_file" in vars(self):
-                raise AttributeError(
-                    f"{name} is of the training rows, which a model file leaves out; read it where "
-                    "the model was fitted."
-                )
-            return object.__getattribute__(self, name)  # which fails, as it did before
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name in cls._training_only:
+            setattr(cls, name, OfTraining(name))
 
 
 class RowsClassifier(Documented, ClassifierMixin, BaseEstimator):

@@ -6,20 +6,34 @@ learners that err in different ways in turn: trees that look for the best cut am
 trees with random cuts, and smooth kernel machines; small leaves and penalties keep each of them
 from following single labels. "linear" boosts robust logistic regression alone, in the native core
 where there are two classes.
+
+What prediction needs of fitted learners is kept as arrays (:class:`StackedLearners`). A learner's
+vote is g = (K·p − 1) / (K − 1), as in :mod:`rboost.engines.learners`; for two classes the vote for
+class 1 alone. Each kind of learner is stacked: arrays have one entry a learner, and a part of an
+ensemble returns Σ α·g over its learners, shape (n_rows, S), S = 1 for two classes, else K. Sums
+differ from those of :class:`rboost.engines.learners.Ensemble` by rounding alone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import expit
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state, gen_batches
+from sklearn.utils.extmath import softmax
 from threadpoolctl import threadpool_limits
 
+from rboost import native
 from rboost._typing import Floats, Integers
-from rboost.engines.arrays import StackedLearners
 from rboost.engines.engine import EngineFit, EngineRows, EngineSettings, Infer
 from rboost.engines.learners import (
     BaseLearner,
@@ -28,6 +42,8 @@ from rboost.engines.learners import (
     Randomness,
     RoundSettings,
     check_classes,
+    coded,
+    in_blocks,
 )
 from rboost.engines.linear import native_rounds
 from rboost.engines.rounds import (
@@ -41,6 +57,8 @@ from rboost.engines.rounds import (
     mixed,
 )
 from rboost.learners import RandomKernelClassifier, RobustLogisticRegression
+from rboost.learners.kernel import KernelMachine
+from rboost.native import reference
 from rboost.noise.inference import ScoredRows, smoothed_scores
 from rboost.table.features import by_table_column, for_dense, source_of
 
@@ -53,6 +71,9 @@ MAX_ROWS = 4096
 FIRST_INFERENCE = 25
 # Rows whose votes are read at a time.
 BLOCK_ROWS = 2**16
+# Sparse rows that are made dense at a time, and leaves that are looked up at a time.
+SPARSE_ROWS, BLOCK_LEAVES = 1024, 2**18
+NO_SETS, NO_BITS = np.zeros(1, dtype=np.int32), np.zeros(0, dtype=np.uint32)
 
 
 def fit_pool(rows: EngineRows, infer: Infer | None, settings: EngineSettings) -> EngineFit:
@@ -184,3 +205,385 @@ class BoostedLearners:
     def feature_importances(self) -> Floats:
         """Mean importance over the learners."""
         return by_table_column(self.ensemble.feature_importances(), self.source, self.n_columns)
+
+
+# --- fitted learners as arrays
+
+
+class Part(Protocol):
+    """Learners of one kind."""
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns that rows must have."""
+
+    def sums(self, X: Any) -> Floats:
+        """Σ α·g of rows, (n_rows, S)."""
+
+
+@dataclass(frozen=True, eq=False)
+class VotingTrees:
+    """Trees of scikit-learn whose leaves have ``votes``, (n_leaves, S).
+
+    Nodes of all trees are numbered on; a root or child that is negative is the leaf ~number. Values
+    up to the threshold go left, NaN goes where ``nan_left`` says. Rows are compared in float32.
+    """
+
+    feature: NDArray[np.int32]
+    threshold: Floats
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    nan_left: NDArray[np.bool_]
+    roots: NDArray[np.int32]
+    votes: Floats
+    n_columns: int
+
+    @classmethod
+    def of(cls, trees: Sequence[Any], votes: Sequence[Floats], n_columns: int) -> VotingTrees:
+        """Fitted trees with the votes of all their nodes; None stands for a tree of one leaf."""
+        parts: dict[str, list[NDArray[Any]]] = {name: [] for name in cls.__annotations__}
+        n_splits = n_leaves = 0
+        for tree, own in zip(trees, votes, strict=True):
+            left = np.array([-1]) if tree is None else tree.children_left
+            is_leaf = left < 0
+            number = np.where(
+                is_leaf, ~(n_leaves + np.cumsum(is_leaf) - 1), n_splits + np.cumsum(~is_leaf) - 1
+            )
+            parts["roots"].append(number[:1])
+            parts["votes"].append(own[is_leaf])
+            if tree is not None:
+                splits = np.flatnonzero(~is_leaf)
+                parts["left"].append(number[left[splits]])
+                parts["right"].append(number[tree.children_right[splits]])
+                parts["feature"].append(tree.feature[splits])
+                parts["threshold"].append(tree.threshold[splits])
+                parts["nan_left"].append(tree.missing_go_to_left[splits] != 0)
+            n_leaves += int(is_leaf.sum())
+            n_splits += int((~is_leaf).sum())
+
+        def joined(name: str, dtype: Any) -> NDArray[Any]:
+            return np.concatenate([np.zeros(0), *parts[name]]).astype(dtype)
+
+        whole = {name: joined(name, np.int32) for name in ("feature", "left", "right", "roots")}
+        return cls(
+            **whole,
+            threshold=joined("threshold", np.float64),
+            nan_left=joined("nan_left", np.bool_),
+            votes=np.concatenate(parts["votes"]),
+            n_columns=n_columns,
+        )
+
+    @cached_property
+    def _used(self) -> NDArray[np.int32]:
+        """The columns that any split asks for."""
+        return np.unique(self.feature)
+
+    def sums(self, X: Any) -> Floats:
+        """Σ α·g of rows."""
+        with np.errstate(over="ignore"):  # what float32 cannot hold is refused as infinite
+            X = check_array(X, dtype=np.float32, accept_sparse="csr", ensure_all_finite="allow-nan")
+        if not sparse.issparse(X):
+            return self._of_dense(X, self.feature)
+        used = self._used if len(self._used) else np.zeros(1, dtype=np.int32)
+        feature = np.searchsorted(used, self.feature).astype(np.int32)
+        blocks = gen_batches(X.shape[0], SPARSE_ROWS)
+        return np.concatenate(
+            [self._of_dense(X[own][:, used].toarray(), feature) for own in blocks]
+        )
+
+    def _of_dense(self, X: NDArray[Any], feature: NDArray[np.int32]) -> Floats:
+        if self.votes.shape[1] == 1:
+            return self._walked(X, feature, np.ascontiguousarray(self.votes[:, 0]), 1)
+        # Each tree has a column, and each leaf its number as the value.
+        numbers, found = np.arange(len(self.votes), dtype=np.float64), []
+        for block in gen_batches(len(X), max(1, BLOCK_LEAVES // len(self.roots))):
+            leaves = self._walked(X[block], feature, numbers, len(self.roots)).astype(np.intp)
+            found.append(np.sum([self.votes[own] for own in leaves.T], axis=0))
+        return np.concatenate(found)
+
+    def _walked(
+        self, X: NDArray[Any], feature: NDArray[np.int32], leaf_value: Floats, n_outputs: int
+    ) -> Floats:
+        score = (native.compiled() or reference).forest_scores
+        no_set = np.full(len(feature), -1, dtype=np.int32)
+        return score(
+            np.ascontiguousarray(X), feature, self.threshold, self.left, self.right, self.nan_left,
+            no_set, NO_SETS, NO_BITS, leaf_value, self.roots, n_outputs, 1,
+        )  # fmt: skip
+
+
+def said_by(decisions: Floats, votes: str) -> Floats:
+    """Class probabilities, or probability 1 of the predicted class, of decisions of a model."""
+    if votes == "class":
+        is_binary = decisions.ndim == 1
+        best = (decisions > 0).astype(np.intp) if is_binary else decisions.argmax(axis=1)
+        return np.eye(2 if is_binary else decisions.shape[1])[best]
+    if decisions.ndim == 2:
+        return softmax(decisions)
+    positive = expit(decisions)
+    return np.column_stack([1 - positive, positive])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Voters:
+    """Learners with decisions of their own: steps α (L,), and which classes each has seen, (L, K).
+
+    Coefficients and intercepts of classes that a learner has not seen are 0; of two classes that it
+    has seen among more, those of the second say all.
+    """
+
+    steps: Floats
+    seen: NDArray[np.bool_]
+    votes: str
+
+    def decisions(self, number: int, X: Any) -> Floats:
+        """Of one learner: log-odds of its second class, of more classes one score for each."""
+        raise NotImplementedError
+
+    def sums(self, X: Any) -> Floats:
+        """Σ α·g of rows."""
+        n_rows, n_classes = X.shape[0], self.seen.shape[1]
+        sums = np.zeros((n_rows, 1 if n_classes == 2 else n_classes))
+        for number, (step, seen) in enumerate(zip(self.steps, self.seen, strict=True)):
+            said = said_by(self.decisions(number, X), self.votes).astype(np.float64)
+            if not seen.all():
+                of_seen, said = said, np.zeros((n_rows, n_classes))
+                said[:, seen] = of_seen
+            sums += step * coded(said).reshape(sums.shape)
+        return sums
+
+    def _own(self, values: NDArray[Any], number: int) -> NDArray[Any]:
+        """The entries of the classes that a learner has seen, the last axis being that of S."""
+        values, seen = values[number], self.seen[number]
+        if values.shape[-1] == 1:
+            return values[..., 0]
+        if seen.all():
+            return values
+        places = np.flatnonzero(seen)
+        return np.ascontiguousarray(values[..., places[1] if len(places) == 2 else places])
+
+
+def _of_all_classes(values: NDArray[Any], seen: NDArray[np.bool_], axis: int) -> NDArray[Any]:
+    """Coefficients of one learner with an entry for each of K classes, or one for two."""
+    if len(seen) == 2:
+        return np.expand_dims(values, axis) if values.ndim < axis + 1 else values
+    places = np.flatnonzero(seen)
+    found = np.zeros((*values.shape[:axis], len(seen)), dtype=values.dtype)
+    found[..., places[1] if len(places) == 2 else places] = values
+    return found
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class VotingKernels(Voters):
+    """Random kernel machines: the arrays of :class:`KernelMachine`, stacked.
+
+    ``directions`` (L, n_columns, D) and ``phases`` (L, D) are float32 where all were fitted to
+    dense rows, which are multiplied in float32. ``coef`` is (L, D, S) and ``intercept`` (L, S).
+    """
+
+    medians: Floats
+    center: Floats
+    scale: Floats
+    directions: NDArray[Any]
+    phases: NDArray[Any]
+    coef: Floats
+    intercept: Floats
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns that rows must have."""
+        return self.directions.shape[1]
+
+    def decisions(self, number: int, X: Any) -> Floats:
+        """Of one machine."""
+        machine = KernelMachine(
+            self.medians[number],
+            self.center[number],
+            self.scale[number],
+            self.directions[number],
+            self.phases[number],
+            self._own(self.coef, number),
+            self._own(self.intercept, number),
+        )
+        return machine.decisions(X)
+
+    @classmethod
+    def of(
+        cls, machines: Sequence[KernelMachine], steps: Floats, seen: NDArray[np.bool_], votes: str
+    ) -> VotingKernels:
+        """Machines with the classes that they have seen."""
+        names = ("medians", "center", "scale", "directions", "phases")
+        arrays = {name: np.stack([getattr(own, name) for own in machines]) for name in names}
+        if all(own.center.any() for own in machines):
+            arrays |= {name: arrays[name].astype(np.float32) for name in names[-2:]}
+        both = list(zip(machines, seen, strict=True))
+        coef = [_of_all_classes(own.coef, classes, 1) for own, classes in both]
+        intercept = [_of_all_classes(np.asarray(own.intercept), c, 0) for own, c in both]
+        return cls(
+            **arrays, coef=np.stack(coef), intercept=np.stack(intercept),
+            steps=steps, seen=seen, votes=votes,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class VotingLinear(Voters):
+    """Linear models: ``coef`` is (L, n_columns, S) and ``intercept`` (L, S)."""
+
+    coef: NDArray[Any]
+    intercept: NDArray[Any]
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns that rows must have."""
+        return self.coef.shape[1]
+
+    def decisions(self, number: int, X: Any) -> Floats:
+        """Of one model."""
+        coef, intercept = self._own(self.coef, number), self._own(self.intercept, number)
+        return np.asarray(X @ coef + intercept)
+
+    @classmethod
+    def of(
+        cls, models: Sequence[Any], steps: Floats, seen: NDArray[np.bool_], votes: str
+    ) -> VotingLinear:
+        """Models with ``coef_`` and ``intercept_``, and the classes that they have seen."""
+        both = list(zip(models, seen, strict=True))
+        coef = [_of_all_classes(_alone(own.coef_.T), classes, 1) for own, classes in both]
+        intercept = [_of_all_classes(_alone(own.intercept_), c, 0) for own, c in both]
+        return cls(
+            coef=np.stack(coef), intercept=np.stack(intercept), steps=steps, seen=seen, votes=votes
+        )
+
+
+def _alone(values: NDArray[Any]) -> NDArray[Any]:
+    """The one column of a model of two classes, which has no other."""
+    return values[..., 0] if values.shape[-1] == 1 else values
+
+
+@dataclass(frozen=True, eq=False)
+class StackedLearners:
+    """The learners of an ensemble by their kinds, with their mean importances, if any have some."""
+
+    parts: tuple[Part, ...]
+    n_learners: int
+    n_classes: int
+    importances: Floats | None
+
+    @classmethod
+    def of(cls, ensemble: Ensemble, n_columns: int) -> StackedLearners:
+        """The learners of an ensemble; fails with one sentence where a kind has no arrays here."""
+        kinds = [_stack_of(learner) for learner in ensemble.listed]
+        try:
+            importances = ensemble.feature_importances()
+        except AttributeError:
+            importances = None
+        parts = []
+        for stack in dict.fromkeys(kinds):
+            chosen = [number for number, own in enumerate(kinds) if own is stack]
+            learners = [ensemble.listed[number] for number in chosen]
+            parts.append(stack(learners, ensemble.steps[chosen], ensemble, n_columns))
+        return cls(tuple(parts), len(ensemble), ensemble.n_classes, importances)
+
+    def __len__(self) -> int:
+        return self.n_learners
+
+    def scores(self, X: Any, n_jobs: int | None) -> Floats:
+        """H(x), eq. (8): the sum over the learners."""
+        n_outputs = 1 if self.n_classes == 2 else self.n_classes
+
+        def score(rows: Any) -> Floats:
+            sums = np.zeros((rows.shape[0], n_outputs))
+            for part in self.parts:
+                sums += part.sums(rows)
+            return sums[:, 0] if n_outputs == 1 else sums
+
+        return in_blocks(score, X, n_jobs)
+
+    def feature_importances(self) -> Floats:
+        """Mean importance over the learners that have any, weighted by their steps."""
+        if self.importances is None:
+            raise AttributeError("The base learners have no feature_importances_.")
+        return self.importances
+
+    @property
+    def listed(self) -> NoReturn:
+        """Learners themselves are not kept."""
+        raise AttributeError(
+            "A model from a file holds no single base learners; fit again to have them."
+        )
+
+    def contributions(self, X: Any) -> Iterator[Floats]:
+        """What each learner adds is not known, but the sum alone."""
+        return self.listed
+
+
+Stacking = Callable[[Sequence[Any], Floats, Ensemble, int], Part]
+
+
+def _stack_trees(
+    learners: Sequence[Any], steps: Floats, ensemble: Ensemble, n_columns: int
+) -> VotingTrees:
+    """Trees; learners of a sample with one class are trees of one leaf."""
+    votes = []
+    for step, learner in zip(steps, learners, strict=True):
+        is_constant = isinstance(learner, DummyClassifier)
+        said = np.ones((1, 1)) if is_constant else learner.tree_.value[:, 0, :]
+        if ensemble.votes == "class":
+            said = np.eye(said.shape[1])[said.argmax(axis=1)]
+        probability = np.zeros((len(said), ensemble.n_classes))
+        probability[:, learner.classes_] = said
+        votes.append(step * coded(probability).reshape(len(said), -1))
+    return VotingTrees.of([getattr(own, "tree_", None) for own in learners], votes, n_columns)
+
+
+def _stack_kernels(
+    learners: Sequence[Any], steps: Floats, ensemble: Ensemble, n_columns: int
+) -> VotingKernels:
+    machines = [learner.machine_ for learner in learners]
+    return VotingKernels.of(machines, steps, _seen(learners, ensemble), ensemble.votes)
+
+
+def _stack_linear(
+    learners: Sequence[Any], steps: Floats, ensemble: Ensemble, n_columns: int
+) -> VotingLinear:
+    return VotingLinear.of(learners, steps, _seen(learners, ensemble), ensemble.votes)
+
+
+def _stack_logistic(
+    learners: Sequence[Any], steps: Floats, ensemble: Ensemble, n_columns: int
+) -> VotingLinear:
+    """Apart from others, whose coefficients are always float64."""
+    return _stack_linear(learners, steps, ensemble, n_columns)
+
+
+def _seen(learners: Sequence[Any], ensemble: Ensemble) -> NDArray[np.bool_]:
+    every = np.arange(ensemble.n_classes)
+    return np.array([np.isin(every, learner.classes_) for learner in learners])
+
+
+STACKS: dict[type, Stacking] = {
+    DecisionTreeClassifier: _stack_trees,
+    ExtraTreeClassifier: _stack_trees,
+    DummyClassifier: _stack_trees,
+    RandomKernelClassifier: _stack_kernels,
+    RobustLogisticRegression: _stack_linear,
+    LogisticRegression: _stack_logistic,
+}
+
+
+def _stack_of(learner: Any) -> Stacking:
+    """How learners of a kind are stacked; a subclass may predict in another way."""
+    if type(learner) not in STACKS or not is_multinomial(learner):
+        raise ValueError(
+            f"A model with {type(learner).__name__} as base learner is not saved, since a model "
+            "file holds arrays of known learners alone; keep it with joblib."
+        )
+    return STACKS[type(learner)]
+
+
+def is_multinomial(learner: Any) -> bool:
+    """Whether probabilities of a linear model are a softmax; those of others are not asked for."""
+    if not isinstance(learner, LogisticRegression) or len(learner.classes_) == 2:
+        return True
+    is_ovr = learner.get_params().get("multi_class") == "ovr"
+    return learner.solver != "liblinear" and not is_ovr

@@ -43,7 +43,7 @@ from rboost.noise.matrix import check_noise_parameter
 from rboost.noise.posterior import NoisePosterior
 from rboost.table.columns import as_table, is_numeric, read_columns, under_each_other
 from rboost.table.copies import warn_of_copies
-from rboost.table.features import Features, learn_encoder
+from rboost.table.features import Features, TableEncoder, learn_encoder
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -285,7 +285,8 @@ class RBoostClassifier(Savable, ScoreClassifier):
         """Validate features; tables with words are encoded as the training rows were."""
         X = on_host(X)
         if reset:
-            self._encoder, self._allows_nan = None, self._takes_nan()
+            self._allows_nan = self._takes_nan()
+            self._encoder: TableEncoder | None = None
         rows = self._as_features(X, reset)
         if rows is not None:
             if not self._allows_nan:
@@ -306,14 +307,15 @@ class RBoostClassifier(Savable, ScoreClassifier):
                 self._encoder, self.n_features_in_ = X.encoder, X.shape[1]
                 self.feature_names_in_ = np.array(X.encoder.names, dtype=object)
             return X
-        if self._encoder is None and not (reset and not is_numeric(X)):
+        encoder = self._encoder
+        if encoder is None and (is_numeric(X) or not reset):
             return None
         X = as_table(X)
         columns = read_columns(X)
-        if reset:
-            self._encoder = learn_encoder(columns)
+        if encoder is None:
+            encoder = self._encoder = learn_encoder(columns)
         validate_data(self, X, skip_check_array=True, reset=reset)
-        return self._encoder.features_of(columns)
+        return encoder.features_of(columns)
 
     def _takes_nan(self) -> bool:
         """Whether engines take missing numbers; linear learners take none."""

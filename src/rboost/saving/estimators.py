@@ -11,7 +11,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -21,8 +20,7 @@ from sklearn.utils import Tags, check_array
 from rboost._typing import Floats, Integers
 from rboost._validation import check_parameters
 from rboost.engines import ENGINES
-from rboost.engines.arrays import VotingTrees, is_multinomial
-from rboost.engines.pool import BoostedLearners
+from rboost.engines.pool import BoostedLearners, VotingTrees, is_multinomial, said_by
 from rboost.engines.stack import Stack
 from rboost.learners import RandomKernelClassifier, RobustLogisticRegression
 from rboost.model import AdaRBoostClassifier, RBoostClassifier
@@ -40,6 +38,7 @@ from rboost.saving.kinds import (
 from rboost.saving.schema import (
     Array,
     Classes,
+    Field,
     Flag,
     Number,
     OrNone,
@@ -56,7 +55,7 @@ from rboost.saving.schema import (
 from rboost.wrappers import NoiseCalibratedClassifier
 
 # What every estimator has. Parameters of the machine and of how a fit shows itself are not kept.
-COMMON = {
+COMMON: dict[str, Field] = {
     "settings": Settings(),
     "classes": Classes(),
     "n_columns": Whole(1, "columns"),
@@ -146,7 +145,7 @@ def _rboost_from_data(
         dict(zip(names, shares.tolist(), strict=True)),
     )
     model = RBoostClassifier(**known_settings(RBoostClassifier, settings))
-    vars(model)["_encoder"] = encoder
+    model._encoder = encoder
     return _restored(
         model,
         **common,
@@ -164,6 +163,7 @@ def _rboost_from_data(
 def _is_sound_stack(model: RBoostClassifier, sizes: Sizes) -> bool:
     """Whether members are given as many columns as they were fitted to."""
     encoder = model._encoder
+    member: Any
     for member in model._model.stack.members.values():
         is_pool = isinstance(member, BoostedLearners)
         width = sizes["columns"]
@@ -347,8 +347,10 @@ def _robust_from_data(
     n_iter: int, **common: Any,
 ) -> RobustLogisticRegression:  # fmt: skip
     model = RobustLogisticRegression(**known_settings(RobustLogisticRegression, settings))
-    fitted = {"coef_": coef, "intercept_": intercept, "noise_matrix_": noise_matrix}
-    return _restored(model, **common, **fitted, loss_=loss, n_iter_=n_iter)
+    return _restored(
+        model, **common, coef_=coef, intercept_=intercept, noise_matrix_=noise_matrix, loss_=loss,
+        n_iter_=n_iter,
+    )  # fmt: skip
 
 
 declare(
@@ -417,10 +419,7 @@ class SavedLinear(SavedClassifier):
         """Probability of each class."""
         X = check_array(X, accept_sparse="csr")
         scores = X @ self.coef.T + self.intercept
-        if scores.shape[1] > 1:
-            return softmax(scores, axis=1)
-        positive = expit(scores[:, 0])
-        return np.column_stack([1 - positive, positive])
+        return said_by(scores if scores.shape[1] > 1 else scores[:, 0], "probability")
 
 
 def _forest_of(model: Any) -> SavedForest:

@@ -18,10 +18,15 @@ from rboost.calibration import (
     PlattCalibration,
     SoftmaxCalibration,
 )
-from rboost.engines.arrays import StackedLearners, VotingKernels, VotingLinear, VotingTrees
 from rboost.engines.learners import VOTES, Ensemble
 from rboost.engines.linear import LinearLearners
-from rboost.engines.pool import BoostedLearners
+from rboost.engines.pool import (
+    BoostedLearners,
+    StackedLearners,
+    VotingKernels,
+    VotingLinear,
+    VotingTrees,
+)
 from rboost.engines.trees import BoostedTrees
 from rboost.learners import RobustLogisticRegression
 from rboost.learners.forest import Forest
@@ -32,6 +37,7 @@ from rboost.noise.posterior import SHARES, FlippedOrGuessed, NoiseAwarePlatt, St
 from rboost.saving.schema import (
     Array,
     Choices,
+    Field,
     Flag,
     Number,
     OrNone,
@@ -43,7 +49,6 @@ from rboost.saving.schema import (
     Texts,
     Whole,
     declare,
-    require,
 )
 from rboost.table.cells import FORMATS, ISO, NumberStyle
 from rboost.table.columns import CATEGORY, TEXT
@@ -169,7 +174,7 @@ def _is_sound_forest(made: BoostedTrees, sizes: Sizes) -> bool:
     )
 
 
-FOREST = {
+FOREST: dict[str, Field] = {
     "importances": floats("tree columns"),
     "feature": Array("i4", ("nodes",), low=0, below="tree columns"),
     "threshold": floats("nodes", finite=False),
@@ -225,7 +230,7 @@ declare(
 # --- learners
 
 
-VOTERS_FIELDS = {
+VOTERS_FIELDS: dict[str, Field] = {
     "steps": floats("learners"),
     "seen": Array("b1", ("learners", "classes")),
     "votes": Text(tuple(VOTES)),
@@ -283,8 +288,7 @@ LINEAR_ROUNDS = ("coefs", "intercepts", "rates", "losses", "iterations", "center
 
 
 def _rounds_to_data(made: Ensemble) -> dict[str, Any]:
-    learners = made.learners
-    require(isinstance(learners, LinearLearners), "learners are no arrays")
+    learners: Any = made.learners
     own = {name: getattr(learners, name) for name in LINEAR_ROUNDS}
     settings = learners.estimator.get_params()
     return {"settings": settings, "steps": made.steps, "votes": made.votes, **own}

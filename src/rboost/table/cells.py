@@ -155,7 +155,9 @@ def _amount_style(amounts: Sequence[_Amount], counts: Integers) -> NumberStyle |
     if not found:
         return NumberStyle(".", unit)
     # A word that fits both ways has three digits behind its only sign.
-    is_thousands = unit not in ("", "%") and len(found) == 1 and np.array_equal(*fits.values())
+    is_thousands = (
+        unit not in ("", "%") and len(found) == 1 and np.array_equal(fits["."], fits[","])
+    )
     return NumberStyle({".": ",", ",": "."}[found.pop()], unit) if is_thousands else None
 
 

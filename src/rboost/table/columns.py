@@ -234,7 +234,7 @@ def _read(name: str, values: Any) -> Column:
         if array.dtype.kind == "U":
             return _of_cells(name, array.tolist())
     if hasattr(dtype, "categories") and hasattr(values, "cat") and not hasattr(values, "to_arrow"):
-        words = [as_text(category) for category in dtype.categories]
+        words = [as_text(category) for category in values.cat.categories]
         return replace(
             _merged(name, np.asarray(values.cat.codes, np.intp), words), is_category=True
         )

@@ -428,7 +428,7 @@ def _learn(column: Column) -> ColumnEncoder:
         return _with_scale(own, values)
     if kind.kind == TEXT:
         return replace(own, directions=learn_directions(column))
-    is_constant = len(column.words) < 2 and bool((column.codes != -1).all())
+    is_constant = len(column.words) < 2 and column.counts.sum() == len(column)
     levels = _levels(column) if kind.kind == CATEGORY else None
     return replace(own, levels=levels, is_constant=is_constant)
 
@@ -440,7 +440,7 @@ def _with_scale(own: ColumnEncoder, values: Floats) -> ColumnEncoder:
     with np.errstate(over="ignore"):
         center, scale = float(known.mean()), float(known.std())
     is_usable = np.isfinite(center) and np.isfinite(scale) and scale > 0
-    parts = ()
+    parts: tuple[str, ...] = ()
     if own.kind == DATE:
         parts = tuple(part for part in DATE_PARTS if len(np.unique(date_part(known, part))) > 1)
     is_constant = len(known) == len(values) and bool((known == known[0]).all())

@@ -186,10 +186,11 @@ def _or_without(name: str, folder: Path) -> Iterator[None]:
 
 def _about(audit: LabelAudit, request: Request) -> dict[str, Any]:
     """What predictions have to know of the table: its columns, and what they held."""
-    table = audit.table
+    table, features = audit.table, audit.features
+    assert features is not None  # only an audit of probabilities has none, which is not written
     return {
         "columns": list(table.columns),
-        "text": [own.name for own in audit.features.encoder.columns if own.kind != NUMBER],
+        "text": [own.name for own in features.encoder.columns if own.kind != NUMBER],
         "classes": audit.classes.tolist(),
         "label": request.label,
         "id": request.id,

@@ -52,7 +52,7 @@ def _to_data(model: TableModel) -> dict[str, Any]:
 def _from_data(
     encoder: TableEncoder | None, classes: NDArray[Any], scorer: Any, noise: Any
 ) -> TableModel:
-    known = getattr(scorer, "_encoder", None) if encoder is None else encoder
+    known: Any = getattr(scorer, "_encoder", None) if encoder is None else encoder
     require(known is not None, "there is no encoder")
     return TableModel(known, scorer, classes, noise)
 

@@ -278,8 +278,10 @@ def flip_rates(
         FlipRate(
             names[j],
             names[k],
-            *map(float, (rates[j, k], *interval[:, j, k])),
-            expected_rows=None if rows is None else float(rows[j, k]),
+            float(rates[j, k]),
+            float(interval[0, j, k]),
+            float(interval[1, j, k]),
+            None if rows is None else float(rows[j, k]),
         )
         for j, k in np.ndindex(rates.shape)
     )

@@ -1,0 +1,125 @@
+"""Learners as arrays vote as the learners do."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+
+from rboost import RobustLogisticRegression, native
+from rboost.engines import pool
+from rboost.engines.learners import Ensemble
+from rboost.engines.pool import StackedLearners, VotingKernels
+from rboost.learners import RandomKernelClassifier
+
+LEARNERS = [
+    DecisionTreeClassifier(max_depth=4, random_state=0),
+    DecisionTreeClassifier(max_leaf_nodes=7, random_state=0),
+    ExtraTreeClassifier(random_state=0),
+    ExtraTreeClassifier(max_depth=1, random_state=0),
+    RandomKernelClassifier(n_components=9, random_state=0),
+    RobustLogisticRegression(n_init=1, random_state=0),
+    LogisticRegression(max_iter=1000),
+]
+
+
+def table(n_classes, n_rows=150):
+    random = np.random.RandomState(0)
+    X = random.normal(3, 1, size=(n_rows, 5))
+    value = X[:, 0] + X[:, 1] * X[:, 2] / 3
+    return X, np.digitize(value, np.quantile(value, np.arange(1, n_classes) / n_classes))
+
+
+def ensemble(n_classes, votes, X, y):
+    """Every kind of learner; some have not seen all classes, one has seen a single one."""
+    learners = [type(own)(**own.get_params()).fit(X, y) for own in LEARNERS]
+    for n_seen in range(2, n_classes):
+        some = y < n_seen
+        learners += [type(own)(**own.get_params()).fit(X[some], y[some]) for own in LEARNERS]
+    one = np.flatnonzero(y == n_classes - 1)
+    learners.append(DummyClassifier(strategy="prior").fit(X[one], y[one]))
+    steps = np.random.RandomState(1).uniform(0.1, 1, len(learners))
+    return Ensemble(learners, steps, votes, n_classes)
+
+
+@pytest.mark.parametrize("votes", ["class", "probability"])
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, int])
+def test_sums_are_those_of_the_learners(n_classes, votes, dtype):
+    X, y = table(n_classes)
+    X = (3 * X).astype(dtype)
+    own = ensemble(n_classes, votes, X, y)
+    stacked = StackedLearners.of(own, X.shape[1])
+    assert_allclose(stacked.scores(X, 1), own.scores(X, 1), atol=1e-12)
+    assert len(stacked) == len(own)
+    assert len(stacked.parts) == 4
+    assert_array_equal(stacked.feature_importances(), own.feature_importances())
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_blocks_threads_and_the_reference_change_nothing(n_classes, monkeypatch):
+    X, y = table(n_classes)
+    stacked = StackedLearners.of(ensemble(n_classes, "probability", X, y), 5)
+    expected = stacked.scores(X, 1)
+    monkeypatch.setattr(pool, "BLOCK_LEAVES", 40)
+    monkeypatch.setitem(pool.in_blocks.__globals__, "BLOCK_ROWS", 64)
+    for n_jobs in (1, 2):
+        assert_allclose(stacked.scores(X, n_jobs), expected, atol=1e-6)
+    monkeypatch.setattr(native, "compiled", lambda: None)
+    assert_allclose(stacked.scores(X, 1), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_missing_values_and_sparse_rows(n_classes, monkeypatch):
+    X, y = table(n_classes)
+    X[np.random.RandomState(0).uniform(size=X.shape) < 0.2] = np.nan
+    some = [own for own in LEARNERS if not hasattr(own, "C") or hasattr(own, "n_components")]
+    learners = [type(own)(**own.get_params()).fit(X, y) for own in some]
+    own = Ensemble(learners, np.ones(len(learners)), "probability", n_classes)
+    assert_allclose(StackedLearners.of(own, 5).scores(X, 1), own.scores(X, 1), atol=1e-12)
+    rows = sparse.csr_matrix(np.where(np.nan_to_num(X) > 3, X, 0))
+    learners = [type(own)(**own.get_params()).fit(rows, y) for own in LEARNERS]
+    own = Ensemble(learners, np.ones(len(learners)), "probability", n_classes)
+    stacked = StackedLearners.of(own, 5)
+    monkeypatch.setattr(pool, "SPARSE_ROWS", 64)
+    assert_allclose(stacked.scores(rows, 1), own.scores(rows, 1), atol=1e-12)
+    dense = rows.toarray()
+    assert_allclose(stacked.scores(dense, 1), own.scores(dense, 1), atol=1e-12)
+
+
+def test_kernel_machines_of_dense_rows_are_half_as_large_and_take_sparse_ones():
+    X, y = table(2)
+    learner = RandomKernelClassifier(n_components=9, random_state=0).fit(X, y)
+    stacked = StackedLearners.of(Ensemble([learner], np.ones(1), "probability", 2), 5)
+    (kernels,) = stacked.parts
+    assert isinstance(kernels, VotingKernels)
+    assert kernels.directions.dtype == kernels.phases.dtype == np.float32
+    rows = sparse.csr_matrix(X)
+    assert_array_equal(stacked.scores(rows, 1), stacked.scores(X, 1))
+    assert_array_equal(learner.predict_proba(rows), learner.predict_proba(X))
+
+
+def test_trees_refuse_what_float32_cannot_hold():
+    X, y = table(2)
+    tree = DecisionTreeClassifier().fit(X, y)
+    stacked = StackedLearners.of(Ensemble([tree], np.ones(1), "class", 2), 5)
+    X[0, 0] = 1e300
+    with pytest.raises(ValueError, match="infinity or a value too large"):
+        stacked.scores(X, 1)
+
+
+def test_an_ensemble_without_learners_or_importances():
+    stacked = StackedLearners.of(Ensemble([], np.zeros(0), "class", 3), 5)
+    assert_array_equal(stacked.scores(np.ones((4, 5)), 1), np.zeros((4, 3)))
+    with pytest.raises(AttributeError, match="no feature_importances_"):
+        stacked.feature_importances()
+
+
+def test_learners_without_arrays_are_named():
+    X, y = table(2)
+    own = Ensemble([GaussianNB().fit(X, y)], np.ones(1), "class", 2)
+    with pytest.raises(ValueError, match="GaussianNB as base learner is not saved"):
+        StackedLearners.of(own, 5)
