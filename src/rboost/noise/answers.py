@@ -1,18 +1,24 @@
-"""Regression on checked rows: p(y | score, ỹ) of the labels that nobody checked.
+"""What people who checked rows teach of the others: regression on answers, which may be wrong.
 
-Without answers of people who checked rows, p(y | score, ỹ) rests on assumptions about the noise
-(``FlippedOrGuessed``). An answer is a draw from p(y | score, ỹ), whatever the noise is, and however
-the row was selected by its score and its label. So it is estimated from the answers, by a
-multinomial regression with the assumed distribution as its offset:
+Without answers, p(y | score, ỹ) rests on what cannot be known from scores and labels
+(:mod:`rboost.noise.row_dependent`). An answer is nearly a draw from p(y | score, ỹ), whatever the
+noise is, and however the row was selected by its score and its label. So that is estimated from the
+answers, by a multinomial regression with the assumed distribution as its offset:
 
     log p(y = j | s, ỹ) = log qⱼ + a·log pⱼ + (b + bⱼ + c·log pⱼ)·1(j = ỹ) + dⱼ + const.
 
-q = p(y | s, ỹ) and p = p(y | s) are as inferred without answers; all coefficients have Gaussian
-priors around 0. So few answers change little, and a hundred overrule any assumption. Several q are
-compared, flips and guesses of several shares, each with all coefficients 0 and with fitted ones,
-and weighted by the marginal likelihood of the answers.
+q = p(y | s, ỹ) at one level of the noise and p = p(y | s) are as inferred without answers; all
+coefficients have Gaussian priors around 0. So few answers change little, and a hundred overrule any
+assumption.
 
-Shapes: ``given`` and ``checked`` are positions of classes, −1 where there is none; rows (n, K).
+**Reviewers err.** An answer is the true class with probability 1 − e, else any other class. One
+rate e holds for all reviewers; it has a beta prior and is averaged over. The answers tell it where
+the rest of the evidence is sure of a row. So one careless answer is rather a mistake than a reason
+to doubt thousands of labels. Every level is compared with every rate e and every freedom: the scale
+of the priors of coefficients, 0 for an assumption that holds as it is; all are weighted by the
+marginal likelihood of the answers.
+
+Shapes: ``given`` and ``answers`` are positions of classes, −1 where there is none; rows (n, K).
 """
 
 from __future__ import annotations
@@ -21,23 +27,37 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp, softmax
+from scipy.special import softmax
+from scipy.stats import beta
 from sklearn.utils import gen_batches
 
 from rboost._typing import Floats, Integers
-from rboost.noise.posterior import Cells, FlippedOrGuessed, NoisePosterior, mixed_cells
+from rboost.noise.posterior import NORMAL, NoisePosterior
+from rboost.noise.row_dependent import RowDependentNoise
 
 # Prior standard deviations of the slopes (a and c), of the trust in labels, of all classes and of
 # single ones (b and bⱼ), and of the offsets of classes (dⱼ). Chosen on both collections of
 # benchmarks.real_noise.
 SLOPE_SCALE, TRUST_SCALE, OFFSET_SCALE = 0.5, 1.0, 1.5
-# The prior probability that an assumption holds as it is, with all coefficients 0.
-AS_ASSUMED = 0.5
+# By how much these scales are multiplied, and how likely that is. More weight on 1 lets few answers
+# change more, and so does a single wrong one.
+FREEDOM = {0.0: 0.5, 0.35: 0.44, 1.0: 0.06}
+# Error rates of reviewers that are compared, and the beta prior of the rate: 4 % on average, with a
+# standard deviation of 3 %. A larger mean makes an answer against a sure model count for less.
+ERRORS = (0.001, 0.01, 0.03, 0.08, 0.2)
+ERROR_PRIOR = (1.5, 35.0)
 # The probability that is spread over all classes before logarithms are taken, so that no label is
 # wrong with probability 0 in the regression.
 LEAST_DOUBT = 2e-3
+# The least prior probability of a level, so that answers can still speak for what scores and labels
+# have ruled out.
+LEAST_WEIGHT = 1e-3
+# A case whose log weight is this many nats below the largest is dropped.
+NEGLIGIBLE = 5.0
+# Coefficients are fitted from this many levels with each error rate.
+REGRESSED = 3
 # Newton's method stops when a step gains less, in nats, or after this many steps.
-ENOUGH, MAX_STEPS = 1e-6, 50
+ENOUGH, MAX_STEPS = 1e-5, 50
 # The number of draws from the posterior of the coefficients, and the largest number of rows on
 # which they are evaluated.
 N_DRAWS, DRAWN_ROWS = 100, 4000
@@ -46,19 +66,21 @@ BLOCK_ROWS = 8192
 
 @dataclass(frozen=True, eq=False)
 class LearntFromAnswers(NoisePosterior):
-    """p(y | score, ỹ) estimated from answers, averaged over the assumptions it starts from.
+    """p(y | score, ỹ) estimated from answers, averaged over the cases it starts from.
 
-    ``weights`` (2R,) and ``coefficients`` (2R, P) are of the R assumptions of ``before``, first
-    unchanged, then with fitted coefficients. ``drawn`` (D, P) are posterior draws of coefficients
-    and ``assumed`` (D,) the assumptions they belong to, without the first, flips as assumed.
-    ``matrices`` (D, K, K) are the noise matrices of all rows by these draws.
+    Case f starts from level ``assumed[f]`` of ``before``, with ``coefficients[f]`` (F, P), where
+    reviewers err at the rate ``errors[f]``; its probability is ``weights[f]``. ``drawn`` (D, P) are
+    posterior draws of coefficients, ``drawn_from`` (D,) their levels, and ``matrices`` (D, K, K)
+    the noise matrices of all rows by these draws.
     """
 
-    before: FlippedOrGuessed
-    weights: Floats
-    coefficients: Floats
-    drawn: Floats
+    before: RowDependentNoise
     assumed: Integers
+    coefficients: Floats
+    errors: Floats
+    weights: Floats
+    drawn: Floats
+    drawn_from: Integers
     matrices: Floats
 
     @property
@@ -74,45 +96,62 @@ class LearntFromAnswers(NoisePosterior):
     @property
     def noise_matrix(self) -> Floats:
         """p(observed k | true j), averaged over whatever the flips depend on."""
-        flips, others = self.before.flipped.noise_matrix, self.matrices.mean(axis=0)
-        return self.weights[0] * flips + (1 - self.weights[0]) * others
+        return self.matrices.mean(axis=0)
 
-    def rate_cells(self, true: int, observed: int) -> Cells:
-        """The posterior distribution of p(observed | true)."""
-        flips = self.before.flipped.rate_cells(true, observed)
-        rates = self.matrices[:, true, observed]
-        return self._mixed(flips, rates, rates)
+    @property
+    def likelier_matrix(self) -> Floats:
+        """The noise matrix with which models are fitted."""
+        return self.noise_matrix
 
-    def wrong_share_cells(self, scores: Floats, observed: Integers) -> Cells:
-        """The posterior distribution of the share of wrong labels.
+    @property
+    def error_rate(self) -> float:
+        """The share of answers that are wrong, as it is expected now."""
+        return float(self.weights @ self.errors)
 
-        Each draw has an expected share, and a cell around it for the sampling error: √3 standard
-        deviations to either side, the width of a uniform distribution with that variance.
+    @property
+    def standard_error(self) -> Floats:
+        """Posterior standard deviation of each p(observed | true)."""
+        return self.matrices.std(axis=0)
+
+    def interval(self) -> Floats:
+        """90 % intervals of each p(observed | true), the lower ends and the upper ones."""
+        return np.quantile(self.matrices, [0.05, 0.95], axis=0)
+
+    def wrong_shares(self, scores: Floats, observed: Integers) -> tuple[Floats, Floats]:
+        """Values of the share of wrong labels among rows, and their probabilities.
+
+        Each draw has an expected share; around it are chance, and what its level leaves open.
         """
         some = some_rows(len(scores))
         label = np.asarray(observed)[some].astype(np.intp)
-        drawn = _drawn(self.before, self.drawn, self.assumed, np.asarray(scores)[some], label)
-        doubt = np.array([1 - each[np.arange(len(label)), label] for each in drawn])
-        share = doubt.mean(axis=1)
-        reach = np.sqrt(3 * (doubt * (1 - doubt)).mean(axis=1) / len(scores))
-        flips = self.before.flipped.wrong_share_cells(scores, observed)
-        return self._mixed(flips, np.maximum(share - reach, 0), np.minimum(share + reach, 1))
+        each = np.arange(len(label))
+        drawn = _drawn(self.before, self.drawn, self.drawn_from, np.asarray(scores)[some], label)
+        doubt = np.array([1 - own[each, label] for own in drawn]).reshape(len(self.drawn), -1)
+        chance = (doubt * (1 - doubt)).mean(axis=1) / max(len(scores), 1)
+        is_assumed = ~self.drawn.any(axis=1)
+        left_open = self.before.levels.deviation[self.drawn_from] * is_assumed
+        deviation = np.sqrt(chance + left_open**2)
+        values = np.clip(doubt.mean(axis=1)[:, None] + deviation[:, None] * NORMAL, 0, 1).ravel()
+        return values, np.full(len(values), 1 / len(values))
 
-    def _mixed(self, flips: Cells, low: Floats, high: Floats) -> Cells:
-        """Cells given flips as assumed, and cells of the draws from all other cases."""
-        return mixed_cells(flips, self.weights[0], low, high, 1 - self.weights[0])
-
-    def posterior(self, scores: Floats, observed: Integers) -> Floats:
-        """p(y = j | score, ỹ) of each row."""
+    def posterior(
+        self, scores: Floats, observed: Integers, answers: Integers | None = None
+    ) -> Floats:
+        """p(y = j | score, ỹ) of each row, and of its answer where there is one."""
         observed = np.asarray(observed).astype(np.intp)
-        found = np.empty((len(scores), self.matrices.shape[1]))
+        found = np.empty((len(scores), self.before.n_classes))
         for rows in gen_batches(max(len(scores), 1), BLOCK_ROWS):
             starts, columns = regressors(self.before, scores[rows], observed[rows])
-            each = [
-                softmax(start + columns @ own, axis=1)
-                for start, own in zip([*starts, *starts], self.coefficients, strict=True)
-            ]
-            found[rows] = np.tensordot(self.weights, np.stack(each), 1)
+            total = np.zeros_like(starts[0])
+            for weight, level, own, error in zip(
+                self.weights, self.assumed, self.coefficients, self.errors, strict=True
+            ):
+                p = softmax(starts[level] + columns @ own, axis=1)
+                if answers is not None:
+                    p *= answer_likelihood(answers[rows], p.shape[1], error)
+                    p /= p.sum(axis=1, keepdims=True)
+                total += weight * p
+            found[rows] = total
         return found
 
     def probability(self, scores: Floats) -> Floats:
@@ -127,37 +166,76 @@ class LearntFromAnswers(NoisePosterior):
         return self.before.observed_probability(scores)
 
 
+def answer_likelihood(answers: Integers, n_classes: int, error: float) -> Floats:
+    """p(answer | y = j) of each row, 1 for rows without an answer."""
+    found = np.ones((len(answers), n_classes))
+    asked = np.flatnonzero(answers >= 0)
+    found[asked] = error / (n_classes - 1)
+    found[asked, answers[asked]] = 1 - error
+    return found
+
+
+def error_weights() -> Floats:
+    """The prior probability of each of ``ERRORS``."""
+    middles = np.sqrt(np.array(ERRORS[1:]) * ERRORS[:-1])
+    weights = np.diff(beta(*ERROR_PRIOR).cdf(np.concatenate([[0], middles, [0.5]])))
+    return weights / weights.sum()
+
+
 def learn_from_answers(
-    before: FlippedOrGuessed, scores: Floats, given: Integers, checked: Integers, weight: Floats
+    before: RowDependentNoise, scores: Floats, given: Integers, answers: Integers, weight: Floats
 ) -> LearntFromAnswers:
-    """Fit the regression to rows that have a ``checked`` label beside the given one."""
-    answered = np.flatnonzero(checked >= 0)
+    """Fit the regression to rows that have an answer beside the given label."""
+    n_classes = before.n_classes
+    answered = np.flatnonzero(answers >= 0)
     starts, columns = regressors(before, scores[answered], given[answered])
-    fits = [unchanged(start, checked[answered], columns.shape[2]) for start in starts]
-    fits += [regress(start, columns, checked[answered]) for start in starts]
-    chances = np.outer([AS_ASSUMED, 1 - AS_ASSUMED], before.assumption_weights()).ravel()
-    logs = np.log(chances) + [fit.log_evidence for fit in fits]
-    weights = np.exp(logs - logsumexp(logs))
+    likelihoods = [answer_likelihood(answers[answered], n_classes, error) for error in ERRORS]
+    by_level = np.log(np.maximum(before.levels.weight, LEAST_WEIGHT))
+    prior = by_level[:, np.newaxis] + np.log(error_weights())
+    # Which levels and error rates are worth a regression is seen from the assumptions as they are.
+    as_assumed = np.array(
+        [[log_evidence(start, own) for own in likelihoods] for start in starts]
+    )  # (A, errors)
+    cases: list[tuple[int, float, Regression, float]] = []
+    for freedom, chance in FREEDOM.items():
+        logs = as_assumed + prior + np.log(chance)
+        if freedom == 0:
+            kept = np.argwhere(logs > logs.max() - NEGLIGIBLE)
+        else:  # from the likeliest levels with each error rate
+            best = np.argsort(-logs, axis=0)[:REGRESSED]
+            kept = np.argwhere(logs >= np.take_along_axis(logs, best, 0)[-1])
+        for level, number in kept.tolist():
+            found = regress(starts[level], columns, likelihoods[number], ERRORS[number], freedom)
+            log = found.log_evidence + prior[level, number] + np.log(chance)
+            cases.append((level, ERRORS[number], found, float(log)))
+    logs = np.array([log for *_, log in cases])
+    likely = np.flatnonzero(logs > logs.max() - NEGLIGIBLE)
+    weights = softmax(logs[likely])
+    levels = np.array([cases[f][0] for f in likely])
     random = np.random.RandomState(0)
-    # The uncertainty of flips as assumed is that of ``before``; all other cases are drawn from.
-    others = weights[1:] / weights[1:].sum()
-    assumed = np.repeat(np.arange(1, len(fits)), random.multinomial(N_DRAWS, others))
-    draw = random.multivariate_normal
-    drawn = np.array([draw(fits[a].mode, fits[a].covariance) for a in assumed])
-    modes = np.array([fit.mode for fit in fits])
+    drawn_cases = np.repeat(likely, random.multinomial(N_DRAWS, weights))
+    drawn = np.array(
+        [random.multivariate_normal(cases[f][2].mode, cases[f][2].covariance) for f in drawn_cases]
+    )
+    drawn_from = np.array([cases[f][0] for f in drawn_cases])
     some = some_rows(len(given))
-    posteriors = _drawn(before, drawn, assumed, scores[some], given[some])
-    matrices = [_flips(each, given[some], checked[some], weight[some]) for each in posteriors]
-    return LearntFromAnswers(before, weights, modes, drawn, assumed, np.stack(matrices))
+    errors = np.array([cases[f][1] for f in likely])
+    matrices = np.empty((N_DRAWS, n_classes, n_classes))
+    posteriors = _drawn(before, drawn, drawn_from, scores[some], given[some])
+    for own, posterior, case in zip(matrices, posteriors, drawn_cases, strict=True):
+        joint = posterior * answer_likelihood(answers[some], n_classes, cases[case][1])
+        own[:] = _flips(joint / joint.sum(axis=1, keepdims=True), given[some], weight[some])
+    modes = np.array([cases[f][2].mode for f in likely])
+    return LearntFromAnswers(before, levels, modes, errors, weights, drawn, drawn_from, matrices)
 
 
 def _drawn(
-    before: FlippedOrGuessed, drawn: Floats, assumed: Integers, scores: Floats, given: Integers
+    before: RowDependentNoise, drawn: Floats, levels: Integers, scores: Floats, given: Integers
 ) -> Iterator[Floats]:
     """p(y = j | score, ỹ) by each of the draws."""
     starts, columns = regressors(before, scores, given)
-    for coefficients, assumption in zip(drawn, assumed, strict=True):
-        yield softmax(starts[assumption % len(starts)] + columns @ coefficients, axis=1)
+    for coefficients, level in zip(drawn, levels, strict=True):
+        yield softmax(starts[level] + columns @ coefficients, axis=1)
 
 
 def some_rows(n_rows: int) -> Integers:
@@ -167,19 +245,18 @@ def some_rows(n_rows: int) -> Integers:
     return np.sort(np.random.RandomState(0).permutation(n_rows)[:DRAWN_ROWS])
 
 
-def _flips(posterior: Floats, given: Integers, checked: Integers, weight: Floats) -> Floats:
-    """The noise matrix of rows with this posterior, where checked rows have the checked class."""
+def _flips(posterior: Floats, given: Integers, weight: Floats) -> Floats:
+    """The noise matrix of rows with this posterior."""
     n_classes = posterior.shape[1]
-    known = np.where(checked[:, np.newaxis] >= 0, np.eye(n_classes)[checked], posterior)
-    joint = np.array([np.bincount(given, weight * own, minlength=n_classes) for own in known.T])
+    joint = np.array([np.bincount(given, weight * own, minlength=n_classes) for own in posterior.T])
     total = joint.sum(axis=1, keepdims=True)
     return np.where(total > 0, joint / np.maximum(total, 1e-300), np.eye(n_classes))
 
 
 def regressors(
-    before: FlippedOrGuessed, scores: Floats, given: Integers
+    before: RowDependentNoise, scores: Floats, given: Integers
 ) -> tuple[list[Floats], Floats]:
-    """log q under each assumption, and the regressor of each coefficient, shape (n, K, P)."""
+    """log q at each level, and the regressor of each coefficient, shape (n, K, P)."""
     n_classes = before.n_classes
 
     def logarithm(probability: Floats) -> Floats:
@@ -208,40 +285,53 @@ def scales(n_classes: int) -> Floats:
     return np.repeat([SLOPE_SCALE, TRUST_SCALE, OFFSET_SCALE], [2, 1 + n_classes, n_classes])
 
 
-def unchanged(start: Floats, answers: Integers, n_coefficients: int) -> Regression:
-    """The likelihood of the answers under an assumption, with all coefficients 0."""
-    likelihood = start[np.arange(len(start)), answers] - logsumexp(start, axis=1)
-    nothing = np.zeros((n_coefficients, n_coefficients))
-    return Regression(nothing[0], nothing, float(likelihood.sum()))
+def log_evidence(logits: Floats, likelihood: Floats) -> float:
+    """Σ log Σⱼ p(y = j)·p(answer | y = j) over rows."""
+    p = softmax(logits, axis=1)
+    return float(np.log(np.maximum((p * likelihood).sum(axis=1), 1e-300)).sum())
 
 
-def regress(start: Floats, columns: Floats, answers: Integers) -> Regression:
-    """Newton's method on log p(answers) − ½·Σ (coefficient / scale)², halved until it ascends."""
-    scale = scales(start.shape[1])
-    precision, answer = np.diag(scale**-2), np.eye(start.shape[1])[answers]
+def regress(
+    start: Floats, columns: Floats, likelihood: Floats, error: float, freedom: float
+) -> Regression:
+    """Newton's method on log p(answers) − ½·Σ (coefficient / scale)², halved until it ascends.
 
-    def value(coefficients: Floats) -> tuple[float, Floats]:
-        logits = start + columns @ coefficients
-        likelihood = (logits * answer).sum() - logsumexp(logits, axis=1).sum()
+    The information of an answer about the coefficients is that of its class, less what the error
+    rate hides.
+    """
+    n_classes, n_coefficients = start.shape[1], columns.shape[2]
+    mode = np.zeros(n_coefficients)
+    if freedom == 0:
+        nothing = np.zeros((n_coefficients, n_coefficients))
+        return Regression(mode, nothing, log_evidence(start, likelihood))
+    scale = scales(n_classes) * freedom
+    precision = np.diag(scale**-2)
+    slip = error / (n_classes - 1)
+    told = 1 - error - slip
+
+    def value(coefficients: Floats) -> float:
         penalty = coefficients @ precision @ coefficients / 2
-        return float(likelihood - penalty), softmax(logits, axis=1)
+        return log_evidence(start + columns @ coefficients, likelihood) - float(penalty)
 
-    def curvature(p: Floats) -> Floats:
+    def derivatives(coefficients: Floats) -> tuple[Floats, Floats]:
+        p = softmax(start + columns @ coefficients, axis=1)
+        joint = p * likelihood
+        answer = joint / joint.sum(axis=1, keepdims=True)
+        gradient = np.einsum("nj,njp->p", answer - p, columns) - precision @ coefficients
         centred = columns - np.einsum("nj,njp->np", p, columns)[:, np.newaxis]
-        return np.einsum("nj,njp,njq->pq", p, centred, centred) + precision
+        share = told**2 * p**2 / (told * p + slip)  # of p(answer = j), whose slope is told·p
+        return gradient, np.einsum("nj,njp,njq->pq", share, centred, centred) + precision
 
-    mode = np.zeros(len(scale))
-    best, p = value(mode)
+    best = value(mode)
     for _ in range(MAX_STEPS):
-        gradient = np.einsum("nj,njp->p", answer - p, columns) - precision @ mode
-        step = np.linalg.solve(curvature(p), gradient)
-        while (found := value(mode + step))[0] < best and np.abs(step).max() > 1e-12:
+        gradient, information = derivatives(mode)
+        step = np.linalg.solve(information, gradient)
+        while (found := value(mode + step)) < best and np.abs(step).max() > 1e-10:
             step = step / 2
-        gain, best, p = found[0] - best, *found
-        mode = mode + step
+        gain, best, mode = found - best, found, mode + step
         if gain < ENOUGH:
             break
-    information = curvature(p)
+    information = derivatives(mode)[1]
     evidence = best - np.linalg.slogdet(information)[1] / 2 - np.log(scale).sum()
     covariance = np.asarray(np.linalg.inv(information), np.float64)
     return Regression(mode, covariance, float(evidence))

@@ -289,6 +289,13 @@ class Fit:
         """T at the mode."""
         return self.layout.noise_matrix(self.parameters)
 
+    @property
+    def rate_variance(self) -> Floats:
+        """The variance of each entry of T."""
+        directions = self.layout.kind.directions
+        found = np.tensordot(self.covariance, directions, 1) * directions
+        return np.maximum(found.sum(axis=0), 0.0)
+
     def true_probability(self, scores: Floats) -> Floats:
         """p(y = j) of rows with these standardised scores."""
         return self.layout.true_probability(self.parameters, scores)

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp, softmax
-from scipy.stats import beta as beta_distribution
 from sklearn.utils import gen_batches
 
 from rboost._typing import Floats, Integers
@@ -22,7 +21,7 @@ from rboost.noise import class_model as model
 from rboost.noise.class_model import Fit, Kind, Layout, Pair, Rows, fit_kind, start
 from rboost.noise.likelihood import true_posterior
 from rboost.noise.matrix import check_noise_matrix
-from rboost.noise.posterior import Cells, NoisePosterior
+from rboost.noise.posterior import NoisePosterior, Reading
 
 # Pairs of classes whose overlap is fitted: at most this many per class, and in all.
 OVERLAPS_PER_CLASS, MOST_OVERLAPS = 2, 24
@@ -44,14 +43,6 @@ NEGLIGIBLE = 8.0
 GUESSED_TO_NONE = 0.3
 # Rows for which all kinds of noise are evaluated at once; bounds the memory.
 BLOCK_ROWS = 8192
-# The largest value of a rate that a kind of noise leaves to slips. The rate is the cube of a
-# uniform number times this, a prior that concentrates near 0.
-RARE = 0.05
-# Rates and shares below this are rounded to 0.
-TINY = 1e-4
-# The number of equally probable values that represent the distribution of a rate under each kind.
-N_VALUES = 99
-_QUANTILES = (np.arange(N_VALUES) + 0.5) / N_VALUES
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,33 +61,30 @@ class ClassesPosterior(NoisePosterior):
         """The posterior mean of the noise matrix."""
         return np.tensordot(self.weights, np.stack([fit.noise_matrix for fit in self.fits]), 1)
 
-    def rate_cells(self, true: int, observed: int) -> Cells:
-        """The posterior distribution of p(observed | true)."""
-        values = []
-        for fit in self.fits:
-            mean, is_kept = float(fit.noise_matrix[true, observed]), true == observed
-            deviation = _deviation(fit, fit.layout.kind.directions[:, true, observed])
-            spread = _values(fit, 1 - mean if is_kept else mean, deviation)
-            values.append(1 - spread if is_kept else spread)
-        return self._atoms(values)
+    @property
+    def standard_error(self) -> Floats:
+        """Posterior standard deviation of each p(observed | true)."""
+        means = np.stack([fit.noise_matrix for fit in self.fits])
+        within = np.stack([fit.rate_variance for fit in self.fits])
+        spread = within + (means - self.noise_matrix) ** 2
+        return np.sqrt(np.tensordot(self.weights, spread, 1))
 
-    def wrong_share_cells(self, scores: Floats, observed: Integers) -> Cells:
-        """The posterior distribution of the share of wrong labels."""
-        observed, values = np.asarray(observed), []
-        for fit in self.fits:
-            alone = ClassesPosterior((fit,), np.ones(1), self.spread)
-            share = float(alone.issue_probability(scores, observed).mean())
-            classes = alone.probability(scores).mean(axis=0)
-            # The derivative of the share by each rate, given the frequencies of classes.
-            lost = -np.einsum("j,mjj->m", classes, fit.layout.kind.directions)
-            values.append(_values(fit, share, _deviation(fit, lost)))
-        return self._atoms(values)
-
-    def _atoms(self, values: list[Floats]) -> Cells:
-        """Equally probable values under each kind of noise, as cells of width 0."""
-        found = np.concatenate(values)
-        found = np.where(found < TINY, 0.0, found)
-        return found, found, np.repeat(self.weights / N_VALUES, N_VALUES)
+    def readings(self, scores: Floats, observed: Integers, weight: Floats) -> list[Reading]:
+        """The kinds of noise."""
+        found, relative = [], _relative(scores) / self.spread
+        for chance, fit in zip(self.weights, self.fits, strict=True):
+            p, directions = fit.true_probability(relative), fit.layout.kind.directions
+            lost = -np.einsum("j,mjj->m", weight @ p, directions)
+            found.append(
+                Reading(
+                    float(chance),
+                    fit.noise_matrix,
+                    p,
+                    _deviation(fit, lost),
+                    np.sqrt(fit.rate_variance),
+                )
+            )
+        return found
 
     def probability(self, scores: Floats) -> Floats:
         """p(y = j | score) of each row."""
@@ -126,19 +114,6 @@ class ClassesPosterior(NoisePosterior):
 def _deviation(fit: Fit, direction: Floats) -> float:
     """Standard deviation, given a kind of noise, of a quantity with this gradient by its rates."""
     return float(np.sqrt(np.maximum(direction @ fit.covariance @ direction, 0.0)))
-
-
-def _values(fit: Fit, mean: float, deviation: float) -> Floats:
-    """Equally probable values of a rate, in order: a beta distribution with these moments."""
-    if fit.layout.kind.is_known:
-        return np.full(N_VALUES, mean)
-    if deviation == 0:  # slips alone
-        return RARE * _QUANTILES**3
-    mean = min(max(mean, 1e-6), 1 - 1e-6)
-    # The largest variance for which the density still decreases from 0 on.
-    variance = min(deviation**2, mean**2 * (1 - mean) / (1 + mean))
-    size = mean * (1 - mean) / variance - 1
-    return beta_distribution.ppf(_QUANTILES, mean * size, (1 - mean) * size)
 
 
 def fit_known_noise(

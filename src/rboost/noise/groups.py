@@ -40,12 +40,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, gammaln, logsumexp, softmax
-from scipy.stats import beta as beta_distribution
 from scipy.stats import norm
 
 from rboost._typing import Floats, Integers
 from rboost.noise.matrix import keep_informative
-from rboost.noise.posterior import NoisePosterior
+from rboost.noise.posterior import NoisePosterior, beta_interval
 
 # Factors of the odds of a wrong label in a group relative to the common matrix.
 FACTORS = (1 / 16, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 8.0)
@@ -67,7 +66,6 @@ SLIPS = 0.002
 LEAST_PROBABILITY = 1e-12
 # The largest number of steps to the mode of a group, and the gain in nats at which they stop.
 MOST_STEPS, TOLERANCE = 200, 1e-7
-_QUANTILES = (np.arange(199) + 0.5) / 199
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +172,7 @@ def infer_group_noise(
     # The uncertainty of the common matrix adds to that of each group's.
     variance = np.array([fit.variance for fit in fits]).reshape(shape) + noise.standard_error**2
     offsets = np.array([fit.offsets for fit in fits]).reshape(shape[:2])
-    interval, later = _beta_interval(mean, variance), np.zeros(0)
+    interval, later = beta_interval(mean, variance), np.zeros(0)
     found = GroupedNoise(common, mean, interval, offsets, log_evidence, later, later)
     share, interval = _shares(found, fits, scores, label, place, weight * ~trust)
     return replace(found, wrong_share=share, wrong_share_interval=interval)
@@ -237,7 +235,7 @@ def _shares(
         variance[g] = fit.share_variance + ((high - low) / (2 * norm.ppf(0.95))) ** 2
         # Calibration is not exact: at least the binomial variance of as many labels drawn.
         variance[g] = max(variance[g], mean[g] * (1 - mean[g]) / weight[rows].sum())
-    return mean, _beta_interval(mean, variance)
+    return mean, beta_interval(mean, variance)
 
 
 def _with_slips(noise_matrix: Floats) -> Floats:
@@ -250,30 +248,6 @@ def _multiplied(noise_matrix: Floats, factor: float) -> Floats:
     flips = factor * noise_matrix
     np.fill_diagonal(flips, noise_matrix.diagonal())
     return keep_informative(flips / flips.sum(axis=1, keepdims=True), 0.95)
-
-
-def _beta_interval(mean: Floats, variance: Floats) -> Floats:
-    """Shortest intervals of probability .9 of beta distributions, lower ends and upper ends.
-
-    Where the variance exceeds that of a density that decreases from 0 or 1 on, the interval reaches
-    at least as far from there as that of a normal distribution.
-    """
-    mean = np.clip(mean, 1e-6, 1 - 1e-6)
-    rarer = np.minimum(mean, 1 - mean)
-    widest = rarer**2 * (1 - rarer) / (1 + rarer)
-    size = mean * (1 - mean) / np.clip(variance, 1e-12, widest) - 1
-    levels = _QUANTILES.reshape(-1, *[1] * mean.ndim)
-    values = beta_distribution.ppf(levels, mean * size, (1 - mean) * size)
-    values[0] = np.where(values[0] < 1e-4, 0, values[0])
-    values[-1] = np.where(values[-1] > 1 - 1e-4, 1, values[-1])
-    inside = int(np.ceil(0.9 * len(levels)))
-    low, high = values[:-inside], values[inside:]
-    narrowest = np.argmin(high - low, axis=0)[np.newaxis]
-    lower, upper = (np.take_along_axis(end, narrowest, axis=0)[0] for end in (low, high))
-    reach = norm.ppf(0.95) * np.sqrt(variance)
-    beyond = variance > widest
-    lower = np.where(beyond, np.clip(mean - reach, 0, lower), lower)
-    return np.stack([lower, np.where(beyond, np.clip(mean + reach, upper, 1), upper)])
 
 
 class GroupRows(NamedTuple):

@@ -22,19 +22,18 @@ from threadpoolctl import threadpool_limits
 from rboost._typing import Codes, Floats, Integers
 from rboost.labels import NO_CLASS, Labels, Patterns
 from rboost.labels.statements import ANNOTATOR
-from rboost.noise.answers import learn_from_answers
+from rboost.noise.answers import LearntFromAnswers, answer_likelihood, learn_from_answers
 from rboost.noise.classes import compare_kinds, fit_known_noise
 from rboost.noise.groups import GroupedNoise, infer_group_noise
 from rboost.noise.likelihood import likeliest
 from rboost.noise.platt import fit_noise_aware_platt, read_two_ways
-from rboost.noise.posterior import FlippedOrGuessed, NoisePosterior, seen_together
+from rboost.noise.posterior import NoisePosterior
+from rboost.noise.row_dependent import RowDependentNoise
 
 # Pseudo-counts that smooth mean votes, as a share of all votes: a few hundred unanimous votes are
 # no certainty. They are in proportion to the class frequencies, because equal ones would make the
 # small probabilities of a rare class indistinguishable.
 SMOOTHING = 0.01
-# The confusion of classes is averaged over every n-th row of a large table, at least this many.
-CURVE_ROWS = 20_000
 # Up to this many rows stand for themselves.
 MOST_ROWS = 60_000
 # Width of the bins of log-odds, which are cut off beyond these ends.
@@ -87,27 +86,29 @@ def infer_noise(
     array([[0.7, 0.3],
            [0. , 1. ]])
     """
-    array, weight = np.asarray(scores), sample_weight
-    found: NoisePosterior
+    array, label = np.asarray(scores), np.asarray(observed)
+    is_binary = array.ndim == 1
+    readings: tuple[NoisePosterior, NoisePosterior, float]
     if noise_matrix is not None:
-        fit = fit_noise_aware_platt if array.ndim == 1 else fit_known_noise
-        found = fit(array, observed, weight, trusted=trusted, noise_matrix=noise_matrix)
-    elif array.ndim == 1:
-        found = _with_guesses(*read_two_ways(array, observed, weight, trusted), array, weight)
+        fit = fit_noise_aware_platt if is_binary else fit_known_noise
+        known = fit(array, label, sample_weight, trusted=trusted, noise_matrix=noise_matrix)
+        readings = known, known, 0.0
+    elif is_binary:
+        readings = read_two_ways(array, label, sample_weight, trusted)
     else:
-        found = _with_guesses(*compare_kinds(array, observed, weight, trusted), array, weight)
+        readings = compare_kinds(array, label, sample_weight, trusted)
+    weights = np.ones(len(array)) if sample_weight is None else np.asarray(sample_weight, float)
+    if trusted is not None:
+        weights = np.where(trusted, 0.0, weights)
+    label = label.astype(np.intp)
+    flipped, overlap, share = readings
+    is_known = noise_matrix is not None
+    found = RowDependentNoise.of(flipped, overlap, share, array, label, weights, is_known)
     answers = None if checked is None else check_answers(checked, array, found)
     if answers is None:
         return found
-    before = found
-    if not isinstance(before, FlippedOrGuessed):  # known noise leaves nothing to guesses
-        before = _with_guesses(before, before, 0.0, array, weight)
-    weights = np.ones(len(array)) if weight is None else np.asarray(weight, dtype=np.float64)
     rows = weights > 0
-    if trusted is not None:
-        rows &= ~np.asarray(trusted, dtype=bool)
-    given = np.asarray(observed).astype(np.intp)
-    return learn_from_answers(before, array[rows], given[rows], answers[rows], weights[rows])
+    return learn_from_answers(found, array[rows], label[rows], answers[rows], weights[rows])
 
 
 def check_answers(checked: ArrayLike, scores: Floats, found: NoisePosterior) -> Integers | None:
@@ -119,19 +120,6 @@ def check_answers(checked: ArrayLike, scores: Floats, found: NoisePosterior) -> 
             f"checked must have the position of a class, 0 to {n_classes - 1}, or -1 for each row."
         )
     return answers.astype(np.intp) if np.any(answers >= 0) else None
-
-
-def _with_guesses(
-    flipped: NoisePosterior,
-    overlap: NoisePosterior,
-    share: float,
-    scores: Floats,
-    weight: ArrayLike | None,
-) -> FlippedOrGuessed:
-    some = slice(None, None, max(1, len(scores) // CURVE_ROWS))
-    curve = overlap.observed_probability(np.asarray(scores[some], dtype=np.float64))
-    weights = None if weight is None else np.asarray(weight, dtype=np.float64)[some]
-    return FlippedOrGuessed(flipped, overlap, share, seen_together(curve, weights))
 
 
 def prevalence_of(observed: Integers, n_classes: int, weight: Floats | None = None) -> Floats:
@@ -206,13 +194,13 @@ class NoiseInference:
 
     def common(self, rows: ScoredRows) -> Floats:
         """Likelihoods with one noise matrix for all groups, which takes a fraction of the time."""
-        return self.likelihoods(self.noise(rows).noise_matrix)
+        return self.likelihoods(self.noise(rows).likelier_matrix)
 
     def __call__(self, rows: ScoredRows) -> Floats:
         """p(what was said | true class j) of each pattern, (K, n_patterns)."""
         noise, n_groups = self.noise(rows), self.patterns.n_groups
         if not n_groups:
-            return self.likelihoods(noise.noise_matrix)
+            return self.likelihoods(noise.likelier_matrix)
         group, label = self.patterns.group[rows.code], self.patterns.label[rows.code]
         by_group = infer_group_noise(
             rows.scores, label, group, noise=noise, n_groups=n_groups,
@@ -270,7 +258,7 @@ def infer_by_group(
 class Judgement:
     """``posterior[i, j]`` = p(true class j | row i and all that was said of it), with the noise.
 
-    Rows that people checked, and trusted ones, are certain.
+    Trusted rows are certain; an answer may be wrong, at the rate at which reviewers err.
     """
 
     noise: NoisePosterior
@@ -309,8 +297,10 @@ def judge(
     if len(own) < len(labels):
         posterior = noise.probability(scores)
         posterior[own] = found
-    for known in (labels.known, labels.checked):
-        rows = np.flatnonzero(known != NO_CLASS)
-        posterior[rows] = 0.0
-        posterior[rows, known[rows]] = 1.0
+    answered = np.flatnonzero(labels.checked != NO_CLASS)
+    error = noise.error_rate if isinstance(noise, LearntFromAnswers) else 0.0
+    posterior[answered] *= answer_likelihood(labels.checked[answered], labels.n_classes, error)
+    trusted = np.flatnonzero(labels.known != NO_CLASS)
+    posterior[trusted] = np.eye(labels.n_classes)[labels.known[trusted]]
+    posterior[answered] /= posterior[answered].sum(axis=1, keepdims=True)
     return Judgement(noise, posterior, labels.given)

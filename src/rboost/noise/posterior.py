@@ -13,73 +13,85 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, log_expit, logsumexp
-from scipy.stats import qmc
+from scipy.stats import beta as beta_distribution
+from scipy.stats import norm
 from sklearn.utils import gen_batches
 
 from rboost import native
 from rboost._typing import Floats, Integers
 from rboost.noise.matrix import with_rates
 
-# Lower ends, upper ends and probabilities of cells.
-Cells = tuple[Floats, Floats, Floats]
-
-# The credible interval of the share of wrong labels begins at 0 if that makes it at most this many
-# times as long as the shortest one.
-HARDLY_LONGER = 1.1
 # Scores farther from the center than this many standard deviations are clipped, so that sinh stays
 # finite.
 FARTHEST = 20.0
+# The number of noise matrices of the grid that stand for all of them.
+N_READINGS = 8
 # Rows for which all noise matrices of the grid are evaluated at once; bounds the memory.
 BLOCK_ROWS = 4096
-# The share of wrong labels is integrated over this many rows of a larger table.
-SHARE_ROWS = 2000
-# The prior mean of the share of guessed labels, which is uniform on [0, 1], and the number of
-# quasi-random draws from that prior.
-MEAN_SHARE, N_DRAWS = 0.5, 256
-# The shares of guessed labels that are compared when checked rows can tell them apart.
-SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-# The smallest prior probability of an assumption about the noise, so that checked rows can still
-# speak for one that scores and labels have ruled out.
-LEAST_WEIGHT = 1e-3
+# Ends of intervals below this are 0.
+TINY = 2e-3
+# Equally probable values of a standard normal variable.
+NORMAL: Floats = norm.ppf((np.arange(16) + 0.5) / 16)
+_QUANTILES = (np.arange(199) + 0.5) / 199
 
 
-def shortest_interval(cells: Cells, level: float) -> tuple[float, float]:
-    """The shortest interval of probability ``level``."""
-    compiled = native.compiled()
-    if compiled is not None:
-        return compiled.shortest_interval(*cells, level)
-    ends, before, up_to = _distribution(cells)
-    last = np.searchsorted(up_to, before + level * (1 - 1e-9))
-    first = np.flatnonzero(last < len(ends))
-    shortest = first[int(np.argmin(ends[last[first]] - ends[first]))]
-    return float(ends[shortest]), float(ends[last[shortest]])
+def beta_interval(mean: Floats, variance: Floats) -> Floats:
+    """Shortest intervals of probability .9 of beta distributions, lower ends and upper ends.
+
+    Where the variance exceeds that of a density that decreases from 0 or 1 on, the interval reaches
+    at least as far from there as that of a normal distribution.
+    """
+    mean = np.clip(mean, 1e-6, 1 - 1e-6)
+    rarer = np.minimum(mean, 1 - mean)
+    widest = rarer**2 * (1 - rarer) / (1 + rarer)
+    size = mean * (1 - mean) / np.clip(variance, 1e-12, widest) - 1
+    levels = _QUANTILES.reshape(-1, *[1] * mean.ndim)
+    values = beta_distribution.ppf(levels, mean * size, (1 - mean) * size)
+    values[0] = np.where(values[0] < 1e-4, 0, values[0])
+    values[-1] = np.where(values[-1] > 1 - 1e-4, 1, values[-1])
+    inside = int(np.ceil(0.9 * len(levels)))
+    low, high = values[:-inside], values[inside:]
+    narrowest = np.argmin(high - low, axis=0)[np.newaxis]
+    lower, upper = (np.take_along_axis(end, narrowest, axis=0)[0] for end in (low, high))
+    reach = norm.ppf(0.95) * np.sqrt(variance)
+    beyond = variance > widest
+    lower = np.where(beyond, np.clip(mean - reach, 0, lower), lower)
+    return np.stack([lower, np.where(beyond, np.clip(mean + reach, upper, 1), upper)])
 
 
-def lowest_interval(cells: Cells, level: float) -> tuple[float, float]:
-    """The interval of probability ``level`` that begins at the smallest possible value."""
-    ends, _, up_to = _distribution(cells)
-    last = min(int(np.searchsorted(up_to, level * (1 - 1e-9))), len(ends) - 1)
-    return float(ends[0]), float(ends[last])
+def weighted_quantiles(
+    values: Floats, weight: Floats, low: float, high: float
+) -> tuple[Floats, Floats]:
+    """Two weighted quantiles of each column of values, (n, m); weights (n,) sum to 1."""
+    order = np.argsort(values, axis=0)
+    reached = np.cumsum(weight[order], axis=0)
+    ranked = np.take_along_axis(values, order, axis=0)
+    first, last = (
+        np.take_along_axis(ranked, np.argmax(reached >= at - 1e-9, axis=0)[np.newaxis], axis=0)[0]
+        for at in (low, high)
+    )
+    return first, last
 
 
-def _distribution(cells: Cells) -> tuple[Floats, Floats, Floats]:
-    """All ends of cells, the probability of smaller values, and that of values no larger."""
-    low, high, weights = cells
-    ends = np.unique(np.concatenate([low, high]))
-    share = (ends[:, np.newaxis] - low) / np.maximum(high - low, 1e-12)
-    return ends, np.clip(share, 0, 1) @ weights, np.clip(share + (high <= low), 0, 1) @ weights
+class Reading(NamedTuple):
+    """One explanation of scores and labels: a noise matrix, and p(y = j | score) of rows, (n, K).
 
+    ``deviation`` is the standard deviation of the share of flipped labels given this reading,
+    ``rate_deviation`` (K, K) that of its rates. Of overlap nothing was flipped.
+    """
 
-def mixed_cells(cells: Cells, share: float, low: Floats, high: Floats, others: float) -> Cells:
-    """The mixture of cells with weight ``share`` and equally probable ones with ``others``."""
-    weights = np.append(share * cells[2], np.full(len(low), others / len(low)))
-    return np.append(cells[0], low), np.append(cells[1], high), weights
+    weight: float
+    noise_matrix: Floats
+    probability: Floats
+    deviation: float = 0.0
+    rate_deviation: Floats | float = 0.0
+    is_overlap: bool = False
 
 
 class NoisePosterior(ABC):
@@ -92,6 +104,16 @@ class NoisePosterior(ABC):
     @abstractmethod
     def noise_matrix(self) -> Floats:
         """The estimate of ``noise_matrix[j, k] = p(observed k | true j)``."""
+
+    @property
+    def mean_rates(self) -> Floats:
+        """Expected shares p(observed k | true j), whatever the labels depend on."""
+        return self.noise_matrix
+
+    @property
+    def likelier_matrix(self) -> Floats:
+        """The noise matrix with which models are fitted."""
+        return self.noise_matrix
 
     @property
     def flips(self) -> NoisePosterior:
@@ -115,49 +137,51 @@ class NoisePosterior(ABC):
     def posterior(self, scores: Floats, observed: Integers) -> Floats:
         """p(y = j | score, ỹ) of each row, shape (n_rows, K)."""
 
-    @abstractmethod
-    def rate_cells(self, true: int, observed: int) -> Cells:
-        """The posterior distribution of p(observed | true)."""
-
-    @abstractmethod
-    def wrong_share_cells(self, scores: Floats, observed: Integers) -> Cells:
-        """The posterior distribution of the share of wrong labels."""
+    def readings(self, scores: Floats, observed: Integers, weight: Floats) -> list[Reading]:
+        """Explanations by flips at random, with probabilities that sum to 1."""
+        raise NotImplementedError
 
     @property
     def standard_error(self) -> Floats:
         """Posterior standard deviation of each p(observed | true)."""
-        found = np.empty_like(self.noise_matrix)
-        for j, k in np.ndindex(found.shape):
-            low, high, weight = self.rate_cells(j, k)
-            middle, within = (low + high) / 2, (high - low) ** 2 / 12
-            found[j, k] = np.sqrt(weight @ ((middle - weight @ middle) ** 2 + within))
-        return found
+        raise NotImplementedError
 
-    def interval(self, level: float = 0.9) -> Floats:
-        """Shortest credible intervals of each p(observed | true).
-
-        Returns an array of shape (2, K, K): the matrix of lower ends, then that of upper ends.
-        """
+    def interval(self) -> Floats:
+        """90 % intervals of each p(observed | true), shape (2, K, K): lower ends, upper ends."""
         matrix = self.noise_matrix
-        found = np.empty((2, *matrix.shape))
-        for j, k in np.ndindex(matrix.shape):
-            found[:, j, k] = shortest_interval(self.rate_cells(j, k), level)
-        # The shortest interval may leave out the estimate; it is then extended up to it.
-        return np.stack([np.minimum(found[0], matrix), np.maximum(found[1], matrix)])
+        low, high = beta_interval(matrix, self.standard_error**2)
+        return np.stack([np.minimum(low, matrix), np.maximum(high, matrix)])
+
+    def wrong_shares(self, scores: Floats, observed: Integers) -> tuple[Floats, Floats]:
+        """Values of the share of wrong labels among rows, and their probabilities.
+
+        Given flips at random; chance decides which rows they meet.
+        """
+        n_rows = max(len(scores), 1)
+        values, weights = [], []
+        each, observed = np.arange(len(scores)), np.asarray(observed).astype(np.intp)
+        for reading in self.readings(scores, observed, np.full(len(scores), 1 / n_rows)):
+            joint = reading.probability * reading.noise_matrix.T[observed]
+            wrong = 1 - joint[each, observed] / np.maximum(joint.sum(axis=1), 1e-300)
+            chance = np.sum(wrong * (1 - wrong)) / n_rows**2
+            deviation = np.sqrt(reading.deviation**2 + chance)
+            values.append(np.clip(np.sum(wrong) / n_rows + deviation * NORMAL, 0, 1))
+            weights.append(np.full(len(NORMAL), reading.weight / len(NORMAL)))
+        return np.concatenate(values), np.concatenate(weights)
 
     def wrong_share_interval(
         self, scores: Floats, observed: Integers, level: float = 0.9
     ) -> tuple[float, float, float]:
-        """Posterior mean of the share of wrong labels, and a credible interval for it.
-
-        The shortest interval, unless one that begins at a share of 0 is hardly longer.
-        """
+        """The mean of the share of wrong labels, and an interval that holds it."""
         mean = float(self.issue_probability(scores, observed).mean())
-        cells = self.wrong_share_cells(scores, observed)
-        shortest, lowest = shortest_interval(cells, level), lowest_interval(cells, level)
-        if lowest[0] == 0 and lowest[1] <= HARDLY_LONGER * (shortest[1] - shortest[0]):
-            return mean, *lowest
-        return mean, *shortest
+        values, weight = self.wrong_shares(scores, observed)
+        below = self.left_out_below(level)
+        low, high = weighted_quantiles(values[:, np.newaxis], weight, below, below + level)
+        return mean, (0.0 if low[0] < TINY else float(low[0])), float(high[0])
+
+    def left_out_below(self, level: float) -> float:
+        """The probability of values below an interval."""
+        return (1 - level) / 2
 
     def issue_probability(self, scores: Floats, observed: Integers) -> Floats:
         """p(y ≠ ỹ | score, ỹ): the probability that each label is wrong."""
@@ -240,24 +264,37 @@ class NoiseAwarePlatt(NoisePosterior):
         """The posterior mean of the noise matrix."""
         return with_rates(*(self.weights @ self.rates))
 
-    def rate_cells(self, true: int, observed: int) -> Cells:
-        """The posterior distribution of p(observed | true)."""
-        low, high = self.lowest[:, true], self.highest[:, true]
-        return (1 - high, 1 - low, self.weights) if true == observed else (low, high, self.weights)
+    @property
+    def standard_error(self) -> Floats:
+        """Posterior standard deviation of each p(observed | true)."""
+        within = (self.highest - self.lowest) ** 2 / 12
+        variance = self.weights @ ((self.rates - self.weights @ self.rates) ** 2 + within)
+        return np.sqrt(np.repeat(variance[:, np.newaxis], 2, axis=1))
 
-    def wrong_share_cells(self, scores: Floats, observed: ArrayLike) -> Cells:
-        """The posterior distribution of the share of wrong labels.
-
-        The smallest and largest rates of each cell of the grid give the ends of the share. In large
-        tables it is computed from rows that are evenly spaced in the order of labels and scores.
-        """
+    def readings(self, scores: Floats, observed: Integers, weight: Floats) -> list[Reading]:
+        """Some noise matrices of the grid that stand for all, evenly along the share of flips."""
+        low, high, chance = self.lowest, self.highest, self.weights
         label = np.asarray(observed) > 0
-        order = np.lexsort((scores, label))
-        n_rows = min(len(order), SHARE_ROWS)
-        rows = order[((np.arange(n_rows) + 0.5) * len(order) / n_rows).astype(int)]
-        true, label = expit(self._margins(self.steepening(scores[rows]))), label[rows]
-        low, high = (_wrong(r, true, label).mean(axis=1) for r in (self.lowest, self.highest))
-        return low, high, self.weights
+        true = expit(self._margins(self.steepening(scores)))
+        shares = np.stack([_wrong(ends, true, label) @ weight for ends in (low, high)])
+        share = shares.mean(axis=0)
+        order = np.argsort(share)
+        middles = (np.arange(N_READINGS) + 0.5) / N_READINGS
+        reached = np.searchsorted(np.cumsum(chance[order]), middles)
+        points, counts = np.unique(order[np.minimum(reached, len(order) - 1)], return_counts=True)
+        width = np.abs(shares[1] - shares[0]) / np.sqrt(12)
+        deviation = np.sqrt(chance @ (share - chance @ share) ** 2 + width**2)
+        rates = self.standard_error
+        return [
+            Reading(
+                float(n / N_READINGS),
+                with_rates(*self.rates[point]),
+                np.column_stack([1 - true[point], true[point]]),
+                float(deviation[point]),
+                rates,
+            )
+            for point, n in zip(points.tolist(), counts.tolist(), strict=True)
+        ]
 
     def observed_probability(self, scores: Floats) -> Floats:
         """p(ỹ = 0) and p(ỹ = 1) for each score, shape (n_rows, 2)."""
@@ -342,110 +379,3 @@ def _wrong(rates: Floats, true: Floats, is_positive: NDArray[np.bool_]) -> Float
     wrong = np.where(is_positive, into_1 * (1 - true), into_0 * true)
     right = np.where(is_positive, (1 - into_0) * true, (1 - into_1) * (1 - true))
     return wrong / np.maximum(wrong + right, 1e-300)
-
-
-@dataclass(frozen=True, eq=False)
-class FlippedOrGuessed(NoisePosterior):
-    """A mixture of two explanations of wrong labels: flips, and guesses with weight ``guessed``.
-
-    A flip has a rate that depends on the true class alone, and leaves a trace: p(ỹ | x) levels off
-    before any label is certain. Real labels are also wrong where a row looks like another class.
-    Let a share ρ_k of the labels k be guesses by whoever looked at the row: draws from the class
-    probabilities that the columns imply, independent of the true class given x. With
-    c_k = p(ỹ = k | x),
-
-        p(y = j | x, ỹ = k) = (1 − ρ_k)·1(j = k) + ρ_k·c_j,
-        p(y = j | x) = c_j·(1 − ρ_j) + c_j·Σ_k ρ_k·c_k ≈ c_j,
-
-    exact where all ρ are equal, and in the prior mean. So the likelihood of scores and labels does
-    not depend on ρ, the model of the observed labels needs no correction, and a label is suspicious
-    as far as the scores contradict it. Each ρ_k keeps its prior, uniform on [0, 1]; credible
-    intervals are correspondingly wide until rows are checked.
-
-    ``flipped`` is the posterior given flips. ``overlap`` has the curve c of the observed labels
-    given guesses, ``together[j, k]`` the mean over rows of c_j·c_k.
-    """
-
-    flipped: NoisePosterior
-    overlap: NoisePosterior
-    guessed: float
-    together: Floats
-
-    @property
-    def noise_matrix(self) -> Floats:
-        """That of the more probable explanation: the mean of the flips, or the identity."""
-        return self.flipped.noise_matrix if self.guessed <= 0.5 else np.eye(self.n_classes)
-
-    @property
-    def flips(self) -> NoisePosterior:
-        """The posterior given flips."""
-        return self.flipped
-
-    @property
-    def n_classes(self) -> int:
-        """The number of classes."""
-        return len(self.together)
-
-    def rate_cells(self, true: int, observed: int) -> Cells:
-        """The posterior distribution of p(observed | true)."""
-        shares = _draws(self.n_classes)
-        joint = self.together[true] * shares  # p(true, guessed as k)
-        joint[:, true] += self.together[true].sum() * (1 - shares[:, true])
-        rate = joint[:, observed] / joint.sum(axis=1)
-        return self._mixed(self.flipped.rate_cells(true, observed), rate)
-
-    def wrong_share_cells(self, scores: Floats, observed: Integers) -> Cells:
-        """The posterior distribution of the share of wrong labels."""
-        n_classes, observed = self.n_classes, np.asarray(observed).astype(np.intp)
-        curve = self.overlap.observed_probability(scores)
-        doubt = 1 - curve[np.arange(len(curve)), observed]
-        by_label = np.bincount(observed, doubt, minlength=n_classes) / len(curve)
-        flipped = self.flipped.wrong_share_cells(scores, observed)
-        return self._mixed(flipped, _draws(n_classes) @ by_label)
-
-    def _mixed(self, flipped: Cells, guessed: Floats) -> Cells:
-        return mixed_cells(flipped, 1 - self.guessed, guessed, guessed, self.guessed)
-
-    def probability(self, scores: Floats) -> Floats:
-        """p(y = j | score) of each row."""
-        curve = self.overlap.observed_probability(scores)
-        return (1 - self.guessed) * self.flipped.probability(scores) + self.guessed * curve
-
-    def observed_probability(self, scores: Floats) -> Floats:
-        """p(ỹ = k | score) of each row."""
-        curve = self.overlap.observed_probability(scores)
-        return (1 - self.guessed) * self.flipped.observed_probability(scores) + self.guessed * curve
-
-    def posterior(self, scores: Floats, observed: Integers) -> Floats:
-        """p(y = j | score, ỹ) of each row."""
-        flipped = self.flipped.posterior(scores, observed)
-        if not self.guessed:
-            return flipped
-        guessed = self._if_guessed(MEAN_SHARE, scores, observed)
-        return (1 - self.guessed) * flipped + self.guessed * guessed
-
-    def assumptions(self, scores: Floats, observed: Integers) -> list[Floats]:
-        """p(y = j | score, ỹ) of each row given flips, then given each share of guesses."""
-        guessed = [self._if_guessed(share, scores, observed) for share in SHARES]
-        return [self.flipped.posterior(scores, observed), *guessed]
-
-    def assumption_weights(self) -> Floats:
-        """The probability of each assumption, at least ``LEAST_WEIGHT``."""
-        weights = np.array([1 - self.guessed, *[self.guessed / len(SHARES)] * len(SHARES)])
-        return np.maximum(weights, LEAST_WEIGHT)
-
-    def _if_guessed(self, share: float, scores: Floats, observed: Integers) -> Floats:
-        found = share * self.overlap.observed_probability(scores)
-        found[np.arange(len(found)), np.asarray(observed).astype(np.intp)] += 1 - share
-        return found
-
-
-def _draws(n_classes: int) -> Floats:
-    """Quasi-random draws of the shares of guessed labels, uniform over the unit cube."""
-    return qmc.Halton(n_classes, scramble=False).random(N_DRAWS + 1)[1:]
-
-
-def seen_together(curve: Floats, weight: Floats | None = None) -> Floats:
-    """The mean over rows of p(y = j)·p(y = k), shape (K, K)."""
-    weighted = curve if weight is None else curve * weight[:, np.newaxis]
-    return weighted.T @ curve / weighted.sum()

@@ -33,7 +33,8 @@ from rboost.learners.forest import Forest
 from rboost.noise.answers import LearntFromAnswers
 from rboost.noise.class_model import Fit, Kind, Layout
 from rboost.noise.classes import ClassesPosterior
-from rboost.noise.posterior import SHARES, FlippedOrGuessed, NoiseAwarePlatt, Steepening
+from rboost.noise.posterior import NoiseAwarePlatt, Steepening
+from rboost.noise.row_dependent import Levels, RowDependentNoise
 from rboost.saving.schema import (
     Array,
     Choices,
@@ -60,7 +61,7 @@ MEMBERS = ("boosted learners", "boosted trees")
 ENSEMBLES = ("stacked learners", "linear rounds")
 VOTERS = ("voting trees", "voting kernels", "voting linear")
 CURVES = ("platt", "classes posterior")
-NOISE = (*CURVES, "flipped or guessed", "learnt from answers")
+NOISE = (*CURVES, "row-dependent", "learnt from answers")
 CALIBRATIONS = ("platt scaling", "logistic", "isotonic", "softmax")
 # The smallest number that a spread or a scale may be.
 TINY = 1e-300
@@ -417,29 +418,54 @@ declare(
 )  # fmt: skip
 
 declare(
-    "flipped or guessed", FlippedOrGuessed,
+    "levels", Levels,
+    {
+        "knots": floats("knots"),
+        "issue": floats("levels", "knots"),
+        "mean_issue": floats("knots"),
+        "weight": floats("levels"),
+        "half": floats("levels"),
+        "deviation": floats("levels"),
+        "is_right": floats("levels"),
+        "n_rows": Number(0),
+        "rates": floats("classes", "classes"),
+        "rate_interval": floats(2, "classes", "classes"),
+    },
+    is_sound=lambda made, sizes: sizes["levels"] > 0 and sizes["knots"] > 0,
+)  # fmt: skip
+
+declare(
+    "row-dependent", RowDependentNoise,
     {
         "flipped": Record(CURVES),
         "overlap": Record(CURVES),
-        "guessed": Number(0, 1),
-        "together": floats("classes", "classes"),
+        "overlapping": Number(0, 1),
+        "basis": Record(("levels",)),
+        "margin_weight": Number(0),
+        "is_known": Flag(),
+    },
+    take=lambda made: {
+        "flipped": made.flipped, "overlap": made.overlap, "overlapping": made.overlapping,
+        "basis": made.levels, "margin_weight": made.margin_weight, "is_known": made.is_known,
     },
 )  # fmt: skip
 
 declare(
     "learnt from answers", LearntFromAnswers,
     {
-        "before": Record(("flipped or guessed",)),
-        "weights": floats("cases"),
+        "before": Record(("row-dependent",)),
+        "assumed": Array("i8", ("cases",), low=0),
         "coefficients": floats("cases", "coefficients"),
+        "errors": floats("cases"),
+        "weights": floats("cases"),
         "drawn": floats("draws", "coefficients"),
-        "assumed": Array("i8", ("draws",), low=0, below="cases"),
+        "drawn_from": Array("i8", ("draws",), low=0),
         "matrices": floats("draws", "classes", "classes"),
     },
     is_sound=lambda made, sizes: (
-        sizes["cases"] == 2 * (1 + len(SHARES))
-        and sizes["coefficients"] == 3 + 2 * sizes["classes"]
+        sizes["coefficients"] == 3 + 2 * sizes["classes"]
         and sizes["draws"] > 0
+        and max(made.assumed.max(), made.drawn_from.max()) < len(made.before.levels.weight)
     ),
 )  # fmt: skip
 

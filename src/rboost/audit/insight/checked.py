@@ -145,8 +145,7 @@ def check_predictions(
     scores, given = scores[rows], labels.given[rows]
     n_wrong = int(np.count_nonzero(labels.checked[rows] != given))
     wrong = before.issue_probability(scores, given)
-    low, high, weight = before.wrong_share_cells(scores, given)
-    shares = _equally_likely((low + high) / 2, weight)
+    shares = _equally_likely(*before.wrong_shares(scores, given))
     numbers = np.mean([_distribution(_scaled(wrong, share)) for share in shares], axis=0)
     tails = numbers[n_wrong:].sum(), numbers[: n_wrong + 1].sum()
     p_value = float(np.clip(2 * min(tails), 0.0, 1.0))

@@ -257,15 +257,10 @@ def expected_flips(posterior: Floats, labels: TableLabels) -> Floats:
 def expected_rates(noise: NoisePosterior) -> tuple[Floats, Floats]:
     """Rates of labels in each true class, (K, K), and 90 % intervals, (2, K, K).
 
-    ``noise_matrix`` is that of the likelier explanation: no flips at all where labels were rather
-    guessed. These are the means over all explanations, as are the wrong labels that are expected.
+    ``noise_matrix`` is what was flipped at random. These are the means over all that may be wrong,
+    as are the wrong labels that are expected.
     """
-    n_classes = len(noise.noise_matrix)
-    rates = np.empty((n_classes, n_classes))
-    for j, k in np.ndindex(n_classes, n_classes):
-        low, high, weight = noise.rate_cells(j, k)
-        rates[j, k] = np.average((low + high) / 2, weights=weight)
-    rates /= rates.sum(axis=1, keepdims=True)  # the cells are of finite width
+    rates = noise.mean_rates
     low, high = noise.interval()
     return rates, np.stack([np.minimum(low, rates), np.maximum(high, rates)])
 

@@ -1,0 +1,443 @@
+"""Errors that depend on the row, on top of flips at random: what can be known of wrong labels.
+
+Scores and labels say how p(ỹ | x) levels off, and no more. A *reading* explains it: by flips at
+random, with one noise matrix T and its calibration p(y | x); or by overlap of the classes, T = I.
+Readings are weighted by evidence. Each leaves an overlap V = mean of Σ_j p(j | x, ỹ)·(1 − p_j),
+which two further stories fit equally well: the label knows more of the row than the columns do,
+and is right; or the class is certain, and the label that disagrees with it is wrong. So labels,
+before any flip, are wrong with probability
+
+    p(wrong | x, k) = σ(logit(1 − r_k) + λ),    r ∝ p^b,
+
+λ = −∞: all right; λ = 0: drawn from r, a guess; b > 1: the class is surer than labels show. λ is
+such that the mean is u·V. One u for all rows and classes is what the prior below is about; without
+answers of people data say nothing about it, and the interval of wrong labels has its width.
+
+Rows are ranked by their reading (:meth:`RowDependentNoise.order`), and a table of quantiles turns
+the rank into a probability: of all levels of u together, and of each alone, which answers of people
+tell apart (:mod:`rboost.noise.answers`).
+
+Shapes: K classes, A levels (a group of readings and a cell of u), Q knots of the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit, logit
+
+from rboost._typing import Floats, Integers
+from rboost.noise.posterior import NORMAL, TINY, NoisePosterior, Reading, weighted_quantiles
+
+# The prior of u: 0 with probability RIGHT + BY_FLIPS·(share of the doubt that flips explain), at
+# most MOST_RIGHT; doubled, intervals begin at 0 less often. Else uniform up to LARGEST, with a tail
+# of probability TAIL up to LARGEST_TAIL: a class of which most labels are missing. Where overlap is
+# large it is not all errors: the density falls as exp(−u·V / USUAL); halved, intervals of tables
+# whose classes overlap become narrower.
+RIGHT, BY_FLIPS, MOST_RIGHT = 0.3, 0.9, 0.9
+LARGEST, TAIL, LARGEST_TAIL, USUAL = 1.2, 0.1, 4.0, 0.5
+# Cells of u, and those of its tail.
+N_CELLS, N_TAIL = 12, 3
+# The prior of b.
+SHARPNESS = {0.6: 0.25, 1.0: 0.5, 1.7: 0.25}
+# The calibration is only roughly a sigmoid, so flips are known no better than from about this many
+# rows; doubled, intervals of large tables are a third narrower.
+KNOWN_ROWS = 5000.0
+# What is taken for flips and is overlap, or the reverse: its standard deviation, as a share of the
+# smaller of the two. Doubled, intervals of tables with flips are nearly twice as wide.
+MISFIT = 0.2
+# Rows that stand for all: those ranked first, and others at even distances; fewer where there are
+# many classes.
+TOP_ROWS, EVEN_ROWS, ROWS_TIMES_CLASSES = 500, 1500, 60_000
+N_KNOTS = 256
+# Probabilities below this, and above 1 less this, are not told apart.
+LEAST = 1e-6
+# Rows are ranked by the margin of the raw scores as well, where that is the better of the two: of
+# more than two classes, and of two as far as one has a smaller share of the labels than RARE_CLASS.
+# Of rows that differ in their margin the reading tells those apart that have these log-odds at most.
+MANY_CLASSES_MARGIN, RARE_CLASS_MARGIN, RARE_CLASS = 1.0, 0.5, 0.25
+FARTHEST = 7.0
+# Numbers from −1 to 1, spread evenly beside ``NORMAL``: places within a cell of u.
+EVEN = 2 * (np.arange(len(NORMAL)) * 0.6180339887498949 % 1) - 1
+LAMBDAS = np.linspace(-9, 7, 33)
+
+
+class Cells(NamedTuple):
+    """Cells of u with their prior probabilities; the first is u = 0."""
+
+    low: Floats
+    high: Floats
+    weight: Floats
+
+
+def prior_of_u(flipped: float, doubt: float, is_known: bool = False) -> Cells:
+    """The prior for a share of flips and the overlap V that is left beside them."""
+    tail = np.geomspace(LARGEST, LARGEST_TAIL, N_TAIL + 1)[1:]
+    ends = np.concatenate([[0], np.linspace(0, LARGEST, N_CELLS + 1), tail])
+    low, high = ends[:-1], ends[1:]
+    right = min(RIGHT + BY_FLIPS * flipped / max(flipped + doubt, 1e-9), MOST_RIGHT)
+    weight = np.repeat([right, (1 - TAIL) / N_CELLS, TAIL / N_TAIL], [1, N_CELLS, N_TAIL])
+    weight[1:] *= (1 - right) * np.exp(-np.minimum((low + high) / 2, LARGEST) * doubt / USUAL)[1:]
+    if is_known:
+        weight[1:] = 0
+    return Cells(low, high, weight / weight.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Rows that stand for all: ``weight`` sums to 1, ``n_rows`` is how many rows there are."""
+
+    scores: Floats
+    observed: Integers
+    weight: Floats
+    n_rows: float
+
+    def fewer(self, order: Floats) -> Sample:
+        """The rows that are ranked first by ``order``, and others at even distances."""
+        most = ROWS_TIMES_CLASSES // (2 if self.scores.ndim == 1 else self.scores.shape[1])
+        n_top = min(TOP_ROWS, most // 4)
+        n_even = min(EVEN_ROWS, most - n_top)
+        ranked = np.lexsort((self.observed, order))[::-1]
+        ranked = ranked[self.weight[ranked] > 0]
+        top, rest = ranked[:n_top], ranked[n_top:]
+        weight = self.weight[rest]
+        if len(rest) > n_even:  # rows that count for several, bins of scores, stand for more
+            reached = np.cumsum(weight)
+            places = np.searchsorted(reached, (np.arange(n_even) + 0.5) / n_even * reached[-1])
+            rest = rest[np.minimum(places, len(rest) - 1)]
+            weight = np.full(n_even, reached[-1] / n_even)
+        rows, own = np.append(top, rest), np.append(self.weight[top], weight)
+        return Sample(self.scores[rows], self.observed[rows], own / own.sum(), self.n_rows)
+
+
+def sharpened(probability: Floats, power: float) -> Floats:
+    """r ∝ p^b."""
+    raised = probability**power
+    return np.clip(raised / raised.sum(axis=1, keepdims=True), LEAST, 1 - LEAST)
+
+
+class Node(NamedTuple):
+    """A reading with a b: p(y = j | x, ỹ) of the sampled rows in each cell of u."""
+
+    reading: Reading
+    share: float
+    cells: Cells
+    overlap: float
+    posterior: Floats  # (cells, n, K)
+
+
+def _nodes(readings: list[Reading], sample: Sample, is_known: bool) -> Iterator[tuple[float, Node]]:
+    """All readings with each b, and their probabilities."""
+    each = np.arange(len(sample.observed))
+    for reading in readings:
+        p = np.clip(reading.probability, LEAST, 1 - LEAST)
+        joint = p * reading.noise_matrix.T[sample.observed]
+        post = joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-300)
+        overlap = float(sample.weight @ (post * (1 - p)).sum(axis=1))
+        flipped = float(1 - sample.weight @ post[each, sample.observed])
+        cells = prior_of_u(flipped, overlap, is_known)
+        middles = (cells.low + cells.high)[1:] / 2
+        for power, chance in SHARPNESS.items():
+            r = sharpened(p, power)
+            x = logit(1 - r)
+            means = [sample.weight @ (post * expit(x + by)).sum(axis=1) for by in LAMBDAS]
+            found = np.empty((len(cells.weight), *p.shape))
+            found[0] = post
+            for number, by in enumerate(np.interp(middles * overlap, means, LAMBDAS), start=1):
+                moved = post * expit(x + by)  # p(label before flips is j, and wrong)
+                back = moved / (1 - r)
+                found[number] = post - moved + r * (back.sum(axis=1, keepdims=True) - back)
+            node = Node(reading, flipped, cells, overlap, found)
+            yield reading.weight * chance, node
+            if is_known:
+                break
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """What is known of wrong labels, level by level.
+
+    ``knots`` (Q,) are values of the order of rows, ``issue`` (A, Q) the probability there that a
+    label is wrong, ``mean_issue`` (Q,) that of all levels. ``weight`` (A,) is the probability of a
+    level, ``half`` (A,) half the width of its cell, as a share of its mean, ``deviation`` (A,) how
+    far readings differ within it, ``is_right`` (A,) whether u is 0. ``n_rows`` is how many rows
+    they were found from. ``rates`` (K, K) and ``rate_interval`` (2, K, K) are p(given k | true j).
+    """
+
+    knots: Floats
+    issue: Floats
+    mean_issue: Floats
+    weight: Floats
+    half: Floats
+    deviation: Floats
+    is_right: Floats
+    n_rows: float
+    rates: Floats
+    rate_interval: Floats
+
+
+def find_levels(readings: list[Reading], sample: Sample, order: Floats, is_known: bool) -> Levels:
+    """Average over readings and b, within cells of u, apart for flips and for overlap."""
+    n, n_classes = len(sample.observed), readings[0].probability.shape[1]
+    n_cells, each = 1 + N_CELLS + N_TAIL, np.arange(n)
+    n_levels = 2 * n_cells
+    by_label = np.zeros((n, n_classes))
+    by_label[each, sample.observed] = sample.weight
+    weight, issue = np.zeros(n_levels), np.zeros((n_levels, n))
+    share, squared, half = np.zeros(n_levels), np.zeros(n_levels), np.zeros(n_levels)
+    rate, rate_squared = (np.zeros((n_levels, n_classes, n_classes)) for _ in range(2))
+    for chance, (reading, flipped, cells, overlap, posterior) in _nodes(readings, sample, is_known):
+        own = chance * cells.weight
+        at = np.arange(n_cells) + (n_cells if reading.is_overlap else 0)
+        wrong = np.clip(1 - posterior[:, each, sample.observed], 0, 1)
+        mean = wrong @ sample.weight
+        widest = (
+            np.gradient(mean[1:], (cells.low + cells.high)[1:] / 2) * (cells.high - cells.low)[1:]
+        )
+        open_ = 1 + sample.n_rows / KNOWN_ROWS
+        misfit = (MISFIT * min(overlap, flipped)) ** 2
+        variance = reading.deviation**2 * open_ + misfit
+        joint = np.einsum("unj,nk->ujk", posterior, by_label)
+        classes = np.maximum(joint.sum(axis=2, keepdims=True), 1e-12)
+        rates = joint / classes
+        # Of misfit each rate has the part of the flips that are its own.
+        off = rates * (1 - np.eye(n_classes))
+        scale = off / np.maximum((off * classes).sum(axis=(1, 2), keepdims=True), 1e-12)
+        spread = reading.rate_deviation**2 * open_ + misfit * scale**2
+        spread = spread + rates * (1 - rates) / np.maximum(classes * sample.n_rows, 1)
+        weight[at] += own
+        issue[at] += own[:, None] * wrong
+        share[at] += own * mean
+        squared[at] += own * (mean**2 + variance)
+        half[at[1:]] += own[1:] * widest / 2
+        rate[at] += own[:, None, None] * rates
+        rate_squared[at] += own[:, None, None] * (rates**2 + spread)
+    kept = np.flatnonzero(weight > 0)
+    total = weight[kept].sum()
+    per = 1 / weight[kept]
+    share, half, issue = share[kept] * per, half[kept] * per, issue[kept] * per[:, None]
+    deviation = np.sqrt(np.maximum(squared[kept] * per - share**2, 0))
+    rate = rate[kept] * per[:, None, None]
+    rate_deviation = np.sqrt(np.maximum(rate_squared[kept] * per[:, None, None] - rate**2, 0))
+    weight = weight[kept] / total
+    is_right = (kept % n_cells == 0).astype(np.float64)
+    knots, tables = _tables(order, sample.weight, np.vstack([weight @ issue, issue]))
+    rates, interval = _rates(weight, rate, rate_deviation, is_right)
+    return Levels(
+        knots, tables[1:], tables[0], weight, half / np.maximum(share, 1e-12), deviation, is_right,
+        sample.n_rows, rates, interval,
+    )  # fmt: skip
+
+
+def _tables(order: Floats, weight: Floats, issue: Floats) -> tuple[Floats, Floats]:
+    """Knots of the order, and at each the quantile of every row of ``issue`` that has its rank."""
+    ranked = np.argsort(order, kind="stable")
+    before = np.cumsum(weight[ranked]) - weight[ranked] / 2
+    rank = np.linspace(0, len(ranked) - 1, min(N_KNOTS, len(ranked))).round().astype(np.intp)
+    tables = np.empty((len(issue), len(rank)))
+    for own, values in zip(tables, issue, strict=True):
+        by_value = np.argsort(values, kind="stable")
+        reached = np.cumsum(weight[by_value]) - weight[by_value] / 2
+        own[:] = np.interp(before[rank], reached, values[by_value])
+    return order[ranked][rank], tables
+
+
+def _below(weight: Floats, is_right: Floats, level: float) -> float:
+    return (1 - level) / 2 * max(float(weight @ is_right), 0.1)
+
+
+def _rates(
+    weight: Floats, rate: Floats, deviation: Floats, is_right: Floats
+) -> tuple[Floats, Floats]:
+    """Means of rates and 90 % intervals."""
+    mean: Floats = np.tensordot(weight, rate, 1)
+    found, below = np.empty((2, *mean.shape)), _below(weight, is_right, 0.9)
+    repeated = np.repeat(weight / len(NORMAL), len(NORMAL))
+    for j in range(len(mean)):
+        drawn = rate[:, None, j] + NORMAL[:, None] * deviation[:, None, j]
+        drawn = np.clip(drawn.reshape(-1, len(mean)), 0, 1)
+        found[:, j] = weighted_quantiles(drawn, repeated, below, below + 0.9)
+    found = np.where(found < TINY, 0, found)
+    return mean, np.stack([np.minimum(found[0], mean), np.maximum(found[1], mean)])
+
+
+@dataclass(frozen=True, eq=False)
+class RowDependentNoise(NoisePosterior):
+    """What is known of the noise: flips at random, overlap, and errors that depend on the row.
+
+    ``flipped`` is the posterior given flips at random, ``overlap`` has the curve of the labels
+    where nothing was flipped, ``overlapping`` is how likely that is. ``basis`` has the rows that
+    :attr:`levels` are found from, or the levels. ``margin_weight`` is how much the margin of the
+    raw scores counts in the order of rows.
+    """
+
+    flipped: NoisePosterior
+    overlap: NoisePosterior
+    overlapping: float
+    basis: Sample | Levels
+    margin_weight: float = 0.0
+    is_known: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        flipped: NoisePosterior,
+        overlap: NoisePosterior,
+        overlapping: float,
+        scores: Floats,
+        observed: Integers,
+        weight: Floats,
+        is_known: bool = False,
+    ) -> RowDependentNoise:
+        """From the readings of rows; rows of weight 0 say nothing."""
+        everything = Sample(scores, observed, weight, float(weight.sum()))
+        margin_weight = 0.0 if is_known else MANY_CLASSES_MARGIN
+        if scores.ndim == 1 and not is_known:
+            share = float(weight @ observed) / max(float(weight.sum()), 1e-300)
+            rarer = min(share, 1 - share)
+            margin_weight = RARE_CLASS_MARGIN * max(0.0, 1 - rarer / RARE_CLASS)
+        found = cls(flipped, overlap, overlapping, everything, margin_weight, is_known)
+        sample = everything.fewer(found.order(scores, observed))
+        return replace(found, basis=sample)
+
+    @cached_property
+    def levels(self) -> Levels:
+        """What is known of wrong labels; found when it is first asked for."""
+        if isinstance(self.basis, Levels):
+            return self.basis
+        sample, readings = self.basis, []
+        if self.overlapping < 1:
+            readings = self.flipped.readings(sample.scores, sample.observed, sample.weight)
+            readings = [r._replace(weight=(1 - self.overlapping) * r.weight) for r in readings]
+        if self.overlapping > 0:
+            curve = self.overlap.observed_probability(sample.scores)
+            readings.append(
+                Reading(self.overlapping, np.eye(curve.shape[1]), curve, is_overlap=True)
+            )
+        order = self.order(sample.scores, sample.observed)
+        return find_levels(readings, sample, order, self.is_known)
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return len(self.flipped.noise_matrix)
+
+    @property
+    def flips(self) -> NoisePosterior:
+        """The posterior given flips at random."""
+        return self.flipped
+
+    @property
+    def likelier_matrix(self) -> Floats:
+        """The noise matrix of the likelier of flips and overlap, with which models are fitted."""
+        return self.flipped.noise_matrix if self.overlapping <= 0.5 else np.eye(self.n_classes)
+
+    @property
+    def noise_matrix(self) -> Floats:
+        """The posterior mean given flips at random."""
+        return self.flipped.noise_matrix
+
+    @property
+    def standard_error(self) -> Floats:
+        """Posterior standard deviation given flips at random."""
+        return self.flipped.standard_error
+
+    @property
+    def mean_rates(self) -> Floats:
+        """Expected shares p(observed k | true j), whatever the labels depend on."""
+        return self.levels.rates
+
+    def interval(self) -> Floats:
+        """90 % intervals of the shares of labels in each class, whatever they depend on."""
+        low, high = self.levels.rate_interval
+        matrix = self.noise_matrix
+        return np.stack([np.minimum(low, matrix), np.maximum(high, matrix)])
+
+    def order(self, scores: Floats, observed: Integers) -> Floats:
+        """What rows are ranked by, the most suspicious the largest."""
+        scores, observed = np.asarray(scores, np.float64), np.asarray(observed).astype(np.intp)
+        each = np.arange(len(observed))
+        wrong: Floats = (1 - self.overlapping) * self.flipped.issue_probability(scores, observed)
+        if self.overlapping:
+            curve = self.overlap.observed_probability(scores)
+            wrong += self.overlapping * (1 - curve[each, observed]) / 2  # half of the doubt
+        found = logit(np.clip(wrong, LEAST, 1 - LEAST))
+        if not self.margin_weight:
+            return found
+        if scores.ndim == 1:
+            margin = np.where(observed > 0, -scores, scores)
+        else:
+            others = scores.copy()
+            others[each, observed] = -np.inf
+            margin = others.max(axis=1) - scores[each, observed]
+        return np.clip(found, -FARTHEST, FARTHEST) + self.margin_weight * margin
+
+    def issue_probability(self, scores: Floats, observed: Integers) -> Floats:
+        """p(y ≠ ỹ | score, ỹ): the probability that each label is wrong."""
+        levels = self.levels
+        return np.interp(self.order(scores, observed), levels.knots, levels.mean_issue)
+
+    def posterior(self, scores: Floats, observed: Integers) -> Floats:
+        """p(y = j | score, ỹ) of each row."""
+        return self._with_issue(scores, observed, self.issue_probability(scores, observed))
+
+    def assumptions(self, scores: Floats, observed: Integers) -> list[Floats]:
+        """p(y = j | score, ỹ) of each row at every level."""
+        levels, order = self.levels, self.order(scores, observed)
+        issues = (np.interp(order, levels.knots, own) for own in levels.issue)
+        return [self._with_issue(scores, observed, issue) for issue in issues]
+
+    def _with_issue(self, scores: Floats, observed: Integers, issue: Floats) -> Floats:
+        """Classes other than the label share ``issue`` as they do if labels were flipped."""
+        observed = np.asarray(observed).astype(np.intp)
+        each = np.arange(len(observed))
+        if self.n_classes == 2:
+            found = np.empty((len(observed), 2))
+            found[each, 1 - observed] = issue
+        else:
+            found = self.flipped.posterior(scores, observed) + LEAST * self.probability(scores)
+            found[each, observed] = 0
+            total = found.sum(axis=1, keepdims=True)
+            found *= issue[:, np.newaxis] / np.maximum(total, 1e-300)
+        found[each, observed] = 1 - issue
+        return found
+
+    def probability(self, scores: Floats) -> Floats:
+        """p(y = j | score) of each row."""
+        found = (1 - self.overlapping) * self.flipped.probability(scores)
+        return found + self.overlapping * self.overlap.observed_probability(scores)
+
+    def observed_probability(self, scores: Floats) -> Floats:
+        """p(ỹ = k | score) of each row."""
+        found = (1 - self.overlapping) * self.flipped.observed_probability(scores)
+        return found + self.overlapping * self.overlap.observed_probability(scores)
+
+    def wrong_shares(self, scores: Floats, observed: Integers) -> tuple[Floats, Floats]:
+        """Values of the share of wrong labels among rows, and their probabilities."""
+        levels = self.levels
+        at_knots = _hats(self.order(scores, observed), levels.knots)
+        share = levels.issue @ at_knots
+        chance = (levels.issue * (1 - levels.issue)) @ at_knots / max(len(scores), 1)
+        deviation = np.sqrt(chance + levels.deviation**2)
+        values = share[:, None] * (1 + levels.half[:, None] * EVEN) + deviation[:, None] * NORMAL
+        weight = np.repeat(levels.weight / len(NORMAL), len(NORMAL))
+        return np.clip(values, 0, 1).ravel(), weight
+
+    def left_out_below(self, level: float) -> float:
+        """As little is left out below as holds ``level`` of what is likely if u is 0."""
+        return _below(self.levels.weight, self.levels.is_right, level)
+
+
+def _hats(values: Floats, knots: Floats) -> Floats:
+    """The mean over values of the weight that linear interpolation gives each knot."""
+    if len(knots) == 1 or not len(values):
+        return np.full(len(knots), 1.0 / len(knots))
+    place = np.clip(np.searchsorted(knots, values) - 1, 0, len(knots) - 2)
+    width = knots[place + 1] - knots[place]
+    share = np.clip((values - knots[place]) / np.where(width > 0, width, 1), 0, 1)
+    found = np.bincount(place, 1 - share, len(knots)) + np.bincount(place + 1, share, len(knots))
+    return found / len(values)
