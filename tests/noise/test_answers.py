@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
-from scipy.special import expit, logsumexp, softmax
+from scipy.special import expit, softmax
 from sklearn.metrics import log_loss
 
 from rboost.noise import flip_labels, infer_noise, symmetric
-from rboost.noise.answers import regress, scales
+from rboost.noise.answers import answer_likelihood, regress, scales
 
 
 def table(n_rows, seed=0, guessed=0.8):
@@ -29,23 +29,24 @@ def answered(true, rows):
     return checked
 
 
-@given(seed=st.integers(0, 1000), n_classes=st.integers(2, 4))
+@given(seed=st.integers(0, 1000), n_classes=st.integers(2, 4), error=st.sampled_from([1e-9, 0.05]))
 @settings(max_examples=15)
-def test_the_regression_is_at_its_maximum(seed, n_classes):
+def test_the_regression_is_at_its_maximum(seed, n_classes, error):
     random = np.random.RandomState(seed)
     start = random.normal(size=(25, n_classes))
     columns = random.normal(size=(25, n_classes, 3 + 2 * n_classes))
     answers = random.randint(n_classes, size=25)
-    scale = scales(n_classes)
+    scale, likelihood = scales(n_classes), answer_likelihood(answers, n_classes, error)
 
     def cost(coefficients):
-        logits = start + columns @ coefficients
-        likelihood = logits[np.arange(25), answers] - logsumexp(logits, axis=1)
-        return -likelihood.sum() + ((coefficients / scale) ** 2).sum() / 2
+        p = softmax(start + columns @ coefficients, axis=1)
+        return -np.log((p * likelihood).sum(1)).sum() + ((coefficients / scale) ** 2).sum() / 2
 
-    found = regress(start, columns, answers)
-    best = minimize(cost, np.zeros(len(scale)), tol=1e-10)
-    assert cost(found.mode) == pytest.approx(best.fun, abs=1e-5)
+    found = regress(start, columns, likelihood, error, 1.0)
+    best = minimize(cost, found.mode, tol=1e-10)
+    assert cost(found.mode) == pytest.approx(best.fun, abs=1e-3)
+    if error > 0.001:
+        return  # the curvature is that which is expected, over the answers
     step, position = 1e-4, np.eye(len(scale))[0]
     curvature = cost(found.mode + step * position) + cost(found.mode - step * position)
     curvature = (curvature - 2 * cost(found.mode)) / step**2
@@ -121,7 +122,7 @@ def test_known_flips_are_where_answers_begin():
     scores, true, label = table(1000)
     checked = answered(true, np.arange(0, 1000, 10))
     found = infer_noise(scores, label, checked=checked, noise_matrix=symmetric(0.05))
-    assert found.before.guessed == 0
+    assert found.before.overlapping == 0
     assert log_loss(true, found.posterior(scores, label)) < log_loss(
         true, found.before.posterior(scores, label)
     )
@@ -132,3 +133,35 @@ def test_checked_must_be_positions_of_classes(checked):
     scores, _, label = table(100)
     with pytest.raises(ValueError, match="0 to 1, or -1 for each row"):
         infer_noise(scores, label, checked=checked)
+
+
+def test_one_careless_answer_among_fifty_changes_little():
+    """Of a row that all scores and labels are sure of."""
+    random = np.random.RandomState(0)
+    scores = random.normal(scale=4, size=3000)
+    true = (random.uniform(size=3000) < expit(2 * scores)).astype(int)
+    label = flip_labels(true, symmetric(0.1), random_state=0)[0]
+    rows = random.permutation(3000)[:50]
+    checked = answered(true, rows)
+    right = infer_noise(scores, label, checked=checked)
+    sure = rows[np.argmin(right.issue_probability(scores[rows], label[rows]))]
+    checked[sure] = 1 - label[sure]
+    careless = infer_noise(scores, label, checked=checked)
+    expected = [own.issue_probability(scores, label).sum() for own in (right, careless)]
+    assert abs(expected[1] / expected[0] - 1) < 0.05
+    row = slice(sure, sure + 1)
+    believed = careless.posterior(scores[row], label[row], checked[row])
+    assert believed[0, label[sure]] > 0.5
+
+
+def test_reviewers_who_err_are_found_out():
+    """What the rest is sure of says how often answers are wrong."""
+    random = np.random.RandomState(1)
+    scores = random.normal(scale=5, size=2000)
+    true = (random.uniform(size=2000) < expit(3 * scores)).astype(int)
+    rates = []
+    for wrong in (0.0, 0.15):
+        checked = answered(np.where(random.uniform(size=2000) < wrong, 1 - true, true), range(300))
+        rates.append(infer_noise(scores, true, checked=checked).error_rate)
+    assert rates[0] < 0.02
+    assert 0.05 < rates[1] < 0.25

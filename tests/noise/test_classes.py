@@ -96,8 +96,9 @@ def test_known_noise_is_kept_and_calibrated():
     scores, true, observed = scored_rows(noise)
     found = infer_noise(scores, observed, noise_matrix=noise)
     assert_allclose(found.noise_matrix, noise)
-    assert_allclose(found.interval(), [noise, noise])
-    assert np.ptp(found.wrong_share_interval(scores, observed)) < 1e-9
+    assert_allclose(found.flips.interval(), [noise, noise], atol=1e-4)
+    _, low, high = found.wrong_share_interval(scores, observed)
+    assert low <= np.mean(true != observed) <= high
     assert np.mean(found.probability(scores).argmax(axis=1) == true) > 0.97
 
 

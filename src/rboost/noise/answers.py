@@ -7,16 +7,15 @@ answers, by a multinomial regression with the assumed distribution as its offset
 
     log p(y = j | s, ỹ) = log qⱼ + a·log pⱼ + (b + bⱼ + c·log pⱼ)·1(j = ỹ) + dⱼ + const.
 
-q = p(y | s, ỹ) at one level of the noise and p = p(y | s) are as inferred without answers; all
-coefficients have Gaussian priors around 0. So few answers change little, and a hundred overrule any
-assumption.
+q = p(y | s, ỹ) under an assumption, flips or a share of guesses, and p = p(y | s) are as inferred
+without answers; all coefficients have Gaussian priors around 0. So few answers change little, and a
+hundred overrule any assumption.
 
 **Reviewers err.** An answer is the true class with probability 1 − e, else any other class. One
 rate e holds for all reviewers; it has a beta prior and is averaged over. The answers tell it where
 the rest of the evidence is sure of a row. So one careless answer is rather a mistake than a reason
-to doubt thousands of labels. Every level is compared with every rate e and every freedom: the scale
-of the priors of coefficients, 0 for an assumption that holds as it is; all are weighted by the
-marginal likelihood of the answers.
+to doubt thousands of labels. Every assumption is compared with every rate e and every freedom (the
+scale of the priors of coefficients; 0: it holds as it is), by the marginal likelihood of answers.
 
 Shapes: ``given`` and ``answers`` are positions of classes, −1 where there is none; rows (n, K).
 """
@@ -41,21 +40,19 @@ from rboost.noise.row_dependent import RowDependentNoise
 SLOPE_SCALE, TRUST_SCALE, OFFSET_SCALE = 0.5, 1.0, 1.5
 # By how much these scales are multiplied, and how likely that is. More weight on 1 lets few answers
 # change more, and so does a single wrong one.
-FREEDOM = {0.0: 0.5, 0.35: 0.44, 1.0: 0.06}
-# Error rates of reviewers that are compared, and the beta prior of the rate: 4 % on average, with a
-# standard deviation of 3 %. A larger mean makes an answer against a sure model count for less.
-ERRORS = (0.001, 0.01, 0.03, 0.08, 0.2)
-ERROR_PRIOR = (1.5, 35.0)
+FREEDOM = {0.0: 0.4, 0.5: 0.4, 1.0: 0.2}
+# Error rates of reviewers that are compared, and the beta prior of the rate: 2.4 % on average, most
+# of it below. A larger mean makes an answer against a sure model count for less.
+ERRORS = (0.001, 0.003, 0.01, 0.03, 0.08, 0.2)
+ERROR_PRIOR = (0.5, 20.0)
 # The probability that is spread over all classes before logarithms are taken, so that no label is
 # wrong with probability 0 in the regression.
 LEAST_DOUBT = 2e-3
-# The least prior probability of a level, so that answers can still speak for what scores and labels
-# have ruled out.
+# The least prior probability of an assumption, so that answers can still speak for what scores and
+# labels have ruled out.
 LEAST_WEIGHT = 1e-3
 # A case whose log weight is this many nats below the largest is dropped.
 NEGLIGIBLE = 5.0
-# Coefficients are fitted from this many levels with each error rate.
-REGRESSED = 3
 # Newton's method stops when a step gains less, in nats, or after this many steps.
 ENOUGH, MAX_STEPS = 1e-5, 50
 # The number of draws from the posterior of the coefficients, and the largest number of rows on
@@ -68,10 +65,10 @@ BLOCK_ROWS = 8192
 class LearntFromAnswers(NoisePosterior):
     """p(y | score, ỹ) estimated from answers, averaged over the cases it starts from.
 
-    Case f starts from level ``assumed[f]`` of ``before``, with ``coefficients[f]`` (F, P), where
+    Case f starts from assumption ``assumed[f]`` of ``before``, with ``coefficients[f]`` (F, P), and
     reviewers err at the rate ``errors[f]``; its probability is ``weights[f]``. ``drawn`` (D, P) are
-    posterior draws of coefficients, ``drawn_from`` (D,) their levels, and ``matrices`` (D, K, K)
-    the noise matrices of all rows by these draws.
+    posterior draws of coefficients, ``drawn_from`` (D,) their assumptions, and ``matrices``
+    (D, K, K) the noise matrices of all rows by these draws.
     """
 
     before: RowDependentNoise
@@ -120,7 +117,7 @@ class LearntFromAnswers(NoisePosterior):
     def wrong_shares(self, scores: Floats, observed: Integers) -> tuple[Floats, Floats]:
         """Values of the share of wrong labels among rows, and their probabilities.
 
-        Each draw has an expected share; around it are chance, and what its level leaves open.
+        Each draw has an expected share; which of the rows are wrong is chance.
         """
         some = some_rows(len(scores))
         label = np.asarray(observed)[some].astype(np.intp)
@@ -128,9 +125,7 @@ class LearntFromAnswers(NoisePosterior):
         drawn = _drawn(self.before, self.drawn, self.drawn_from, np.asarray(scores)[some], label)
         doubt = np.array([1 - own[each, label] for own in drawn]).reshape(len(self.drawn), -1)
         chance = (doubt * (1 - doubt)).mean(axis=1) / max(len(scores), 1)
-        is_assumed = ~self.drawn.any(axis=1)
-        left_open = self.before.levels.deviation[self.drawn_from] * is_assumed
-        deviation = np.sqrt(chance + left_open**2)
+        deviation = np.sqrt(chance)
         values = np.clip(doubt.mean(axis=1)[:, None] + deviation[:, None] * NORMAL, 0, 1).ravel()
         return values, np.full(len(values), 1 / len(values))
 
@@ -143,10 +138,10 @@ class LearntFromAnswers(NoisePosterior):
         for rows in gen_batches(max(len(scores), 1), BLOCK_ROWS):
             starts, columns = regressors(self.before, scores[rows], observed[rows])
             total = np.zeros_like(starts[0])
-            for weight, level, own, error in zip(
+            for weight, start, own, error in zip(
                 self.weights, self.assumed, self.coefficients, self.errors, strict=True
             ):
-                p = softmax(starts[level] + columns @ own, axis=1)
+                p = softmax(starts[start] + columns @ own, axis=1)
                 if answers is not None:
                     p *= answer_likelihood(answers[rows], p.shape[1], error)
                     p /= p.sum(axis=1, keepdims=True)
@@ -190,28 +185,19 @@ def learn_from_answers(
     answered = np.flatnonzero(answers >= 0)
     starts, columns = regressors(before, scores[answered], given[answered])
     likelihoods = [answer_likelihood(answers[answered], n_classes, error) for error in ERRORS]
-    by_level = np.log(np.maximum(before.levels.weight, LEAST_WEIGHT))
-    prior = by_level[:, np.newaxis] + np.log(error_weights())
-    # Which levels and error rates are worth a regression is seen from the assumptions as they are.
-    as_assumed = np.array(
-        [[log_evidence(start, own) for own in likelihoods] for start in starts]
-    )  # (A, errors)
+    by_assumption = np.log(np.maximum(before.assumption_weights(), LEAST_WEIGHT))
+    prior = by_assumption[:, np.newaxis] + np.log(error_weights())
     cases: list[tuple[int, float, Regression, float]] = []
-    for freedom, chance in FREEDOM.items():
-        logs = as_assumed + prior + np.log(chance)
-        if freedom == 0:
-            kept = np.argwhere(logs > logs.max() - NEGLIGIBLE)
-        else:  # from the likeliest levels with each error rate
-            best = np.argsort(-logs, axis=0)[:REGRESSED]
-            kept = np.argwhere(logs >= np.take_along_axis(logs, best, 0)[-1])
-        for level, number in kept.tolist():
-            found = regress(starts[level], columns, likelihoods[number], ERRORS[number], freedom)
-            log = found.log_evidence + prior[level, number] + np.log(chance)
-            cases.append((level, ERRORS[number], found, float(log)))
+    for assumed, number in np.ndindex(prior.shape):
+        start, likelihood, error = starts[assumed], likelihoods[number], ERRORS[number]
+        for freedom, chance in FREEDOM.items():
+            found = regress(start, columns, likelihood, error, freedom)
+            log = found.log_evidence + prior[assumed, number] + np.log(chance)
+            cases.append((assumed, error, found, float(log)))
     logs = np.array([log for *_, log in cases])
     likely = np.flatnonzero(logs > logs.max() - NEGLIGIBLE)
     weights = softmax(logs[likely])
-    levels = np.array([cases[f][0] for f in likely])
+    starting = np.array([cases[f][0] for f in likely])
     random = np.random.RandomState(0)
     drawn_cases = np.repeat(likely, random.multinomial(N_DRAWS, weights))
     drawn = np.array(
@@ -226,16 +212,16 @@ def learn_from_answers(
         joint = posterior * answer_likelihood(answers[some], n_classes, cases[case][1])
         own[:] = _flips(joint / joint.sum(axis=1, keepdims=True), given[some], weight[some])
     modes = np.array([cases[f][2].mode for f in likely])
-    return LearntFromAnswers(before, levels, modes, errors, weights, drawn, drawn_from, matrices)
+    return LearntFromAnswers(before, starting, modes, errors, weights, drawn, drawn_from, matrices)
 
 
 def _drawn(
-    before: RowDependentNoise, drawn: Floats, levels: Integers, scores: Floats, given: Integers
+    before: RowDependentNoise, drawn: Floats, assumed: Integers, scores: Floats, given: Integers
 ) -> Iterator[Floats]:
     """p(y = j | score, ỹ) by each of the draws."""
     starts, columns = regressors(before, scores, given)
-    for coefficients, level in zip(drawn, levels, strict=True):
-        yield softmax(starts[level] + columns @ coefficients, axis=1)
+    for coefficients, start in zip(drawn, assumed, strict=True):
+        yield softmax(starts[start] + columns @ coefficients, axis=1)
 
 
 def some_rows(n_rows: int) -> Integers:
@@ -256,7 +242,7 @@ def _flips(posterior: Floats, given: Integers, weight: Floats) -> Floats:
 def regressors(
     before: RowDependentNoise, scores: Floats, given: Integers
 ) -> tuple[list[Floats], Floats]:
-    """log q at each level, and the regressor of each coefficient, shape (n, K, P)."""
+    """log q under each assumption, and the regressor of each coefficient, shape (n, K, P)."""
     n_classes = before.n_classes
 
     def logarithm(probability: Floats) -> Floats:

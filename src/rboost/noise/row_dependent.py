@@ -14,8 +14,7 @@ such that the mean is u·V. One u for all rows and classes is what the prior bel
 answers of people data say nothing about it, and the interval of wrong labels has its width.
 
 Rows are ranked by their reading (:meth:`RowDependentNoise.order`), and a table of quantiles turns
-the rank into a probability: of all levels of u together, and of each alone, which answers of people
-tell apart (:mod:`rboost.noise.answers`).
+the rank into a probability: of all levels of u together, and of each alone.
 
 Shapes: K classes, A levels (a group of readings and a cell of u), Q knots of the table.
 """
@@ -58,9 +57,11 @@ N_KNOTS = 256
 LEAST = 1e-6
 # Rows are ranked by the margin of the raw scores as well, where that is the better of the two: of
 # more than two classes, and of two as far as one has a smaller share of the labels than RARE_CLASS.
-# Of rows that differ in their margin the reading tells those apart that have these log-odds at most.
+# Beside the margin the log-odds of the reading count up to this far.
 MANY_CLASSES_MARGIN, RARE_CLASS_MARGIN, RARE_CLASS = 1.0, 0.5, 0.25
 FARTHEST = 7.0
+# Shares of guessed labels that answers of people are compared with.
+GUESSED_SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 # Numbers from −1 to 1, spread evenly beside ``NORMAL``: places within a cell of u.
 EVEN = 2 * (np.arange(len(NORMAL)) * 0.6180339887498949 % 1) - 1
 LAMBDAS = np.linspace(-9, 7, 33)
@@ -386,10 +387,23 @@ class RowDependentNoise(NoisePosterior):
         return self._with_issue(scores, observed, self.issue_probability(scores, observed))
 
     def assumptions(self, scores: Floats, observed: Integers) -> list[Floats]:
-        """p(y = j | score, ỹ) of each row at every level."""
-        levels, order = self.levels, self.order(scores, observed)
-        issues = (np.interp(order, levels.knots, own) for own in levels.issue)
-        return [self._with_issue(scores, observed, issue) for issue in issues]
+        """p(y = j | score, ỹ) of each row given flips, and given each share of guessed labels.
+
+        A guess is drawn from the class probabilities that the columns imply, c:
+        p(y = j | x, ỹ = k) = (1 − ρ)·1(j = k) + ρ·c_j. Answers choose between these.
+        """
+        each, given = np.arange(len(observed)), np.asarray(observed).astype(np.intp)
+        curve = self.overlap.observed_probability(scores)
+        found = [self.flipped.posterior(scores, observed)]
+        for share in GUESSED_SHARES:
+            found.append(share * curve)
+            found[-1][each, given] += 1 - share
+        return found
+
+    def assumption_weights(self) -> Floats:
+        """The probability of each assumption."""
+        others = self.overlapping / len(GUESSED_SHARES)
+        return np.array([1 - self.overlapping, *[others] * len(GUESSED_SHARES)])
 
     def _with_issue(self, scores: Floats, observed: Integers, issue: Floats) -> Floats:
         """Classes other than the label share ``issue`` as they do if labels were flipped."""

@@ -34,7 +34,8 @@ from rboost.noise.answers import LearntFromAnswers
 from rboost.noise.class_model import Fit, Kind, Layout
 from rboost.noise.classes import ClassesPosterior
 from rboost.noise.posterior import NoiseAwarePlatt, Steepening
-from rboost.noise.row_dependent import Levels, RowDependentNoise
+from rboost.noise.row_dependent import GUESSED_SHARES, RowDependentNoise
+from rboost.noise.row_dependent import Levels as NoiseLevels
 from rboost.saving.schema import (
     Array,
     Choices,
@@ -81,7 +82,7 @@ declare(
 )  # fmt: skip
 
 declare(
-    "levels", Levels,
+    "levels", NoiseLevels,
     {
         "words": Texts("words"),
         "counts": Array("i8", ("words",), low=1, below=2**53),
@@ -418,7 +419,7 @@ declare(
 )  # fmt: skip
 
 declare(
-    "levels", Levels,
+    "levels", NoiseLevels,
     {
         "knots": floats("knots"),
         "issue": floats("levels", "knots"),
@@ -465,7 +466,7 @@ declare(
     is_sound=lambda made, sizes: (
         sizes["coefficients"] == 3 + 2 * sizes["classes"]
         and sizes["draws"] > 0
-        and max(made.assumed.max(), made.drawn_from.max()) < len(made.before.levels.weight)
+        and max(made.assumed.max(), made.drawn_from.max()) <= len(GUESSED_SHARES)
     ),
 )  # fmt: skip
 
