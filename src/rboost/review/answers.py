@@ -13,12 +13,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
+from operator import attrgetter
 
 import numpy as np
 from sklearn.metrics import cohen_kappa_score
 
-KEEP, CHANGE, UNSURE = ANSWERS = ("keep", "change", "unsure")
-UNDO = "undo"
+KEEP, CHANGE, UNSURE, UNDO = "keep", "change", "unsure", "undo"
+# What answers are sorted by, the oldest first.
+NUMBER = attrgetter("number")
 
 
 @dataclass(frozen=True)
@@ -63,16 +65,18 @@ class Log:
         """
         said = [answer for own in self.by_reviewer.values() for answer in own.values()]
         said.sort(key=lambda answer: (answer.label is not None, answer.number))
-        return {answer.row: answer for answer in sorted(_latest(said).values(), key=_number)}
+        latest = {answer.row: answer for answer in said}
+        return {answer.row: answer for answer in sorted(latest.values(), key=NUMBER)}
 
     @cached_property
     def by_reviewer(self) -> dict[str, dict[int, Answer]]:
-        """For each name that person's latest answer to each row."""
-        names = dict.fromkeys(answer.reviewer for answer in self.held.values())
-        answers: dict[str, list[Answer]] = {name: [] for name in names}
+        """For each name that person's latest answer to each row, the oldest first."""
+        answers: dict[str, dict[int, Answer]] = {}
         for answer in self.held.values():
-            answers[answer.reviewer].append(answer)
-        return {name: _latest(own) for name, own in answers.items()}
+            own = answers.setdefault(answer.reviewer, {})
+            own.pop(answer.row, None)  # so that the latest come last
+            own[answer.row] = answer
+        return answers
 
     def own(self, reviewer: str) -> dict[int, Answer]:
         """The answers of one person that hold, by their rows, the oldest first."""
@@ -81,7 +85,7 @@ class Log:
     def of_row(self, row: int) -> list[Answer]:
         """What each person says of a row, the latest last."""
         answers = [own[row] for own in self.by_reviewer.values() if row in own]
-        return sorted(answers, key=_number)
+        return sorted(answers, key=NUMBER)
 
     def after(self, events: Iterable[tuple[Answer, int | None]]) -> Log:
         """The log after more events, each with the number of the answer that it takes back."""
@@ -94,18 +98,6 @@ class Log:
             else:
                 del held[undoes]
         return Log(version, held, frozenset(touched))
-
-
-def _number(answer: Answer) -> int:
-    return answer.number
-
-
-def _latest(answers: Iterable[Answer]) -> dict[int, Answer]:
-    latest: dict[int, Answer] = {}
-    for answer in answers:
-        latest.pop(answer.row, None)  # so that the latest come last
-        latest[answer.row] = answer
-    return latest
 
 
 class ConflictError(ValueError):

@@ -103,9 +103,9 @@ class ReviewApi:
         answered = self.review.store.log().current
         count = read.count(query, 12, read.MOST_SIMILAR)
         is_shown = _is_opinion_asked(query)
-        live, points = snapshot.live, snapshot.fitted.points
-        rows = show.similar(live, points, row, answered, count, is_shown)
-        return {"rows": [show.describe_similar(live, self._columns, row, is_shown) for row in rows]}
+        points = snapshot.fitted.points
+        rows = show.similar(snapshot.live, self._columns, points, row, answered, count, is_shown)
+        return {"rows": rows}
 
     def image(self, query: Json) -> tuple[bytes, str]:
         """The image that a cell names, and its kind."""

@@ -79,19 +79,18 @@ def rows(content: Json) -> list[int]:
     return found
 
 
-def number(query: Json, name: str, default: int | None = None) -> int | None:
-    """A whole number of the address, not negative."""
+def number(query: Json, name: str) -> int | None:
+    """A whole number of the address, not negative; None where it is left out."""
     text = query.get(name) or ""
-    if not text:
-        return default
-    if not is_digits(text):
+    if text and not is_digits(text):
         raise ValueError(f"{name} must be a whole number.")
-    return int(text)
+    return int(text) if text else None
 
 
 def count(query: Json, default: int, most: int) -> int:
     """How many rows are asked for."""
-    found = number(query, "count", default) or 0
+    found = number(query, "count")
+    found = default if found is None else found
     if not 1 <= found <= most:
         raise ValueError(f"count must be between 1 and {most}.")
     return found

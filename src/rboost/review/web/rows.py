@@ -125,32 +125,24 @@ def find(audit: LabelAudit, columns: list[Any], text: str) -> Json:
     """Rows whose id is the text, contains it, or whose cells do; case does not matter."""
     wanted = text.casefold()
     matches: dict[int, tuple[str, str]] = {}
-    names = _texts(audit.ids)
-    # What equals the text comes first; the order is kept otherwise.
-    for row, name in sorted(names, key=lambda each: each[1].casefold() != wanted):
-        if wanted in name.casefold():
-            matches[row] = audit.id_name, name
-    for name, column in zip(audit.table.columns, columns, strict=True):
-        for row, value in _texts(column):
-            if wanted in value.casefold():
-                matches.setdefault(row, (str(name), value))
+    names = [audit.id_name, *map(str, audit.table.columns)]
+    for name, cells in zip(names, [audit.ids, *columns], strict=True):
+        for row, value in enumerate(map(_as_text, cells)):
+            if value is not None and wanted in value.casefold():
+                matches.setdefault(row, (name, value))
+    # Rows whose id equals the text come first; the order is kept otherwise.
+    rows = sorted(matches, key=lambda row: (_as_text(audit.ids[row]) or "").casefold() != wanted)
     found = [
         {
             "row": row,
             "id": name_of(audit, row),
             "given": position(audit.labels.given[row]),
-            "column": column[:LONGEST_BESIDE],
-            "snippet": _snippet(value, wanted),
+            "column": matches[row][0][:LONGEST_BESIDE],
+            "snippet": _snippet(matches[row][1], wanted),
         }
-        for row, (column, value) in list(matches.items())[:MOST_FOUND]
+        for row in rows[:MOST_FOUND]
     ]
     return {"found": found, "total": len(matches)}
-
-
-def _texts(values: Iterable[Any]) -> list[tuple[int, str]]:
-    """Every value as the page shows it, with its position."""
-    shown = ((row, _as_text(value)) for row, value in enumerate(values))
-    return [(row, text) for row, text in shown if text is not None]
 
 
 def _snippet(text: str, wanted: str) -> str:
@@ -162,12 +154,13 @@ def _snippet(text: str, wanted: str) -> str:
 
 def similar(
     live: LabelAudit,
+    columns: list[Any],
     points: Floats,
     row: int,
     answered: Iterable[int],
     count: int,
     is_opinion_shown: bool,
-) -> list[int]:
+) -> list[Json]:
     """The nearest rows with the same given label that nobody has looked at.
 
     Distances are those of ``points``, one a row. Where the opinion is shown the suggestion is the
@@ -180,14 +173,9 @@ def similar(
     is_alike[[row, *answered]] = False
     rows = np.flatnonzero(is_alike)
     distance = np.square(points[rows] - points[row]).sum(axis=1)
-    return list(rows[np.argsort(distance, kind="stable")[:count]].tolist())
-
-
-def describe_similar(
-    live: LabelAudit, columns: list[Any], row: int, is_opinion_shown: bool
-) -> Json:
-    """A row beside others to which the same answer may be given."""
-    details = describe_row(live, columns, row, LONGEST_BESIDE)
+    nearest = rows[np.argsort(distance, kind="stable")[:count]].tolist()
+    described = [describe_row(live, columns, each, LONGEST_BESIDE) for each in nearest]
     if is_opinion_shown:
-        details["opinion"] = describe_suggestion(live, row)
-    return details
+        for each in described:
+            each["opinion"] = describe_suggestion(live, each["row"])
+    return described
