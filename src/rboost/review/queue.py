@@ -52,8 +52,8 @@ def suspicious(audit: LabelAudit, rows: Integers, n_answers: int = 0) -> Integer
 def mixed(audit: LabelAudit, rows: Integers, n_answers: int = 0) -> Integers:
     """Rows drawn at random, rows that are likely wrong and rows that teach most, in turn.
 
-    Draws that are due come first: whoever answers several rows at once, or rows of another order,
-    gets ahead of them.
+    One row in five is to be drawn at random. Draws fall behind where several rows are answered at
+    once, or rows of another order; those that are missing come first.
     """
     drawn = random_order(audit.labels)
     due = drawn[: n_answers // len(PATTERN) + 1]
@@ -63,7 +63,7 @@ def mixed(audit: LabelAudit, rows: Integers, n_answers: int = 0) -> Integers:
         "suspicious": iter(suspicious(audit, rows).tolist()),
         "design": iter(optimal_design(audit, rows, N_MIXED).tolist()),
     }
-    # Where this goes on after other answers, so does the pattern.
+    # The pattern goes on where earlier answers left it.
     taken = dict.fromkeys(due.tolist())
     for place in range(n_answers + len(due), n_answers + min(N_MIXED, len(rows))):
         turn = place % len(PATTERN)
@@ -85,8 +85,8 @@ def random_order(labels: TableLabels) -> Integers:
 def random_draws(labels: TableLabels, n_answers: int, is_closed: NDArray[np.bool_]) -> Integers:
     """The rows that were drawn at random: the first of their order, one in five answers.
 
-    How many they are depends on the number of answers alone, and those that were answered for
-    another reason count like the others, so that they are drawn fairly from the whole table.
+    Their number depends on the number of answers alone, and rows of the order that were answered
+    for another reason count as well, so that they are a simple random sample of the table.
     """
     drawn = random_order(labels)[: n_answers // len(PATTERN)]
     fair = bool(is_closed[drawn].all()) and len(drawn) >= FEWEST_DRAWS

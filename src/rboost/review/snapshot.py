@@ -54,7 +54,7 @@ def after_answers(audit: LabelAudit, log: Log) -> LabelAudit:
 
 
 def with_answers(labels: TableLabels, log: Log) -> TableLabels:
-    """What is checked, and what by chance: what the audit came with, and the answers of the log.
+    """Checked labels, and which were drawn at random: those of the audit, then those of the log.
 
     An audit that was fitted to answers holds them as checked. Some may have been taken back since,
     so only rows that never had an answer count as checked beforehand.

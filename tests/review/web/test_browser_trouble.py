@@ -95,7 +95,7 @@ def test_a_row_whose_answer_is_refused_comes_back_with_the_reason(visit, browser
 def test_the_next_row_is_there_before_the_answer_is_saved(visit, browser):
     page = visit()
     gate, save = threading.Event(), page.server.review.answer
-    page.server.review.answer = lambda *arguments: (gate.wait(20), save(*arguments))[1]
+    page.server.review.answer = lambda *some, **more: (gate.wait(20), save(*some, **more))[1]
     rows = [page.row()]
     for n_unsaved in (1, 2, 3):
         page.press("k")

@@ -19,7 +19,7 @@ from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-# Addresses that wait to be opened.
+# Tokens that were not used yet.
 MOST_INVITED = 20
 # The longest comment and fifty rows take less.
 LARGEST_BODY = 65_536
@@ -57,7 +57,7 @@ class Access:
         self.hosts = frozenset({f"127.0.0.1:{port}", f"localhost:{port}"})
 
     def invite(self) -> str:
-        """A new token, which opens the page once; of very many the latest are good."""
+        """A new token, which opens the page once; only the latest ``MOST_INVITED`` are kept."""
         token = secrets.token_urlsafe(32)
         self._unused = [*self._unused, token][-MOST_INVITED:]
         return token
@@ -92,7 +92,7 @@ class Access:
         return False
 
     def is_own_host(self, hosts: list[str]) -> bool:
-        """Whether the server was asked by its own name: another one that leads here is a trick."""
+        """Whether a request names this server; a page that rebinds its own name to us does not."""
         return len(hosts) == 1 and hosts[0].lower() in self.hosts
 
     def is_own_origin(self, origins: list[str]) -> bool:
@@ -103,7 +103,7 @@ class Access:
 
 
 def _same(one: str, other: str) -> bool:
-    """Compare in a time that does not tell how much is right."""
+    """Compare in a time that does not depend on how many characters are right."""
     return hmac.compare_digest(one.encode(errors="replace"), other.encode(errors="replace"))
 
 

@@ -1,13 +1,11 @@
 // One row at a time: which it is, what the person says, what comes next.
 
 import { Ahead } from "/ahead.js";
-import { isChosen, labelOfKey, learnDigits, showChoices } from "/choices.js";
-import { openFind, startFind } from "/find.js";
-import { Keys } from "/keys.js";
-import { follow, listAgain, startFollowing } from "/progress.js";
+import { Keys, isChosen, labelOfKey, learnDigits, showChoices } from "/choices.js";
+import { decide, isDeciding, openFind, openSimilar, startFind } from "/others.js";
+import { follow, listAgain, startFollowing } from "/panel.js";
 import { showOpinion, showQuestion, showValues, thought } from "/row.js";
 import { person, reviewer, showEnd, startSettings, wishes } from "/settings.js";
-import { decide, isDeciding, openSimilar } from "/similar.js";
 import { Refused, allSaved, ask, need, save } from "/talk.js";
 import { answerInWords, at, count, decision, own, say } from "/words.js";
 

@@ -16,7 +16,7 @@ from rboost.review.session import Review
 HOST = "127.0.0.1"
 # Ports that are tried first, so that the same audit has the same address when it can.
 FIRST_PORT, N_PORTS = 21_000, 8_000
-# How long a thread that computes may keep one that answers waiting, each time that it waits.
+# Python's interval between switches of threads, so that a fit delays replies by little.
 SWITCH_SECONDS = 0.0005
 
 
