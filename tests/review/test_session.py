@@ -71,7 +71,7 @@ def test_skipped_rows_are_left_out(review):
 def test_a_row_without_a_label_takes_a_label_but_cannot_keep_one(review):
     with pytest.raises(ValueError, match="no label to keep"):
         review.answer(key(), 7, "keep", None)
-    assert review.explain(7).suggested in ("cat", "<i>dog</i>")
+    assert review.explain([7])[0].suggested in ("cat", "<i>dog</i>")
     assert review.answer(key(), 7, "change", 0).label == 0
 
 

@@ -55,11 +55,12 @@ class ReviewApi:
             read.reviewer(query),
             read.skipped(query),
         )
-        return {"rows": [self._row(row, query) for row in rows]}
+        return {"rows": self._described(rows, query)}
 
     def row(self, query: Json) -> Json:
         """A row, answered or not."""
-        return {"row": self._row(self._asked_row(query), query)}
+        [row] = self._described([self._asked_row(query)], query)
+        return {"row": row}
 
     def _asked_row(self, query: Json) -> int:
         if not read.is_digits(query.get("row", "")):
@@ -68,22 +69,26 @@ class ReviewApi:
         self.review.check_row(row)
         return row
 
-    def _row(self, row: int, query: Json) -> Json:
-        """The row without the model's opinion, unless that is asked for by ``opinion=1``."""
+    def _described(self, rows: list[int], query: Json) -> list[Json]:
+        """Rows without the model's opinion, unless that is asked for by ``opinion=1``."""
         live, log = self.review.snapshot.live, self.review.store.log()
-        reviewer = read.reviewer(query)
-        present = log.own(reviewer).get(row)
-        others = [each for each in log.of_row(row) if each.reviewer != reviewer]
-        details = show.describe_row(live, self._columns, row)
-        details["present"] = self.describe(present) if present else None
-        details["others"] = [self.describe(each) for each in others] if present else []
-        is_asked = _is_opinion_asked(query)
-        if is_asked or show.reveals_nothing(live, row):
-            explanation = self.review.explain(row)
-            details["neighbours"] = show.describe_neighbours(live, self._columns, explanation)
-            if is_asked:
-                details["opinion"] = show.describe_opinion(live, row, explanation)
-        return details
+        reviewer, is_asked = read.reviewer(query), _is_opinion_asked(query)
+        explained = [row for row in rows if is_asked or show.reveals_nothing(live, row)]
+        explanations = dict(zip(explained, self.review.explain(explained), strict=True))
+        described = []
+        for row in rows:
+            present = log.own(reviewer).get(row)
+            others = [each for each in log.of_row(row) if each.reviewer != reviewer]
+            details = show.describe_row(live, self._columns, row)
+            details["present"] = self.describe(present) if present else None
+            details["others"] = [self.describe(each) for each in others] if present else []
+            if row in explanations:
+                why = explanations[row]
+                details["neighbours"] = show.describe_neighbours(live, self._columns, why)
+                if is_asked:
+                    details["opinion"] = show.describe_opinion(live, row, why)
+            described.append(details)
+        return described
 
     def describe(self, answer: Answer) -> Json:
         """An answer, with the name and the given label of its row."""

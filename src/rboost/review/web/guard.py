@@ -16,6 +16,7 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -107,14 +108,6 @@ def _same(one: str, other: str) -> bool:
     return hmac.compare_digest(one.encode(errors="replace"), other.encode(errors="replace"))
 
 
-class Refusal(Exception):  # noqa: N818 - it is how a request ends, not an error of this program
-    """A request that is not answered, with the status and one sentence."""
-
-    def __init__(self, status: int, sentence: str) -> None:
-        super().__init__(sentence)
-        self.status = status
-
-
 def as_json(content: Any, status: int = 200) -> Response:
     """A reply; every character beyond ASCII is escaped, so that half of one does no harm."""
     body = json.dumps(content, allow_nan=False)
@@ -141,7 +134,7 @@ class Guard:
             reply = self._enter(scope)
             if reply is None:
                 receive = await self._read(scope, receive)
-        except Refusal as refusal:
+        except HTTPException as refusal:
             reply = _refused(scope, refusal)
         await (reply or self.app)(scope, receive, send_with_headers)
 
@@ -149,20 +142,20 @@ class Guard:
         """Check where a request comes from; a token is answered by the way to the page."""
         headers, access = Headers(scope=scope), self.access
         if not access.is_own_host(headers.getlist("host")):
-            raise Refusal(421, "This server answers to 127.0.0.1 and localhost alone.")
+            raise HTTPException(421, "This server answers to 127.0.0.1 and localhost alone.")
         if scope["method"] not in ("GET", "HEAD", "POST"):
-            raise Refusal(405, "Only GET, HEAD and POST are answered.")
+            raise HTTPException(405, "Only GET, HEAD and POST are answered.")
         has_session = access.knows(headers.getlist("cookie"))
         token = QueryParams(scope["query_string"]).get("token")
         if scope["path"] == "/" and scope["method"] == "GET" and token is not None:
             if not access.redeem(token, has_session):
-                raise Refusal(403, NO_ENTRY)
+                raise HTTPException(403, NO_ENTRY)
             return Response(status_code=303, headers={"Location": "/", "Set-Cookie": access.cookie})
         if not has_session:
-            raise Refusal(403, NO_ENTRY)
+            raise HTTPException(403, NO_ENTRY)
         # The page asks for no path with escaped characters.
         if b"%" in scope.get("raw_path", b""):
-            raise Refusal(404, "There is no such page.")
+            raise HTTPException(404, "There is no such page.")
         if scope["method"] == "POST":
             self._check_post(headers)
         return None
@@ -171,11 +164,11 @@ class Guard:
         """What only a script of this page can send: forms and other sites cannot."""
         site = headers.get("sec-fetch-site", "same-origin")
         if not self.access.is_own_origin(headers.getlist("origin")) or site != "same-origin":
-            raise Refusal(403, "This request comes from another site.")
+            raise HTTPException(403, "This request comes from another site.")
         if headers.get("x-rboost") != "1":
-            raise Refusal(403, "The header X-Rboost: 1 is missing.")
+            raise HTTPException(403, "The header X-Rboost: 1 is missing.")
         if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-            raise Refusal(415, "The content must be application/json.")
+            raise HTTPException(415, "The content must be application/json.")
 
     async def _read(self, scope: Scope, receive: Receive) -> Receive:
         """Read the content of a request, unless it is too long."""
@@ -189,7 +182,7 @@ class Guard:
             body += message.get("body", b"")
             is_whole, is_long = not message.get("more_body", False), len(body) > LARGEST_BODY
         if is_long:
-            raise Refusal(413, f"The content is longer than {LARGEST_BODY} bytes.")
+            raise HTTPException(413, f"The content is longer than {LARGEST_BODY} bytes.")
 
         async def receive_again() -> Message:
             return {"type": "http.request", "body": body, "more_body": False}
@@ -197,8 +190,8 @@ class Guard:
         return receive_again
 
 
-def _refused(scope: Scope, refusal: Refusal) -> Response:
+def _refused(scope: Scope, refusal: HTTPException) -> Response:
     """The sentence, as a page where a person sees it, else for the script."""
     if scope["path"].startswith("/api/"):
-        return as_json({"error": str(refusal)}, refusal.status)
-    return Response(f"{refusal}\n", refusal.status, media_type="text/plain")
+        return as_json({"error": refusal.detail}, refusal.status_code)
+    return Response(f"{refusal.detail}\n", refusal.status_code, media_type="text/plain")
