@@ -11,11 +11,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rboost.saving.estimators import ESTIMATORS
+from rboost.saving import estimators as estimators  # declares all that it knows
 from rboost.saving.file import read_file, write_file
-from rboost.saving.schema import DECLARED_ABOVE
-
-MODELS = (*ESTIMATORS, *DECLARED_ABOVE)
 
 
 def save(model: Any, path: str | Path, about: dict[str, Any] | None = None) -> None:
@@ -23,7 +20,7 @@ def save(model: Any, path: str | Path, about: dict[str, Any] | None = None) -> N
 
     ``about`` is what to know of the model, in terms of JSON: :func:`load_with_notes` gives it back.
     """
-    write_file(Path(path), model, about or {}, MODELS)
+    write_file(Path(path), model, about or {})
 
 
 def load(path: str | Path) -> Any:
@@ -58,4 +55,4 @@ def load(path: str | Path) -> Any:
 
 def load_with_notes(path: str | Path) -> tuple[Any, dict[str, Any]]:
     """The model, and what was said about it when it was saved."""
-    return read_file(Path(path), MODELS)
+    return read_file(Path(path))

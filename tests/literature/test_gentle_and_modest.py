@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import make_hastie_10_2
 
-from rboost.literature.boosters.modest import leaf_values
+from rboost.literature.losses import leaf_values
 from rboost.rivals import GentleBoostClassifier, ModestBoostClassifier
 
 BOOSTERS = [GentleBoostClassifier, ModestBoostClassifier]

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
-from rboost.literature.boosters.reweighting import AdaBoost
+from rboost.literature.boosting import TreeBooster as AdaBoost
 from rboost.noise import flip_labels, symmetric
 from rboost.rivals import (
     AdaCostClassifier,
@@ -17,7 +17,7 @@ from rboost.rivals import (
     LogitBoostClassifier,
     OutlierRemovalBoostClassifier,
 )
-from tests.literature.boosters import BOOSTERS, cheap
+from tests.literature import BOOSTERS, cheap
 from tests.models import algorithm_1
 
 REDUCED = {

@@ -8,10 +8,9 @@ from numpy.testing import assert_allclose
 from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 
-from rboost.literature.boosters.costs import cost_step
-from rboost.literature.boosters.eta import eta_step
-from rboost.literature.boosters.logit import GRID, LogitBoostClassifier
-from rboost.literature.boosters.potential import Potential, find_move
+from rboost.literature.costs import cost_step
+from rboost.literature.losses import GRID, LogitBoostClassifier, eta_step
+from rboost.literature.robust_boost import Potential, find_move
 from tests.strategies import boosting_states
 
 POTENTIALS = st.builds(Potential, st.floats(0.02, 0.45), st.floats(0.0, 2.0), st.floats(0.05, 2.0))

@@ -17,13 +17,7 @@ from rboost._typing import Floats
 from rboost._validation import OneOf, Requirements
 from rboost.engines.rounds import MAX_STEP
 from rboost.fitting import Rows
-from rboost.literature.boosters.reweighting import (
-    MarginBooster,
-    SteppingBooster,
-    adaboost_step,
-    exponential_weights,
-)
-from rboost.literature.boosters.tree_booster import Addend, Step
+from rboost.literature.boosting import Step, TreeBooster, adaboost_step, exponential_weights
 
 # Of two costs that differ by more the smaller one would be lost in rounding.
 LARGEST_RATIO = 1e6
@@ -32,14 +26,7 @@ LARGEST_RATIO = 1e6
 def row_costs(class_costs: Any, rows: Rows) -> Floats:
     """The cost of an error on each row, "balanced" meaning 1 over the frequency of its class."""
     if isinstance(class_costs, str) and class_costs == "balanced":
-        costs = 1 / rows.prevalence
-    else:
-        costs = check_costs(class_costs)
-    return costs[rows.observed]
-
-
-def check_costs(class_costs: Any) -> Floats:
-    """Two positive costs, or one sentence."""
+        return 1 / rows.prevalence[rows.observed]
     try:
         costs = np.asarray(class_costs, dtype=np.float64)
     except (TypeError, ValueError):
@@ -50,7 +37,7 @@ def check_costs(class_costs: Any) -> Floats:
             " of each class in sorted order, neither of them more than a million times the other, "
             f"not {class_costs!r}."
         )
-    return costs
+    return costs[rows.observed]
 
 
 # The factor β inside the exponential, for agreement ỹ·h, costs c ≤ 1 and their mean c̄.
@@ -62,8 +49,8 @@ COST_FACTORS: dict[str, Callable[[Floats, Floats, float], Floats]] = {
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class AdaCostClassifier(MarginBooster):
-    """AdaCost: dear rows gain more weight by an error and lose less by a success.
+class AdaCostClassifier(TreeBooster):
+    """AdaCost: costly rows gain more weight by an error and lose less by a success.
 
     With the costs cᵢ at most 1, weights start as D ∝ cᵢ and follow D ← D·e^(−α·ỹ·h·β), with the
     step α = ½·ln((1 + r)/(1 − r)) for the edge r = Σ D·ỹ·h·β, divided by the largest β where that
@@ -101,9 +88,7 @@ class AdaCostClassifier(MarginBooster):
     def _row_weights(self, rows: Rows, state: Floats) -> Floats:
         return exponential_weights(rows, state)
 
-    def _add(
-        self, tree: Any, rows: Rows, state: Floats, weights: Floats
-    ) -> tuple[Addend, Floats] | None:
+    def _add(self, tree: Any, rows: Rows, state: Any, weights: Floats) -> tuple[Any, Any] | None:
         agreement, costs = rows.labels * tree.predict(rows.X), self._costs(rows)
         mean_cost = float(np.average(costs, weights=rows.sample_weight))
         adjusted = agreement * COST_FACTORS[self.cost_factor](agreement, costs, mean_cost)
@@ -113,7 +98,7 @@ class AdaCostClassifier(MarginBooster):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class CostSensitiveBoostClassifier(SteppingBooster):
+class CostSensitiveBoostClassifier(TreeBooster):
     """Cost-sensitive AdaBoost: the cost of an error is inside the exponential.
 
     The loss Σ e^(−Cᵢ·ỹᵢ·F(xᵢ)) has the costs Cᵢ of each class in its exponents. Where costs that

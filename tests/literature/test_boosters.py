@@ -11,8 +11,8 @@ from sklearn.ensemble import AdaBoostClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from rboost.datasets import make_long_servedio, make_twonorm
-from rboost.literature.boosters.potential import Potential, find_move
-from rboost.literature.boosters.reweighting import AdaBoost
+from rboost.literature.boosting import TreeBooster as AdaBoost
+from rboost.literature.robust_boost import Potential, find_move
 from rboost.noise import flip_labels, symmetric
 from rboost.rivals import (
     AdaCostClassifier,
@@ -23,7 +23,7 @@ from rboost.rivals import (
     OutlierRemovalBoostClassifier,
     RobustBoostClassifier,
 )
-from tests.literature.boosters import BOOSTERS, cheap
+from tests.literature import BOOSTERS, cheap
 
 every_booster = pytest.mark.parametrize("booster", BOOSTERS)
 
