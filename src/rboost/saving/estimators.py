@@ -1,13 +1,13 @@
 """Fitted classifiers as records: those of rboost, and what stands for those of scikit-learn.
 
-A classifier of rboost has its parameters in a file, and some of the attributes of its fit; those of
-training rows stay behind. A forest or a logistic regression that was calibrated is read as arrays
-that predict the same (:class:`SavedForest`, :class:`SavedLinear`).
+A classifier has its parameters in a file, and the attributes of its fit that predictions need;
+those of training rows stay behind. A forest that was calibrated is read as arrays that predict the same
+(:class:`SavedForest`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils import Tags, check_array
+from sklearn.utils import Tags
 
 from rboost._typing import Floats
 from rboost._validation import check_parameters
-from rboost.engines.pool import BoostedLearners, VotingTrees, is_multinomial, said_by
+from rboost.engines.pool import BoostedLearners, VotingTrees
 from rboost.learners import RobustLogisticRegression
 from rboost.model import AdaRBoostClassifier, RBoostClassifier
 from rboost.model.fit import StackedModel
@@ -60,28 +60,34 @@ MATRIX, INTERVAL = floats("classes", "classes"), OrNone(floats(2, "classes", "cl
 def _declare_estimator(
     name: str,
     made_of: Any,
-    attributes: Mapping[str, Field],
     make: Callable[..., Any] | None = None,
     is_sound: Callable[[Any, Sizes], Any] = lambda made, sizes: True,
-) -> None:
-    """Declare an estimator by the attributes that are saved beside its parameters and columns."""
-    fields: dict[str, Field] = {
-        "settings": Settings(),
-        "classes_": Classes(),
-        "n_features_in_": whole(1, "columns"),
-        "feature_names_in_": OrNone(Texts("columns")),
-        **attributes,
-    }
+) -> Callable[..., None]:
+    """Declare an estimator; what is returned takes the attributes that are saved.
 
-    def take(model: Any) -> dict[str, Any]:
-        settings = model.get_params(deep=False).items()
-        kept = {own: value for own, value in settings if own not in OF_THE_MACHINE}
-        return {own: getattr(model, own, None) for own in fields} | {"settings": kept}
+    Its parameters are saved too, and what is known of the columns.
+    """
 
-    declare(
-        name, made_of, fields, take=take, is_sound=is_sound,
-        make=make or (lambda **fitted: _restored(made_of(), **fitted)),
-    )  # fmt: skip
+    def with_attributes(**attributes: Field) -> None:
+        fields: dict[str, Field] = {
+            "settings": Settings(),
+            "classes_": Classes(),
+            "n_features_in_": whole(1, "columns"),
+            "feature_names_in_": OrNone(Texts("columns")),
+            **attributes,
+        }
+
+        def take(model: Any) -> dict[str, Any]:
+            settings = model.get_params(deep=False).items()
+            kept = {own: value for own, value in settings if own not in OF_THE_MACHINE}
+            return {own: getattr(model, own, None) for own in fields} | {"settings": kept}
+
+        def restored(**fitted: Any) -> Any:
+            return _restored(made_of(), **fitted)
+
+        declare(name, made_of, take=take, make=make or restored, is_sound=is_sound)(**fields)
+
+    return with_attributes
 
 
 def _restored(
@@ -122,59 +128,50 @@ def _fits_encoder(model: RBoostClassifier, sizes: Sizes) -> bool:
     return True
 
 
-declare(
-    "context group", dict,
-    {
-        "name": text(),
-        "n_rows": whole(),
-        "wrong_share low high": number(),
-        "noise_matrix": MATRIX,
-        "interval": floats(2, "classes", "classes"),
-    },
-    take=lambda group: group,
-)  # fmt: skip
+declare("context group", dict, take=lambda group: group)(
+    name=text(),
+    n_rows=whole(),
+    wrong_share=number(),
+    low=number(),
+    high=number(),
+    noise_matrix=MATRIX,
+    interval=floats(2, "classes", "classes"),
+)
+
+_declare_estimator("rboost", RBoostClassifier, make=_restored_rboost, is_sound=_fits_encoder)(
+    _encoder=OrNone(Record(("table encoder",))),
+    _allows_nan=flag(),
+    _model=Record(("stacked model",)),
+    noise_matrix_=MATRIX,
+    noise_interval_=INTERVAL,
+    noise_by_group_=OrNone(Each(Record(("context group",)), "groups")),
+    stop_reason_=text(),
+    n_iter_=whole(),
+)
 
 _declare_estimator(
-    "rboost", RBoostClassifier,
-    {
-        "_encoder": OrNone(Record(("table encoder",))),
-        "_allows_nan": flag(),
-        "_model": Record(("stacked model",)),
-        "noise_matrix_": MATRIX,
-        "noise_interval_": INTERVAL,
-        "noise_by_group_": OrNone(Each(Record(("context group",)), "groups")),
-        "stop_reason_": text(),
-        "n_iter_": whole(),
-    },
-    make=_restored_rboost, is_sound=_fits_encoder,
-)  # fmt: skip
-
-_declare_estimator(
-    "algorithm 1", AdaRBoostClassifier,
-    {
-        "estimator": Unfitted(),
-        "_ensemble": Record(ENSEMBLES),
-        "_calibration": Record(CALIBRATIONS),
-        "estimator_weights_": floats("kept"),
-        "estimator_errors_": floats("kept", finite=False),
-        "noise_matrix_": MATRIX,
-        "noise_matrix_history_": floats("kept", "classes", "classes"),
-        "stop_reason_": text(),
-        "n_iter_": whole(),
-    },
+    "algorithm 1",
+    AdaRBoostClassifier,
     is_sound=lambda made, sizes: n_features_of(made._ensemble) in (sizes["columns"], None),
-)  # fmt: skip
+)(
+    estimator=Unfitted(),
+    _ensemble=Record(ENSEMBLES),
+    _calibration=Record(CALIBRATIONS),
+    estimator_weights_=floats("kept"),
+    estimator_errors_=floats("kept", finite=False),
+    noise_matrix_=MATRIX,
+    noise_matrix_history_=floats("kept", "classes", "classes"),
+    stop_reason_=text(),
+    n_iter_=whole(),
+)
 
-_declare_estimator(
-    "robust logistic regression", RobustLogisticRegression,
-    {
-        "coef_": floats("scores", "columns"),
-        "intercept_": floats("scores"),
-        "noise_matrix_": MATRIX,
-        "loss_": number(),
-        "n_iter_": whole(),
-    },
-)  # fmt: skip
+_declare_estimator("robust logistic regression", RobustLogisticRegression)(
+    coef_=floats("scores", "columns"),
+    intercept_=floats("scores"),
+    noise_matrix_=MATRIX,
+    loss_=number(),
+    n_iter_=whole(),
+)
 
 
 def is_inner(classifier: Any, n_classes: int) -> bool:
@@ -184,49 +181,30 @@ def is_inner(classifier: Any, n_classes: int) -> bool:
 
 
 _declare_estimator(
-    "calibrated", NoiseCalibratedClassifier,
-    {
-        "estimator_": Record(
-            ("rboost", "algorithm 1", "robust logistic regression", "voting forest", "linear"),
-            apart=True,
-        ),
-        "_prevalence": floats("classes", low=0),
-        "_noise": Record(NOISE),
-        "noise_matrix_": MATRIX,
-        "noise_interval_": INTERVAL,
-    },
+    "calibrated",
+    NoiseCalibratedClassifier,
     make=lambda **fitted: _restored(NoiseCalibratedClassifier(fitted["estimator_"]), **fitted),
     is_sound=lambda made, sizes: (
         is_inner(made.estimator_, sizes["classes"])
         and made.estimator_.n_features_in_ == sizes["columns"]
     ),
-)  # fmt: skip
+)(
+    estimator_=Record(
+        ("rboost", "algorithm 1", "robust logistic regression", "voting forest", "linear"),
+        apart=True,
+    ),
+    _prevalence=floats("classes", low=0),
+    _noise=Record(NOISE),
+    noise_matrix_=MATRIX,
+    noise_interval_=INTERVAL,
+)
 
 
 # --- classifiers of scikit-learn
 
 
-class SavedClassifier(ClassifierMixin, BaseEstimator):
-    """A fitted classifier of scikit-learn as arrays, from a file; it predicts and is not fitted."""
-
-    def fit(self, X: Any, y: Any) -> NoReturn:
-        """Only predictions are possible."""
-        raise ValueError(
-            "A classifier of scikit-learn from a model file predicts only; fit one with an "
-            "estimator of your own."
-        )
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = tags.input_tags.allow_nan = True
-        return tags
-
-
-class SavedForest(SavedClassifier):
-    """The mean of trees, each with the shares of classes in its leaves."""
+class SavedForest(ClassifierMixin, BaseEstimator):
+    """The mean of trees, each with the shares of classes in its leaves; it predicts only."""
 
     def __init__(self, classes: NDArray[Any], trees: VotingTrees) -> None:
         self.classes = self.classes_ = classes
@@ -239,55 +217,36 @@ class SavedForest(SavedClassifier):
         votes = [tree.value[:, 0, :] for tree in trees]
         return cls(forest.classes_, VotingTrees.of(trees, votes, forest.n_features_in_))
 
+    def fit(self, X: Any, y: Any) -> NoReturn:
+        """Only predictions are possible."""
+        raise ValueError(
+            "A forest of scikit-learn from a model file predicts only; fit one with an estimator "
+            "of your own."
+        )
+
     def predict_proba(self, X: Any) -> Floats:
         """Probability of each class."""
         return self.trees.sums(X) / len(self.trees.roots)
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
 
-class SavedLinear(SavedClassifier):
-    """Logistic regression."""
-
-    def __init__(
-        self, classes: NDArray[Any], n_columns: int, coef: Floats, intercept: Floats
-    ) -> None:
-        self.classes = self.classes_ = classes
-        self.n_columns = self.n_features_in_ = n_columns
-        self.coef, self.intercept = coef, intercept
-
-    @classmethod
-    def of(cls, model: LogisticRegression) -> SavedLinear | LogisticRegression:
-        """The arrays of a fitted model whose probabilities are a softmax; others stay as is."""
-        if not is_multinomial(model):
-            return model
-        return cls(model.classes_, model.n_features_in_, model.coef_, model.intercept_)
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Probability of each class."""
-        X = check_array(X, accept_sparse="csr")
-        scores = X @ self.coef.T + self.intercept
-        return said_by(scores if scores.shape[1] > 1 else scores[:, 0], "probability")
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        return tags
 
 
-STAND_INS |= {
-    ExtraTreesClassifier: SavedForest.of,
-    RandomForestClassifier: SavedForest.of,
-    LogisticRegression: SavedLinear.of,
-}
+STAND_INS[ExtraTreesClassifier] = STAND_INS[RandomForestClassifier] = SavedForest.of
 
 declare(
-    "voting forest", SavedForest,
-    {"classes": Classes(), "trees": Record(("voting trees",))},
-    is_sound=lambda made, _: made.trees.votes.shape[1] == len(made.classes) and len(
-        made.trees.roots
+    "voting forest",
+    SavedForest,
+    is_sound=lambda made, _: (
+        made.trees.votes.shape[1] == len(made.classes) and len(made.trees.roots)
     ),
-)  # fmt: skip
+)(classes=Classes(), trees=Record(("voting trees",)))
 
-declare(
-    "linear", SavedLinear,
-    {
-        "classes": Classes(),
-        "n_columns": whole(1, "columns"),
-        "coef": Array("f8 f4", ("scores", "columns")),
-        "intercept": Array("f8 f4", ("scores",)),
-    },
-)  # fmt: skip
+_declare_estimator("linear", LogisticRegression)(
+    coef_=Array("f8 f4", ("scores", "columns")), intercept_=Array("f8 f4", ("scores",))
+)

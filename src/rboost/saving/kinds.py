@@ -83,50 +83,45 @@ def of_two(made: Any, sizes: Sizes) -> bool:
 # --- tables
 
 
-declare(
-    "number style", NumberStyle,
-    {"decimal": text("", ".", ","), "unit": text()},
-)  # fmt: skip
+declare("number style", NumberStyle)(decimal=text("", ".", ","), unit=text())
+
+declare("levels", Levels, is_sound=lambda made, _: len(set(made.words)) == len(made.words) > 0)(
+    words=Texts("words"), counts=Array("i8", ("words",), low=1, below=2**53), n_missing=whole()
+)
 
 declare(
-    "levels", Levels,
-    {
-        "words": Texts("words"),
-        "counts": Array("i8", ("words",), low=1, below=2**53),
-        "n_missing": whole(),
-    },
-    is_sound=lambda made, _: len(set(made.words)) == len(made.words) > 0,
-)  # fmt: skip
-
-declare(
-    "text directions", TextDirections,
-    {
-        "terms": Texts("terms"),
-        "idf": Array("f4", ("terms",)),
-        "components": Array("f4", ("directions", "terms")),
-    },
+    "text directions",
+    TextDirections,
     is_sound=lambda made, _: len(set(made.terms)) == len(made.terms),
-)  # fmt: skip
+)(
+    terms=Texts("terms"),
+    idf=Array("f4", ("terms",)),
+    components=Array("f4", ("directions", "terms")),
+)
 
 declare(
-    "column", ColumnEncoder,
-    {
-        "name": text(),
-        "kind": text(*COLUMN_KINDS),
-        "style": OrNone(Record(("number style",), apart=True)),
-        "date_format": OrNone(text(ISO, *FORMATS)),
-        "is_truth is_constant is_empty": flag(),
-        "parts": Each(text(*DATE_PARTS)),
-        "center": number(),
-        "scale": number(TINY),
-        "levels": OrNone(Record(("levels",), apart=True)),
-        "directions": OrNone(Record(("text directions",), apart=True)),
-    },
-    is_sound=lambda made, _: (made.levels is not None) == (made.kind == CATEGORY)
-    and (made.directions is not None) == (made.kind == TEXT),
-)  # fmt: skip
+    "column",
+    ColumnEncoder,
+    is_sound=lambda made, _: (
+        (made.levels is not None) == (made.kind == CATEGORY)
+        and (made.directions is not None) == (made.kind == TEXT)
+    ),
+)(
+    name=text(),
+    kind=text(*COLUMN_KINDS),
+    style=OrNone(Record(("number style",), apart=True)),
+    date_format=OrNone(text(ISO, *FORMATS)),
+    is_truth=flag(),
+    is_constant=flag(),
+    is_empty=flag(),
+    parts=Each(text(*DATE_PARTS)),
+    center=number(),
+    scale=number(TINY),
+    levels=OrNone(Record(("levels",), apart=True)),
+    directions=OrNone(Record(("text directions",), apart=True)),
+)
 
-declare("table encoder", TableEncoder, {"columns": Each(Record(("column",)), "columns")})
+declare("table encoder", TableEncoder)(columns=Each(Record(("column",)), "columns"))
 
 
 # --- trees
@@ -167,30 +162,28 @@ def _is_sound_forest(made: Forest, sizes: Sizes) -> bool:
 NODES: dict[str, Field] = {
     "feature": Array("i4", ("nodes",), low=0, below="columns of trees"),
     "threshold": floats("nodes", finite=False),
-    "left right": Array("i4", ("nodes",)),
+    "left": Array("i4", ("nodes",)),
+    "right": Array("i4", ("nodes",)),
     "nan_left": Array("b1", ("nodes",)),
     "roots": Array("i4", ("trees",)),
 }
 
-declare(
-    "forest", Forest,
-    {
-        "importances": floats("columns of trees"),
-        **NODES,
-        "category_set": Array("i4", ("nodes",), low=-1),
-        "set_starts": Array("i4", ("ends of sets",)),
-        "bitset": Array("u4", ("words of bits",)),
-        "leaf_value": floats("leaves"),
-        "n_outputs n_boosters": whole(1),
-    },
-    is_sound=_is_sound_forest,
-)  # fmt: skip
+declare("forest", Forest, is_sound=_is_sound_forest)(
+    importances=floats("columns of trees"),
+    **NODES,
+    category_set=Array("i4", ("nodes",), low=-1),
+    set_starts=Array("i4", ("ends of sets",)),
+    bitset=Array("u4", ("words of bits",)),
+    leaf_value=floats("leaves"),
+    n_outputs=whole(1),
+    n_boosters=whole(1),
+)
 
 declare(
-    "voting trees", VotingTrees,
-    {"n_columns": whole(1, "columns of trees"), **NODES, "votes": floats("leaves", "outputs")},
+    "voting trees",
+    VotingTrees,
     is_sound=lambda made, _: _lead_forward(made, len(made.votes), False),
-)  # fmt: skip
+)(n_columns=whole(1, "columns of trees"), **NODES, votes=floats("leaves", "outputs"))
 
 
 # --- learners
@@ -255,27 +248,25 @@ def _have_seen_two(made: VotingKernels | VotingLinear, sizes: Sizes) -> bool:
 
 
 declare(
-    "voting kernels", VotingKernels,
-    {
-        **VOTERS_FIELDS,
-        "medians center scale": floats("learners", "features"),
-        "directions": Array("f8 f4", ("learners", "features", "components")),
-        "phases": Array("f8 f4", ("learners", "components")),
-        "coef": floats("learners", "components", "scores"),
-        "intercept": floats("learners", "scores"),
-    },
+    "voting kernels",
+    VotingKernels,
     is_sound=lambda made, sizes: _have_seen_two(made, sizes) and sizes["components"] > 0,
-)  # fmt: skip
+)(
+    **VOTERS_FIELDS,
+    medians=floats("learners", "features"),
+    center=floats("learners", "features"),
+    scale=floats("learners", "features"),
+    directions=Array("f8 f4", ("learners", "features", "components")),
+    phases=Array("f8 f4", ("learners", "components")),
+    coef=floats("learners", "components", "scores"),
+    intercept=floats("learners", "scores"),
+)
 
-declare(
-    "voting linear", VotingLinear,
-    {
-        **VOTERS_FIELDS,
-        "coef": Array("f8 f4", ("learners", "features", "scores")),
-        "intercept": Array("f8 f4", ("learners", "scores")),
-    },
-    is_sound=_have_seen_two,
-)  # fmt: skip
+declare("voting linear", VotingLinear, is_sound=_have_seen_two)(
+    **VOTERS_FIELDS,
+    coef=Array("f8 f4", ("learners", "features", "scores")),
+    intercept=Array("f8 f4", ("learners", "scores")),
+)
 
 
 def _is_sound_ensemble(made: StackedLearners, sizes: Sizes) -> bool:
@@ -290,40 +281,37 @@ def _is_sound_ensemble(made: StackedLearners, sizes: Sizes) -> bool:
     )
 
 
-declare(
-    "stacked learners", StackedLearners,
-    {
-        "parts": Each(Record(VOTERS), "parts"),
-        "n_learners": whole(),
-        "n_classes": whole(2, "classes"),
-        "importances": OrNone(floats("features")),
-    },
-    is_sound=_is_sound_ensemble,
-)  # fmt: skip
+declare("stacked learners", StackedLearners, is_sound=_is_sound_ensemble)(
+    parts=Each(Record(VOTERS), "parts"),
+    n_learners=whole(),
+    n_classes=whole(2, "classes"),
+    importances=OrNone(floats("features")),
+)
 
 declare(
-    "linear learners", LinearLearners,
-    {
-        "estimator": Unfitted(),
-        "coefs": floats("learners", "features"),
-        "intercepts losses": floats("learners", finite=False),
-        "rates": floats("learners", 2),
-        "iterations": floats("learners", low=0),
-        "center": floats("features"),
-    },
+    "linear learners",
+    LinearLearners,
     is_sound=lambda made, _: isinstance(made.estimator, RobustLogisticRegression),
-)  # fmt: skip
+)(
+    estimator=Unfitted(),
+    coefs=floats("learners", "features"),
+    intercepts=floats("learners", finite=False),
+    losses=floats("learners", finite=False),
+    rates=floats("learners", 2),
+    iterations=floats("learners", low=0),
+    center=floats("features"),
+)
 
 declare(
-    "linear rounds", Ensemble,
-    {
-        "learners": Record(("linear learners",)),
-        "steps": floats("rounds"),
-        "votes": text(*VOTES),
-        "n_classes": whole(2, "classes"),
-    },
+    "linear rounds",
+    Ensemble,
     is_sound=lambda made, sizes: of_two(made, sizes) and len(made.learners) == len(made.steps),
-)  # fmt: skip
+)(
+    learners=Record(("linear learners",)),
+    steps=floats("rounds"),
+    votes=text(*VOTES),
+    n_classes=whole(2, "classes"),
+)
 
 
 def n_features_of(ensemble: Ensemble | StackedLearners) -> int | None:
@@ -363,24 +351,17 @@ OF_A_MEMBER: dict[str, Field] = {
     "source": OrNone(Array("i8", ("columns given",), low=0, below="columns")),
 }
 
-declare(
-    "boosted learners", BoostedLearners,
-    {
-        "ensemble": Record(ENSEMBLES),
-        "total_step": number(0),
-        "shares": floats("classes", low=0),
-        **OF_A_MEMBER,
-    },
-    is_sound=_fits_table,
-)  # fmt: skip
+declare("boosted learners", BoostedLearners, is_sound=_fits_table)(
+    ensemble=Record(ENSEMBLES), total_step=number(0), shares=floats("classes", low=0), **OF_A_MEMBER
+)
 
 declare(
-    "boosted trees", BoostedTrees,
-    {"forest": Record(("forest",)), "start": floats("scores"), **OF_A_MEMBER},
+    "boosted trees",
+    BoostedTrees,
     take=lambda made: vars(made) | {"start": np.atleast_1d(made.start)},
     make=lambda start, **own: BoostedTrees(start=start[0] if len(start) == 1 else start, **own),
     is_sound=_fits_table,
-)  # fmt: skip
+)(forest=Record(("forest",)), start=floats("scores"), **OF_A_MEMBER)
 
 
 def _stack_of(engines: tuple[str, ...], members: Any, weights: Any, shares: Any) -> Stack:
@@ -389,118 +370,113 @@ def _stack_of(engines: tuple[str, ...], members: Any, weights: Any, shares: Any)
 
 
 declare(
-    "stack", Stack,
-    {
-        "engines": Each(text(*ENGINES), "members"),
-        "members": Each(Record(MEMBERS), "members"),
-        "weights shares": floats("members", low=0),
-    },
-    take=lambda made: {"engines": list(made.members)}
-    | {name: list(values.values()) for name, values in vars(made).items()},
+    "stack",
+    Stack,
+    take=lambda made: (
+        {"engines": list(made.members)}
+        | {name: list(values.values()) for name, values in vars(made).items()}
+    ),
     make=_stack_of,
     is_sound=lambda made, sizes: 0 < sizes["members"] == len(made.members),
-)  # fmt: skip
+)(
+    engines=Each(text(*ENGINES), "members"),
+    members=Each(Record(MEMBERS), "members"),
+    weights=floats("members", low=0),
+    shares=floats("members", low=0),
+)
 
-declare("stacked model", StackedModel, {"stack": Record(("stack",)), "noise": Record(NOISE)})
+declare("stacked model", StackedModel)(stack=Record(("stack",)), noise=Record(NOISE))
 
 
 # --- noise
 
 
-declare(
-    "steepening", Steepening,
-    {"strength center": number(), "spread": number(TINY)},
-)  # fmt: skip
+declare("steepening", Steepening)(strength=number(), center=number(), spread=number(TINY))
 
 declare(
-    "platt", NoiseAwarePlatt,
-    {
-        "rates lowest highest": floats("points", 2),
-        "slopes offsets weights": floats("points"),
-        "steepening": Record(("steepening",)),
-    },
+    "platt",
+    NoiseAwarePlatt,
     is_sound=lambda made, sizes: of_two(made, sizes) and sizes["points"] > 0,
-)  # fmt: skip
+)(
+    rates=floats("points", 2),
+    lowest=floats("points", 2),
+    highest=floats("points", 2),
+    slopes=floats("points"),
+    offsets=floats("points"),
+    weights=floats("points"),
+    steepening=Record(("steepening",)),
+)
+
+declare("kind of noise", Kind)(
+    name=text(),
+    directions=floats("rates", "classes", "classes"),
+    origin=floats("classes", "classes"),
+    largest=number(0),
+    log_prior=number(),
+    is_known=flag(),
+)
+
+declare("layout", Layout)(
+    n_classes=whole(2, "classes"),
+    overlapping=Array("i8", ("overlaps", 2), low=0, below="classes"),
+    kind=Record(("kind of noise",)),
+)
 
 declare(
-    "kind of noise", Kind,
-    {
-        "name": text(),
-        "directions": floats("rates", "classes", "classes"),
-        "origin": floats("classes", "classes"),
-        "largest": number(0),
-        "log_prior": number(),
-        "is_known": flag(),
-    },
-)  # fmt: skip
+    "fit",
+    Fit,
+    is_sound=lambda made, sizes: (
+        sizes["rates"] == made.layout.kind.n_rates
+        and sizes["parameters"] == made.layout.n_calibration + made.layout.kind.n_rates
+    ),
+)(
+    layout=Record(("layout",)),
+    parameters=floats("parameters"),
+    log_evidence=number(),
+    covariance=floats("rates", "rates"),
+)
 
 declare(
-    "layout", Layout,
-    {
-        "n_classes": whole(2, "classes"),
-        "overlapping": Array("i8", ("overlaps", 2), low=0, below="classes"),
-        "kind": Record(("kind of noise",)),
-    },
-)  # fmt: skip
-
-declare(
-    "fit", Fit,
-    {
-        "layout": Record(("layout",)),
-        "parameters": floats("parameters"),
-        "log_evidence": number(),
-        "covariance": floats("rates", "rates"),
-    },
-    is_sound=lambda made, sizes: sizes["rates"] == made.layout.kind.n_rates
-    and sizes["parameters"] == made.layout.n_calibration + made.layout.kind.n_rates,
-)  # fmt: skip
-
-declare(
-    "classes posterior", ClassesPosterior,
-    {"fits": Each(Record(("fit",)), "fits"), "weights": floats("fits"), "spread": number(TINY)},
+    "classes posterior",
+    ClassesPosterior,
     is_sound=lambda made, sizes: sizes["classes"] > 2 and sizes["fits"] > 0,
-)  # fmt: skip
+)(fits=Each(Record(("fit",)), "fits"), weights=floats("fits"), spread=number(TINY))
+
+declare("flipped or guessed", FlippedOrGuessed)(
+    flipped=Record(CURVES),
+    overlap=Record(CURVES),
+    guessed=number(0, 1),
+    together=floats("classes", "classes"),
+)
 
 declare(
-    "flipped or guessed", FlippedOrGuessed,
-    {
-        "flipped": Record(CURVES),
-        "overlap": Record(CURVES),
-        "guessed": number(0, 1),
-        "together": floats("classes", "classes"),
-    },
-)  # fmt: skip
-
-declare(
-    "learnt from answers", LearntFromAnswers,
-    {
-        "before": Record(("flipped or guessed",)),
-        "weights": floats("cases"),
-        "coefficients": floats("cases", "coefficients"),
-        "drawn": floats("draws", "coefficients"),
-        "assumed": Array("i8", ("draws",), low=0, below="cases"),
-        "matrices": floats("draws", "classes", "classes"),
-    },
+    "learnt from answers",
+    LearntFromAnswers,
     is_sound=lambda made, sizes: (
         sizes["cases"] == 2 * (1 + len(SHARES))
         and sizes["coefficients"] == 3 + 2 * sizes["classes"]
         and sizes["draws"] > 0
     ),
-)  # fmt: skip
+)(
+    before=Record(("flipped or guessed",)),
+    weights=floats("cases"),
+    coefficients=floats("cases", "coefficients"),
+    drawn=floats("draws", "coefficients"),
+    assumed=Array("i8", ("draws",), low=0, below="cases"),
+    matrices=floats("draws", "classes", "classes"),
+)
 
 
 # --- calibrations
 
 
-declare("platt scaling", PlattCalibration, {"slope": number(), "offset": number()}, is_sound=of_two)
-declare("logistic", LogisticCalibration, {"link_matrix": floats(2, 2)}, is_sound=of_two)
+declare("platt scaling", PlattCalibration, is_sound=of_two)(slope=number(), offset=number())
+declare("logistic", LogisticCalibration, is_sound=of_two)(link_matrix=floats(2, 2))
 declare(
-    "isotonic", IsotonicCalibration,
-    {"scores levels": floats("points"), "noise_matrix": floats(2, 2)},
+    "isotonic",
+    IsotonicCalibration,
     is_sound=lambda made, sizes: of_two(made, sizes) and sizes["points"] > 0,
-)  # fmt: skip
-declare(
-    "softmax", SoftmaxCalibration,
-    {"scale": number(), "link_matrix": floats("classes", "classes")},
-    is_sound=lambda made, sizes: sizes["classes"] > 2,
-)  # fmt: skip
+)(scores=floats("points"), levels=floats("points"), noise_matrix=floats(2, 2))
+declare("softmax", SoftmaxCalibration, is_sound=lambda made, sizes: sizes["classes"] > 2)(
+    scale=number(), link_matrix=floats("classes", "classes")
+)

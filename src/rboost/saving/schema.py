@@ -348,26 +348,27 @@ DECLARED_ABOVE = {"table model": "rboost.audit.disk.model"}
 def declare(
     name: str,
     made_of: type,
-    fields: Mapping[str, Field],
     *,
     take: Callable[[Any], Mapping[str, Any]] | None = None,
     make: Callable[..., Any] | None = None,
     is_sound: Callable[[Any, Sizes], Any] = lambda made, sizes: True,
-) -> None:
-    """Declare that objects of a class are records of a kind.
+) -> Callable[..., None]:
+    """Declare that objects of a class are records of a kind; what is returned takes the fields.
 
-    The keys of ``fields`` are names of fields, or several names with spaces between them. ``take``
-    gives the fields of an object, its attributes if None; ``make`` makes an object of them, by the
-    class if None; ``is_sound`` says whether its parts fit together.
+    ``declare("levels", Levels)(words=Texts("words"), n_missing=whole())``: ``take`` gives the
+    fields of an object, its attributes if None; ``make`` makes an object of them, by the class if
+    None; ``is_sound`` says whether its parts fit together.
     """
-    single = {name: field for names, field in fields.items() for name in names.split()}
 
-    def attributes(value: Any) -> dict[str, Any]:
-        return {own: getattr(value, own) for own in single}
+    def with_fields(**fields: Field) -> None:
+        def attributes(value: Any) -> dict[str, Any]:
+            return {own: getattr(value, own) for own in fields}
 
-    KINDS[name] = KIND_OF[made_of] = Kind(
-        name, single, take or attributes, make or made_of, is_sound
-    )
+        KINDS[name] = KIND_OF[made_of] = Kind(
+            name, fields, take or attributes, make or made_of, is_sound
+        )
+
+    return with_fields
 
 
 @dataclass(frozen=True)

@@ -65,13 +65,9 @@ def _is_sound(made: TableModel, sizes: Sizes) -> bool:
     return fits and is_inner(made.scorer, sizes["classes"])
 
 
-declare(
-    "table model", TableModel,
-    {
-        "encoder": OrNone(Record(("table encoder",), apart=True)),
-        "classes": Classes(),
-        "scorer": Record(("rboost", "calibrated"), apart=True),
-        "noise": Record(NOISE),
-    },
-    take=_to_data, make=_from_data, is_sound=_is_sound,
-)  # fmt: skip
+declare("table model", TableModel, take=_to_data, make=_from_data, is_sound=_is_sound)(
+    encoder=OrNone(Record(("table encoder",), apart=True)),
+    classes=Classes(),
+    scorer=Record(("rboost", "calibrated"), apart=True),
+    noise=Record(NOISE),
+)

@@ -4,9 +4,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from rboost.literature.classifiers import RobustMixtureDiscriminantClassifier
 from rboost.noise import flip_labels, symmetric
-from tests.literature.classifiers.test_discriminant import HARD
+from rboost.robust import RobustMixtureDiscriminantClassifier
+from tests.literature.test_discriminant import HARD
 
 
 def three_blobs(n_rows, noise, seed=0):

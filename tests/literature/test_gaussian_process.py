@@ -6,8 +6,8 @@ from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
 from rboost.datasets import make_banana
-from rboost.literature.classifiers import RobustGaussianProcessClassifier
 from rboost.noise import asymmetric, flip_labels, symmetric
+from rboost.robust import RobustGaussianProcessClassifier
 
 
 @pytest.fixture(scope="module")
@@ -211,6 +211,6 @@ def test_bad_parameters_are_named(parameters, message, banana):
 
 def test_many_rows_are_warned_of(banana, monkeypatch):
     X, _, noisy, _ = banana
-    monkeypatch.setattr("rboost.literature.classifiers.gaussian_process.MANY_ROWS", 50)
+    monkeypatch.setattr("rboost.literature.gaussian_process.MANY_ROWS", 50)
     with pytest.warns(UserWarning, match="takes minutes or more.*RobustKernelLogisticRegression"):
         RobustGaussianProcessClassifier().fit(X, noisy)

@@ -94,7 +94,7 @@ class RobustKernelLogisticRegression(ScoreClassifier, TwoClassClassifier):
     --------
     >>> from rboost.datasets import make_banana
     >>> from rboost.noise import flip_labels, symmetric
-    >>> from rboost.literature.classifiers import RobustKernelLogisticRegression
+    >>> from rboost.robust import RobustKernelLogisticRegression
     >>> X, y = make_banana(400, spread=0.2, random_state=0)
     >>> noisy, _ = flip_labels(y, symmetric(0.2), random_state=0)
     >>> model = RobustKernelLogisticRegression(random_state=0).fit(X, noisy)

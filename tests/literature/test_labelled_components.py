@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
-from rboost.literature.classifiers.mixture_discriminant import LabelledComponents
+from rboost.literature.discriminant import LabelledComponents
 from tests.strategies import noise_matrices
 
 

@@ -1,12 +1,13 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
 
-from rboost.literature.classifiers.covariances import Covariances
-from rboost.literature.classifiers.gaussians import (
+from rboost.literature.gaussians import (
     STRUCTURES,
     Gaussians,
     climb,
@@ -64,7 +65,7 @@ def test_the_m_step_is_a_maximum(structure, seed, prior_rows):
     moved = Gaussians(
         best.shares,
         best.means + 0.01 * random.standard_normal(best.means.shape),
-        Covariances(change @ best.covariances @ change.transpose(0, 2, 1)),
+        change @ best.covariances @ change.transpose(0, 2, 1),
     )
     assert objective(moved) < objective(best)
 
@@ -115,3 +116,53 @@ def test_a_climb_ends_where_the_objective_stands_still():
     assert halves.objectives == [-8.0, -4.0, -2.0, -1.0, -0.5, -0.25]
     assert (halves.state, halves.converged) == (0.25, True)
     assert not climb(8.0, lambda x: (x / 2, -x), 3, 0.3).converged
+
+
+def test_variances_answer_as_the_matrices_that_they_stand_for():
+    X, responsibility = random_rows(0)
+    variances = fit_gaussians(X, responsibility, 2.0, "diagonal")
+    matrices = Gaussians(variances.shares, variances.means, variances.covariances)
+    assert variances.spread.shape == (2, 3)
+    assert_allclose(variances.log_joint(X), matrices.log_joint(X))
+    assert_allclose(variances.log_prior(2.0, "diagonal"), matrices.log_prior(2.0, "separate"))
+
+
+def test_variances_are_the_diagonals_of_the_covariances():
+    X, responsibility = random_rows(1)
+    variances = fit_gaussians(X, responsibility, 3.0, "diagonal")
+    full = fit_gaussians(X, responsibility, 3.0, "separate").covariances
+    assert_allclose(variances.spread, np.diagonal(full, axis1=1, axis2=2))
+    assert_array_equal(variances.covariances[:, ~np.eye(3, dtype=bool)], 0)
+
+
+def test_tiny_spreads_far_from_the_mean_of_all_rows_are_exact():
+    """x² − m² would lose all digits of such a variance."""
+    gaps = 1e-9 * np.array([[-1.0], [0.0], [1.0]])
+    variances = fit_gaussians(5 + gaps, np.ones((3, 1)), 0.0, "diagonal")
+    assert_allclose(variances.spread, 2e-18 / 3, rtol=1e-6)
+    distances = variances.distances(5 + gaps)
+    assert_allclose(distances[:, 0], [1.5, 0, 1.5], rtol=1e-6)
+
+
+def test_many_columns_without_correlations_need_no_matrices():
+    """Four matrices of 1000 columns would be 32 MB."""
+    random = np.random.RandomState(0)
+    X, responsibility = random.standard_normal((20, 1000)), random.dirichlet(np.ones(4), size=20)
+    tracemalloc.start()
+    gaussians = fit_gaussians(X, responsibility, 1.0, "diagonal")
+    gaussians.log_joint(X)
+    gaussians.log_prior(1.0, "diagonal")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2e6
+    assert gaussians.covariances.shape == (4, 1000, 1000)
+
+
+def test_a_component_in_which_a_column_does_not_vary_is_named():
+    X, responsibility = random_rows(2)
+    component = responsibility.argmax(axis=1)
+    responsibility = np.eye(responsibility.shape[1])[component]
+    X[:, 1] = component
+    gaussians = fit_gaussians(X, responsibility, 0.0, "diagonal")
+    with pytest.raises(ValueError, match=r"A covariance matrix is singular.*raise shrinkage\.$"):
+        gaussians.log_joint(X)

@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from rboost.literature.classifiers import MultiAnnotatorLogisticRegression
-from tests.literature.classifiers.test_annotators import crowd
+from rboost.robust import MultiAnnotatorLogisticRegression
+from tests.literature.test_annotators import crowd
 
 NAMES = np.array(["ham", "spam"], dtype=object)
 

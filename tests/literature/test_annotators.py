@@ -11,8 +11,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 from rboost import RobustLogisticRegression
-from rboost.literature.classifiers import MultiAnnotatorLogisticRegression
 from rboost.noise import flip_labels
+from rboost.robust import MultiAnnotatorLogisticRegression
 
 BETA = np.array([1.0, -2.0, 0.5, 0.0])
 # Sensitivity and specificity. The last is wrong more often than not.

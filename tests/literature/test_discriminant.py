@@ -10,8 +10,8 @@ from sklearn.discriminant_analysis import (
 )
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from rboost.literature.classifiers import RobustDiscriminantClassifier
 from rboost.noise import flip_labels
+from rboost.robust import RobustDiscriminantClassifier
 
 DIRECTION = np.array([1.0, -1.0, 0.5])
 both_covariances = pytest.mark.parametrize("covariance", ["shared", "separate"])

@@ -4,9 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from rboost.literature.classifiers.noisy_discriminant import NoisyDiscriminant
+from rboost.literature.discriminant import NoisyDiscriminant
 from rboost.noise.matrix import keep_informative, rates_of, symmetric
-from tests.literature.classifiers.test_discriminant import two_gaussians
+from tests.literature.test_discriminant import two_gaussians
 from tests.strategies import noise_matrices
 
 LARGEST_SUM = rates_of(keep_informative(symmetric(0.5))).sum()
@@ -25,7 +25,7 @@ def test_the_likelihood_never_decreases(covariance, seed, noise, fixed, prior_ro
     X, _, noisy = two_gaussians(60, noise, seed=seed, gap=0.3)
     weight = np.random.RandomState(seed).gamma(1.0, size=60) + 1e-3
     noisy[:2] = [0, 1]
-    problem = NoisyDiscriminant(X, noisy, weight, prior_rows, covariance, noise if fixed else None)
+    problem = NoisyDiscriminant(X, weight, prior_rows, covariance, noisy, noise if fixed else None)
     model, objectives = problem.start(), []
     for _ in range(60):
         model, objective = problem.step(model)
@@ -43,7 +43,7 @@ def test_flip_rates_stay_informative_and_get_better(seed, noise):
     contradicting = responsibility.argmax(axis=1) == observed
     responsibility[contradicting] = responsibility[contradicting, ::-1]
     weight = random.gamma(1.0, size=50) + 0.01
-    problem = NoisyDiscriminant(np.zeros((50, 1)), observed, weight, 1.0, "shared", None)
+    problem = NoisyDiscriminant(np.zeros((50, 1)), weight, 1.0, "shared", observed, None)
     updated = problem._noise_matrix(noise, responsibility)
 
     def expected_log_likelihood(matrix):
@@ -56,7 +56,7 @@ def test_flip_rates_stay_informative_and_get_better(seed, noise):
 def test_the_objective_is_the_likelihood_of_rows_and_labels():
     X, _, noisy = two_gaussians(50, [[0.7, 0.3], [0.1, 0.9]])
     weight = np.arange(1.0, 51.0)
-    problem = NoisyDiscriminant(X, noisy, weight, 0.0, "separate", None)
+    problem = NoisyDiscriminant(X, weight, 0.0, "separate", noisy, None)
     model = problem.start()
     expected = 0.0
     for x, label, w in zip(X, noisy, weight, strict=True):

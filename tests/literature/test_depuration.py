@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from rboost.fitting import Rows
-from rboost.literature.classifiers.depuration import Neighbourhood, depurate, voting_fraction
+from rboost.literature.neighbors import Neighbourhood, depurate, voting_fraction
 
 
 def two_classes(X, labels, weight):

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.mixture import GaussianMixture
 
-from rboost.literature.classifiers.gaussian_mixture import MixtureProblem
-from rboost.literature.classifiers.gaussians import STRUCTURES
+from rboost.literature.discriminant import MixtureProblem
+from rboost.literature.gaussians import STRUCTURES
 
 # What scikit-learn calls our structures.
 PEERS = {"separate": "full", "shared": "tied", "diagonal": "diag"}

@@ -10,9 +10,9 @@ from sklearn.preprocessing import StandardScaler
 from rboost import RobustLogisticRegression
 from rboost.datasets import make_banana
 from rboost.fitting import validated_rows
-from rboost.literature.classifiers import RobustKernelLogisticRegression
-from rboost.literature.classifiers.kernel_logistic import KERNELS, leave_one_out, scale_of_kernel
+from rboost.literature.kernel_logistic import KERNELS, leave_one_out, scale_of_kernel
 from rboost.noise import asymmetric, flip_labels, symmetric
+from rboost.robust import RobustKernelLogisticRegression
 
 
 @pytest.fixture(scope="module")

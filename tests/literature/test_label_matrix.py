@@ -4,7 +4,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.exceptions import DataConversionWarning
 
-from rboost.literature.classifiers.label_matrix import check_label_matrix, check_row_weight, votes
+from rboost.literature.annotators import check_label_matrix, check_row_weight, votes
 
 
 @pytest.mark.parametrize("gap", [None, np.nan, pd.NA, pd.NaT], ids=["None", "NaN", "NA", "NaT"])

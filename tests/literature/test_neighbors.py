@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 from sklearn.neighbors import KNeighborsClassifier
 
-from rboost.literature.classifiers import DepurationNeighborsClassifier
 from rboost.noise import flip_labels, symmetric
-from tests.literature.classifiers.test_discriminant import HARD
+from rboost.robust import DepurationNeighborsClassifier
+from tests.literature.test_discriminant import HARD
 
 
 def two_clouds(n_rows, noise, seed=0, gap=6.0):
