@@ -36,7 +36,6 @@ from rboost._validation import (
     check_parameters,
     check_sample_weight,
     is_missing,
-    plain_labels,
     warn_not_converged,
 )
 from rboost.fitting import ScoreClassifier, TwoClassClassifier
@@ -83,10 +82,6 @@ class AnnotatorObjective:
     said: Said
     prior_strength: float
 
-    @property
-    def _prior_counts(self) -> tuple[Floats, Floats]:
-        return self.prior_strength * (1 - PRIOR_SHARE), self.prior_strength * PRIOR_SHARE
-
     def unpacked(self, parameters: Floats) -> tuple[Floats, Floats]:
         """The linear parameters, and t."""
         n_linear = self.linear.n_linear
@@ -103,12 +98,6 @@ class AnnotatorObjective:
         t = logit((share + PRIOR_SHARE) / 2)
         return np.concatenate([np.zeros(self.linear.n_linear), t.ravel()])
 
-    def bounds(self) -> list[tuple[float, float]]:
-        """The range of each parameter."""
-        n_annotators = self.said.one.shape[1]
-        free, bounded = (-np.inf, np.inf), (-LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
-        return [free] * self.linear.n_linear + [bounded] * (2 * n_annotators)
-
     def value_and_gradient(self, parameters: Floats) -> tuple[float, Floats]:
         """The objective and its gradient."""
         linear, t = self.unpacked(parameters)
@@ -120,7 +109,7 @@ class AnnotatorObjective:
         share, total = self.linear.share, self.linear.weight_sum
 
         coef, _ = self.linear.linear_model(linear)
-        prior_0, prior_1 = self._prior_counts
+        prior_0, prior_1 = (self.prior_strength * share for share in (1 - PRIOR_SHARE, PRIOR_SHARE))
         log_prior = np.sum(prior_0 * log_expit(-t) + prior_1 * log_expit(t)) / total
         value = -share @ log_marginal + 0.5 * self.linear.penalty * (coef @ coef) - log_prior
 
@@ -158,7 +147,7 @@ def check_label_matrix(y: Any) -> tuple[NDArray[Any], Integers]:
     if missing.all():
         raise ValueError("y holds no label at all; at least some rows need one.")
     said = values[~missing]
-    labels = check_labels(plain_labels(said) if said.dtype.kind == "O" else said)
+    labels = check_labels(said)
     found = np.unique(labels).tolist()
     if len(found) > 2:
         raise ValueError(
@@ -306,11 +295,12 @@ class MultiAnnotatorLogisticRegression(ScoreClassifier, TwoClassClassifier):
             X, votes(codes), weight, self.C, self.fit_intercept, np.eye(2)
         )
         objective = AnnotatorObjective(linear, Said.of(codes), self.prior_strength)
+        bound = (-LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
         found = minimize(
             objective.value_and_gradient,
             objective.start(linear.observed),
             jac=True,
-            bounds=objective.bounds(),
+            bounds=[(-np.inf, np.inf)] * linear.n_linear + [bound] * (2 * codes.shape[1]),
             method="L-BFGS-B",
             options={"maxiter": self.max_iter, "gtol": self.tol, "ftol": 1e-15, "maxls": 50},
         )

@@ -175,8 +175,7 @@ class GaussianProblem:
         return float((self.sample_weight @ log_density + log_prior) / self.sample_weight.sum())
 
 
-@dataclass(frozen=True)
-class Climb(Generic[State]):
+class Climb(NamedTuple, Generic[State]):
     """Where an EM algorithm ended, the objective before each step, and whether it had converged."""
 
     state: State

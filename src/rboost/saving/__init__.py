@@ -2,8 +2,7 @@
 
 schema      what a file may hold, declared once for writing and reading
 file        its bytes: header, seal, JSON, blocks of numbers
-kinds       parts of models: encoders, learners, forests, noise, calibrations
-estimators  the classifiers themselves
+kinds       models and their parts, declared
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rboost.saving import estimators as estimators  # declares all that it knows
+from rboost.saving import kinds as kinds  # declares all that it knows
 from rboost.saving.file import read_file, write_file
 
 

@@ -1,18 +1,28 @@
-"""Parts of models as records: encoders, learners, forests, posteriors of noise, calibrations.
+"""Models and their parts as records; one more class takes one more declaration.
 
 Compiled code follows trees blindly, so that everything in a forest that leads somewhere is checked
-before it is used. One more class takes one more :func:`rboost.saving.schema.declare`.
+before it is used. An estimator has its parameters in a file, and the attributes of its fit that
+predictions need; those of training rows stay behind. A forest that was calibrated is read as arrays
+that predict the same (:class:`SavedForest`).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+from sklearn.utils import Tags
 
+from rboost._typing import Floats
+from rboost._validation import check_parameters
 from rboost.calibration import (
     IsotonicCalibration,
     LogisticCalibration,
@@ -33,6 +43,7 @@ from rboost.engines.stack import Stack
 from rboost.engines.trees import BoostedTrees
 from rboost.learners import RandomKernelClassifier, RobustLogisticRegression
 from rboost.learners.forest import Forest
+from rboost.model import AdaRBoostClassifier, RBoostClassifier
 from rboost.model.fit import StackedModel
 from rboost.noise.answers import LearntFromAnswers
 from rboost.noise.class_model import Fit, Kind, Layout
@@ -41,6 +52,7 @@ from rboost.noise.posterior import SHARES, FlippedOrGuessed, NoiseAwarePlatt, St
 from rboost.saving.schema import (
     STAND_INS,
     Array,
+    Classes,
     Each,
     Field,
     Found,
@@ -64,6 +76,7 @@ from rboost.table.columns import CATEGORY, TEXT
 from rboost.table.columns import KINDS as COLUMN_KINDS
 from rboost.table.features import DATE_PARTS, ColumnEncoder, Levels, TableEncoder
 from rboost.table.texts import TextDirections
+from rboost.wrappers import NoiseCalibratedClassifier
 
 MEMBERS = ("boosted learners", "boosted trees")
 ENSEMBLES = ("stacked learners", "linear rounds")
@@ -71,6 +84,8 @@ VOTERS = ("voting trees", "voting kernels", "voting linear")
 CURVES = ("platt", "classes posterior")
 NOISE = (*CURVES, "flipped or guessed", "learnt from answers")
 CALIBRATIONS = ("platt scaling", "logistic", "isotonic", "softmax")
+# What may be inside of a calibrated classifier.
+INNER = ("rboost", "algorithm 1", "robust logistic", "voting forest", "logistic regression")
 # The smallest number that a spread or a scale may be.
 TINY = 1e-300
 
@@ -479,4 +494,196 @@ declare(
 )(scores=floats("points"), levels=floats("points"), noise_matrix=floats(2, 2))
 declare("softmax", SoftmaxCalibration, is_sound=lambda made, sizes: sizes["classes"] > 2)(
     scale=number(), link_matrix=floats("classes", "classes")
+)
+
+
+# --- estimators
+
+
+# Parameters of the machine and of how a fit shows itself are not kept.
+OF_THE_MACHINE = ("n_jobs", "verbose", "estimator")
+MATRIX, INTERVAL = floats("classes", "classes"), OrNone(floats(2, "classes", "classes"))
+COMMON: dict[str, Field] = {
+    "settings": Settings(),
+    "classes_": Classes(),
+    "n_features_in_": whole(1, "columns"),
+    "feature_names_in_": OrNone(Texts("columns")),
+}
+
+
+def _attributes(model: Any) -> Mapping[str, Any]:
+    """Attributes of a fitted estimator, None where it has none, and the settings that are kept."""
+    settings = model.get_params(deep=False).items()
+    kept = {own: value for own, value in settings if own not in OF_THE_MACHINE}
+    return defaultdict(lambda: None, vars(model), settings=kept)
+
+
+def _restored(
+    made_of: Callable[[], Any],
+    settings: dict[str, Any],
+    feature_names_in_: tuple[str, ...] | None,
+    **fitted: Any,
+) -> Any:
+    """A model with what is known after a fit; public attributes of None are left out."""
+    model = with_settings(made_of(), settings)
+    check_parameters(model, getattr(model, "_requirements", {}))
+    known = {own: value for own, value in fitted.items() if own[-1] != "_" or value is not None}
+    if feature_names_in_ is not None:
+        known["feature_names_in_"] = np.array(feature_names_in_, dtype=object)
+    vars(model).update(known | {"_is_from_file": True})
+    return model
+
+
+def _declare_estimator(name: str, made_of: Any, **how: Any) -> Callable[..., None]:
+    """Declare an estimator; what is returned takes the attributes that are saved beside others."""
+    how = {"take": _attributes, "make": partial(_restored, made_of), **how}
+    return partial(declare(name, made_of, **how), **COMMON)
+
+
+def _restored_rboost(
+    _model: StackedModel, noise_by_group_: tuple[dict[str, Any], ...] | None, **fitted: Any
+) -> Any:
+    fitted["engine_weights_"] = _model.stack.weights
+    fitted["noise_by_group_"] = None if noise_by_group_ is None else list(noise_by_group_)
+    return _restored(RBoostClassifier, _model=_model, **fitted)
+
+
+def _fits_encoder(model: RBoostClassifier, sizes: Sizes) -> bool:
+    """Whether members are given as many columns as they were fitted to."""
+    encoder = model._encoder
+    member: Any
+    for member in model._model.stack.members.values():
+        if (encoder is None) != (member.source is None):
+            return False
+        form = "dense" if isinstance(member, BoostedLearners) else "trees"
+        width = sizes["columns"] if encoder is None else len(encoder.source(form))
+        if width_of(member) not in (width, None):
+            return False
+    return True
+
+
+declare("context group", dict, take=lambda group: group)(
+    name=text(),
+    n_rows=whole(),
+    wrong_share=number(),
+    low=number(),
+    high=number(),
+    noise_matrix=MATRIX,
+    interval=floats(2, "classes", "classes"),
+)
+
+_declare_estimator("rboost", RBoostClassifier, make=_restored_rboost, is_sound=_fits_encoder)(
+    _encoder=OrNone(Record(("table encoder",))),
+    _allows_nan=flag(),
+    _model=Record(("stacked model",)),
+    noise_matrix_=MATRIX,
+    noise_interval_=INTERVAL,
+    noise_by_group_=OrNone(Each(Record(("context group",)), "groups")),
+    stop_reason_=text(),
+    n_iter_=whole(),
+)
+
+_declare_estimator(
+    "algorithm 1",
+    AdaRBoostClassifier,
+    is_sound=lambda made, sizes: n_features_of(made._ensemble) in (sizes["columns"], None),
+)(
+    estimator=Unfitted(),
+    _ensemble=Record(ENSEMBLES),
+    _calibration=Record(CALIBRATIONS),
+    estimator_weights_=floats("kept"),
+    estimator_errors_=floats("kept", finite=False),
+    noise_matrix_=MATRIX,
+    noise_matrix_history_=floats("kept", "classes", "classes"),
+    stop_reason_=text(),
+    n_iter_=whole(),
+)
+
+_declare_estimator("robust logistic", RobustLogisticRegression)(
+    coef_=floats("scores", "columns"),
+    intercept_=floats("scores"),
+    noise_matrix_=MATRIX,
+    loss_=number(),
+    n_iter_=whole(),
+)
+
+
+def is_inner(classifier: Any, n_classes: int) -> bool:
+    """Whether the classes of an inner classifier are positions among those of the outer one."""
+    classes = classifier.classes_
+    return classes.dtype.kind in "iu" and bool(np.all((classes >= 0) & (classes < n_classes)))
+
+
+def _restored_calibrated(estimator_: Any, **fitted: Any) -> Any:
+    around = partial(NoiseCalibratedClassifier, estimator_)
+    return _restored(around, estimator_=estimator_, **fitted)
+
+
+_declare_estimator(
+    "calibrated",
+    NoiseCalibratedClassifier,
+    make=_restored_calibrated,
+    is_sound=lambda made, sizes: (
+        is_inner(made.estimator_, sizes["classes"])
+        and made.estimator_.n_features_in_ == sizes["columns"]
+    ),
+)(
+    estimator_=Record(INNER, apart=True),
+    _prevalence=floats("classes", low=0),
+    _noise=Record(NOISE),
+    noise_matrix_=MATRIX,
+    noise_interval_=INTERVAL,
+)
+
+
+# --- classifiers of scikit-learn
+
+
+class SavedForest(ClassifierMixin, BaseEstimator):
+    """The mean of trees, each with the shares of classes in its leaves; it predicts only."""
+
+    def __init__(self, classes: NDArray[Any], trees: VotingTrees) -> None:
+        self.classes = self.classes_ = classes
+        self.trees, self.n_features_in_ = trees, trees.n_columns
+
+    @classmethod
+    def of(cls, forest: ExtraTreesClassifier | RandomForestClassifier) -> SavedForest:
+        """The arrays of a fitted forest."""
+        trees = [tree.tree_ for tree in forest.estimators_]
+        votes = [tree.value[:, 0, :] for tree in trees]
+        return cls(forest.classes_, VotingTrees.of(trees, votes, forest.n_features_in_))
+
+    def fit(self, X: Any, y: Any) -> NoReturn:
+        """Only predictions are possible."""
+        raise ValueError(
+            "A forest of scikit-learn from a model file predicts only; fit one with an estimator "
+            "of your own."
+        )
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Probability of each class."""
+        return self.trees.sums(X) / len(self.trees.roots)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        return tags
+
+
+STAND_INS[ExtraTreesClassifier] = STAND_INS[RandomForestClassifier] = SavedForest.of
+
+declare(
+    "voting forest",
+    SavedForest,
+    is_sound=lambda made, _: (
+        made.trees.votes.shape[1] == len(made.classes) and len(made.trees.roots)
+    ),
+)(classes=Classes(), trees=Record(("voting trees",)))
+
+_declare_estimator("logistic regression", LogisticRegression)(
+    coef_=Array("f8 f4", ("scores", "columns")),
+    intercept_=Array("f8 f4", ("scores",)),
 )

@@ -24,12 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 # How an array may be stored: little-endian floats, integers, bytes and truth values.
-DTYPES = {
-    name: np.dtype(code)
-    for name, code in {
-        "f8": "<f8", "f4": "<f4", "i8": "<i8", "i4": "<i4", "u4": "<u4", "u1": "|u1", "b1": "|b1",
-    }.items()
-}  # fmt: skip
+DTYPES = {code[1:]: np.dtype(code) for code in ("<f8", "<f4", "<i8", "<i4", "<u4", "|u1", "|b1")}
 # What a value of the JSON or a word takes in memory, at most, beside its text.
 BYTES_PER_VALUE = 64
 # Bounds of all numbers: floats are finite, integers exact as floats.
@@ -341,7 +336,7 @@ KIND_OF: dict[type, Kind] = {}
 # Objects of some classes are written as what this makes of them.
 STAND_INS: dict[type, Callable[[Any], Any]] = {}
 # The kinds that are models, and the module of a room above this one that declares one.
-MODELS = ("rboost", "algorithm 1", "robust logistic regression", "calibrated", "table model")
+MODELS = ("rboost", "algorithm 1", "robust logistic", "calibrated", "table model")
 DECLARED_ABOVE = {"table model": "rboost.audit.disk.model"}
 
 

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from rboost.audit.scorers import TableModel
 from rboost.saving import load_with_notes, save
-from rboost.saving.estimators import is_inner
-from rboost.saving.kinds import NOISE
+from rboost.saving.kinds import NOISE, is_inner
 from rboost.saving.schema import Classes, OrNone, Record, Sizes, declare, require
 from rboost.table.features import TableEncoder
 
