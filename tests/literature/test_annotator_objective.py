@@ -7,7 +7,7 @@ from scipy.optimize import approx_fprime
 from scipy.special import expit
 
 from rboost.learners.logistic_objective import NoisyLogisticObjective
-from rboost.literature.annotators import AnnotatorObjective, Said, votes
+from rboost.literature.annotators import Annotations, AnnotatorObjective, votes
 
 
 def objective_of(seed, prior_strength, fit_intercept, C):
@@ -22,7 +22,7 @@ def objective_of(seed, prior_strength, fit_intercept, C):
         fit_intercept,
         np.eye(2),
     )
-    return AnnotatorObjective(linear, Said.of(codes), prior_strength), random
+    return AnnotatorObjective(linear, Annotations.of(codes), prior_strength), random
 
 
 @given(
@@ -43,7 +43,7 @@ def test_the_start_is_halfway_between_prior_and_vote():
     codes = np.array([[1, 1, 0, -1], [1, 1, 0, -1], [0, 0, 1, -1], [0, 0, 1, -1]])
     codes = np.column_stack([codes, codes[:, 0]])
     linear = NoisyLogisticObjective(np.eye(4), votes(codes), np.ones(4), 1.0, True, np.eye(2))
-    objective = AnnotatorObjective(linear, Said.of(codes), 0.0)
+    objective = AnnotatorObjective(linear, Annotations.of(codes), 0.0)
     beta, t = objective.unpacked(objective.start(np.array([1.0, 1.0, 0.0, 0.0])))
     assert not beta.any()
     right, wrong = [0.1, 0.9], [0.6, 0.4]

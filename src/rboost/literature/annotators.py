@@ -50,7 +50,7 @@ PRIOR_SHARE = np.array([1 - PRIOR_ACCURACY, PRIOR_ACCURACY])
 LARGEST_LOG_ODDS = 12.0
 
 
-class Said(NamedTuple):
+class Annotations(NamedTuple):
     """Who said what: 1.0 where annotator a said 0 or 1 of row i, each (n_rows, n_annotators)."""
 
     zero: Floats
@@ -79,7 +79,7 @@ class AnnotatorObjective:
     """
 
     linear: NoisyLogisticObjective  # for its columns and penalty
-    said: Said
+    annotations: Annotations
     prior_strength: float
 
     def unpacked(self, parameters: Floats) -> tuple[Floats, Floats]:
@@ -92,7 +92,7 @@ class AnnotatorObjective:
 
         No rate is 0 or 1 there, where its gradient would vanish.
         """
-        said_0, said_1 = self.said.counts(by_class(vote, self.linear.sample_weight))
+        said_0, said_1 = self.annotations.counts(by_class(vote, self.linear.sample_weight))
         said = said_0 + said_1
         share = np.where(said > 0, said_1 / np.where(said > 0, said, 1), PRIOR_SHARE)
         t = logit((share + PRIOR_SHARE) / 2)
@@ -103,7 +103,7 @@ class AnnotatorObjective:
         linear, t = self.unpacked(parameters)
         margin = self.linear.margins(linear)
         log_true = np.column_stack([log_expit(-margin), log_expit(margin)])
-        log_joint = log_true + self.said.log_likelihood(t)
+        log_joint = log_true + self.annotations.log_likelihood(t)
         log_marginal = np.logaddexp(*log_joint.T)
         posterior = np.exp(log_joint[:, 1] - log_marginal)  # μ
         share, total = self.linear.share, self.linear.weight_sum
@@ -114,7 +114,7 @@ class AnnotatorObjective:
         value = -share @ log_marginal + 0.5 * self.linear.penalty * (coef @ coef) - log_prior
 
         by_linear = self.linear.linear_gradient(share * (expit(margin) - posterior), coef)
-        said_0, said_1 = self.said.counts(by_class(posterior, share))
+        said_0, said_1 = self.annotations.counts(by_class(posterior, share))
         by_t = (said_0 + prior_0 / total) * expit(t) - (said_1 + prior_1 / total) * expit(-t)
         return float(value), np.concatenate([by_linear, by_t.ravel()])
 
@@ -285,7 +285,7 @@ class MultiAnnotatorLogisticRegression(ScoreClassifier, TwoClassClassifier):
             rows = weight > 0
             t = self._solve(X if rows.all() else X[rows], codes[rows], as_counts(weight[rows]))
             self.annotator_noise_ = np.stack([expit(-t), expit(t)], axis=2)
-            evidence = Said.of(codes).log_likelihood(t)
+            evidence = Annotations.of(codes).log_likelihood(t)
             self.true_probability_ = expit(self._margins(X) + evidence[:, 1] - evidence[:, 0])
         return self
 
@@ -294,7 +294,7 @@ class MultiAnnotatorLogisticRegression(ScoreClassifier, TwoClassClassifier):
         linear = NoisyLogisticObjective(
             X, votes(codes), weight, self.C, self.fit_intercept, np.eye(2)
         )
-        objective = AnnotatorObjective(linear, Said.of(codes), self.prior_strength)
+        objective = AnnotatorObjective(linear, Annotations.of(codes), self.prior_strength)
         bound = (-LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
         found = minimize(
             objective.value_and_gradient,

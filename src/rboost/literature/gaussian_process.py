@@ -338,21 +338,18 @@ class RobustGaussianProcessClassifier(ScoreClassifier, TwoClassClassifier):
     def _propagate(self, covariance: Floats, train: Rows) -> Propagation:
         """Find the sites, and the noise matrix where it is not known."""
         noise_matrix = check_noise_parameter(self.noise_matrix)
-        noise: Any = noise_matrix
-        if noise_matrix is None:
-            noise = UnknownRate(self.random_rows, self.kept_rows)
+        is_known = noise_matrix is not None
+        noise: Any = noise_matrix if is_known else UnknownRate(self.random_rows, self.kept_rows)
         data = covariance, train.labels, train.sample_weight
         limits: dict[str, Any] = {"max_iter": self.max_iter, "tol": self.tol}
         found = propagate(*data, noise, **limits)
-        if noise_matrix is None and self.noise_estimator == "noise-aware":
-            inferred = infer_noise(
-                found.tilted.score, train.observed, sample_weight=train.sample_weight
-            )
+        if not is_known and self.noise_estimator == "noise-aware":
+            weight = train.sample_weight
+            inferred = infer_noise(found.tilted.score, train.observed, sample_weight=weight)
             found = propagate(*data, inferred.noise_matrix, start=found.sites, **limits)
         if not found.converged:
-            warn_not_converged(
-                self, "raise max_iter or tol, or take a smoother kernel", stacklevel=5
-            )
+            remedy = "raise max_iter or tol, or take a smoother kernel"
+            warn_not_converged(self, remedy, stacklevel=5)
         return found
 
     def _judge_rows_left_out(self, rows: Rows) -> None:

@@ -17,13 +17,7 @@ from rboost._typing import Floats, Integers
 from rboost._validation import Either, Number, OneOf, Requirements
 from rboost.calibration import agree_with_decision
 from rboost.fitting import Rows
-from rboost.literature.boosting import (
-    Step,
-    TreeBooster,
-    adaboost_step,
-    exponential_weights,
-    share_of_wrong_labels,
-)
+from rboost.literature.boosting import TreeBooster, exponential_weights, share_of_wrong_labels
 
 
 @dataclass(frozen=True)
@@ -135,12 +129,11 @@ class OutlierRemovalBoostClassifier(TreeBooster):
         return exponential_weights(rows, margins)
 
     def _add(self, tree: Any, rows: Rows, state: Any, weights: Floats) -> tuple[Any, Any] | None:
-        votes = tree.predict(rows.X)
-        step = adaboost_step(weights, rows.labels * votes)
-        if step <= 0:
+        added = super()._add(tree, rows, state.scores, weights)
+        if added is None:
             return None
-        state = state._replace(scores=state.scores + step * votes)
-        return Step(tree, step), self._without_outliers(rows, state)
+        step, scores = added
+        return step, self._without_outliers(rows, state._replace(scores=scores))
 
     def _without_outliers(self, rows: Rows, state: Remaining) -> Remaining:
         """Drop the heaviest rows that are too heavy, as many as may be; never all of a class."""

@@ -41,7 +41,8 @@ from rboost.saving.schema import (
 )
 
 MAGIC, NUMBERS, SEAL_LENGTH = b"rboost model\n", struct.Struct("<IQ"), 32
-# Goes up when files are written in another way.
+# Goes up when files are written in another way, also when a declared field changes its name; once a
+# version is released, files of it must still be read.
 FORMAT = 1
 # The largest file, the largest ratio of a block to its stored length, and the memory that any file
 # may take beside it.

@@ -124,7 +124,7 @@ declare(
 )(
     name=text(),
     kind=text(*COLUMN_KINDS),
-    style=OrNone(Record(("number style",), apart=True)),
+    style=OrNone(Record(("number style",))),
     date_format=OrNone(text(ISO, *FORMATS)),
     is_truth=flag(),
     is_constant=flag(),
@@ -132,8 +132,8 @@ declare(
     parts=Each(text(*DATE_PARTS)),
     center=number(),
     scale=number(TINY),
-    levels=OrNone(Record(("levels",), apart=True)),
-    directions=OrNone(Record(("text directions",), apart=True)),
+    levels=OrNone(Record(("levels",))),
+    directions=OrNone(Record(("text directions",))),
 )
 
 declare("table encoder", TableEncoder)(columns=Each(Record(("column",)), "columns"))
@@ -335,7 +335,7 @@ def n_features_of(ensemble: Ensemble | StackedLearners) -> int | None:
         return None
     if isinstance(ensemble, StackedLearners):
         return ensemble.parts[0].n_columns
-    return int(ensemble.listed[0].n_features_in_)
+    return int(ensemble.learners[0].n_features_in_)
 
 
 def _with_arrays(ensemble: Ensemble) -> Ensemble | StackedLearners:
