@@ -175,6 +175,19 @@ def test_trees_do_not_share_nodes_which_would_unfold_into_much_memory(plain):
         assert isinstance(outcome(changed.content(), fitted("default")[1]), str)
 
 
+def test_all_parts_of_an_ensemble_are_given_the_same_columns(tmp_path):
+    model, X = fitted("algorithm 1, in turn")
+    model.save(tmp_path / "model.rboost")
+    whole = Forged((tmp_path / "model.rboost").read_bytes())
+    ensemble = whole.document["model"]["_ensemble"]
+    trees = next(part for part in ensemble["parts"] if "roots" in part)
+    ensemble["parts"].sort(key=lambda part: part is trees)
+    trees["n_columns"] = 10**6
+    number = trees["feature"]["array"]
+    whole.put(number, np.full_like(whole.array(number), 10**6 - 1))
+    assert "do not fit together" in outcome(whole.content(), X)
+
+
 @pytest.mark.parametrize("field", ["category_set", "set_starts", "bitset"])
 def test_sets_of_categories_lead_somewhere(tmp_path, field):
     model, frame = fitted("frame, trees")
