@@ -6,11 +6,12 @@ import pandas as pd
 from dask.sizeof import sizeof
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rboost.encoding import learn_encoding
 
 from rboost.dask.blocks import for_trees, make_blocks, sample_rows
 from rboost.dask.checks import check_facts, gather_facts
 from rboost.dask.partitions import partitions_of
+from rboost.table.columns import read_columns
+from rboost.table.features import learn_encoder
 from tests.dask.tables import Here, cut, make_table, on_a_cluster, write_files
 
 TABLE = make_table(300)
@@ -41,14 +42,14 @@ def together(blocks):
 @given(CUTS)
 @settings(max_examples=15)
 def test_blocks_are_the_encoded_rows_wherever_the_table_is_cut(cuts):
-    encoder = learn_encoding(FEATURES)
+    encoder = learn_encoder(read_columns(FEATURES))
     table = TABLE.assign(y=TABLE["y"].where(TABLE["id"] % 7 > 0))
     summary, blocks = blocks_of(
         Here(), cut(table, cuts), "y", "weight", encoder=encoder, drop=["id"]
     )
     assert [block.first_row for block in blocks] == [0, *sorted(cuts)]
     found = together(blocks)
-    np.testing.assert_array_equal(found["codes"], Ranks().codes(encoder.for_trees(FEATURES)))
+    np.testing.assert_array_equal(found["codes"], Ranks().codes(encoder.features(FEATURES).trees))
     is_missing = table["y"].isna().to_numpy()
     np.testing.assert_array_equal(found["observed"] == -1, is_missing)
     np.testing.assert_array_equal(
@@ -72,9 +73,7 @@ def test_the_sample_is_the_same_wherever_the_table_is_cut(cuts, others, seed, n_
         samples.append(sample_rows(Here(), partitions, summary, n_rows, seed))
     ids = samples[0]["id"].tolist()
     assert ids == samples[1]["id"].tolist() == sorted(ids)
-    encoders = [learn_encoding(sample) for sample in samples]
-    assert encoders[0].kinds == encoders[1].kinds
-    np.testing.assert_array_equal(*(e.for_trees(s) for e, s in zip(encoders, samples, strict=True)))
+    pd.testing.assert_frame_equal(*samples)
     if n_rows >= 300:
         assert len(ids) == 300
     else:

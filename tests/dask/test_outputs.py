@@ -4,7 +4,6 @@ import pytest
 from dask.delayed import delayed
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rboost.encoding import learn_encoding
 
 from rboost.audit.cleaning import clean_labels, cleaned_frame
 from rboost.audit.inference import issue_probability
@@ -20,6 +19,8 @@ from rboost.dask.outputs import (
     write_parts,
 )
 from rboost.dask.partitions import joined, partitions_of
+from rboost.table.columns import read_columns
+from rboost.table.features import learn_encoder
 from tests.dask.tables import Here, cut, make_table, on_a_cluster
 
 TABLE = make_table(120).assign(y=np.random.RandomState(1).choice([1, 2, 4], 120))
@@ -152,7 +153,7 @@ def test_cleaned_tables_are_what_an_audit_cleans(cuts, how):
 
 def test_parts_of_futures_on_a_cluster(tmp_path):
     table = TABLE.assign(y=TABLE["y"].where(TABLE["id"] != 7))
-    encoder = learn_encoding(table.drop(columns="y"))
+    encoder = learn_encoder(read_columns(table.drop(columns="y")))
     with on_a_cluster() as client:
         partitions, summary = partitioned([50, 50, 90], table, client)
         blocks = make_blocks(client, partitions, summary, encoder, NoBins())

@@ -164,7 +164,7 @@ class DistributedAudit:
         self.noise_matrix, self.noise_interval = fit.noise.noise_matrix, fit.noise.interval()
         self.n_rows = summary.n_rows
         self.n_labelled = sum(summary.label_counts[label] for label in summary.places)
-        scorer = local_model(fit, summary)
+        scorer = local_model(fit, np.arange(len(self.classes)))
         self.model = TableModel(fit.encoder, scorer, summary.classes, fit.noise)
 
     @property

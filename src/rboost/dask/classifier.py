@@ -181,7 +181,7 @@ class RBoostClassifier(ClassifierMixin, BaseEstimator):
     ) -> None:
         self._connection = connection  # a cluster of our own lives as long as the model
         self.classes_ = summary.classes
-        self.model_ = local_model(fit, summary, partitions.columns)
+        self.model_ = local_model(fit, self.classes_, partitions.columns)
         self.noise_matrix_, self.noise_interval_ = fit.noise.noise_matrix, fit.noise.interval()
         self.n_iter_, self.stop_reason_ = self.model_.n_iter_, self.model_.stop_reason_
         self.n_features_in_ = self.model_.n_features_in_

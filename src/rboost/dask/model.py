@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rboost._typing import Floats
 from rboost.dask.blocks import Block
@@ -20,15 +21,15 @@ dask, arrays = package("dask", "dask"), package("dask.array", "dask")
 
 
 def local_model(
-    fit: TableFit, summary: Summary, names: Sequence[Any] | None = None
+    fit: TableFit, classes: NDArray[Any], names: Sequence[Any] | None = None
 ) -> RBoostClassifier:
-    """The fitted model as one for tables in memory."""
+    """The fitted model as one for tables in memory; ``classes`` are what it predicts."""
     model = RBoostClassifier(engines=XGBOOST)
     model._encoder, model._allows_nan = fit.encoder, True
     model.n_features_in_ = len(fit.encoder.columns)
     if names is not None and all(isinstance(name, str) for name in names):
         model.feature_names_in_ = np.array(names, dtype=object)
-    model._keep(fit.fitted, summary.classes)
+    model._keep(fit.fitted, classes)
     return model
 
 
