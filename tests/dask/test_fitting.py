@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 
 from rboost.dask import RBoostClassifier
 from rboost.dask.blocks import SAMPLE_ROWS, Block
-from rboost.dask.fitting import FitProgress, _counts_of, _for_bins, trusted_block
+from rboost.dask.fitting import FitProgress, _counts_of, is_for_bins, trusted_block
 from rboost.engines.engine import EngineSettings
 from rboost.engines.trees import BIN_ROWS
 from rboost.engines.xgboost import SingleProcess
@@ -90,13 +90,11 @@ def test_trusted_rows_are_a_block_behind_all_others():
 @pytest.mark.parametrize("n_trusted", [0, 300])
 def test_bins_come_from_the_rows_that_one_process_takes(n_trusted):
     n_rows, seed = 150_000, 3
-    table = np.arange(n_rows + n_trusted, dtype=float)[:, np.newaxis]
-    drawn = in_sample(0, n_rows, SAMPLE_ROWS / n_rows, seed)
-    sizes = [7, 0, 89_993, 60_000]
-    first_rows = np.cumsum([0, *sizes[:-1]])
-    summary = SimpleNamespace(n_rows=n_rows, first_rows=first_rows, sizes=sizes)
-    found = _for_bins(table[:n_rows][drawn], table[n_rows:], summary, seed)
-    expected = table[in_sample(0, len(table), BIN_ROWS / len(table), seed)]
+    number = np.arange(n_rows + n_trusted)
+    drawn = number[:n_rows][in_sample(0, n_rows, SAMPLE_ROWS / n_rows, seed)]
+    sample = np.append(drawn, number[n_rows:])
+    found = sample[is_for_bins(sample, len(number), seed)]
+    expected = number[in_sample(0, len(number), BIN_ROWS / len(number), seed)]
     assert_array_equal(found, expected)
     assert abs(len(found) - BIN_ROWS) < 1000
 

@@ -131,6 +131,7 @@ class Attempt:
     def __init__(self, client: Any, placed: dict[str, list[int]], listen: Listen | None) -> None:
         self.client, self.placed, self.listen = client, placed, listen
         self.name, self.workers = f"rboost-{uuid.uuid4().hex}", list(placed)
+        self.reports = distributed.Queue(self.name)
         self.futures: list[Any] = []
 
     def run(
@@ -141,30 +142,28 @@ class Attempt:
             self._start(blocks, function, arguments)
             while self._running():
                 self._wait()
-                self._raise_failure()
                 self._deliver()
+                self._check()
             self._deliver()
-            self._raise_failure()
-            return self._result()
-        except BaseException:
-            try:
-                self._deliver()  # the last checkpoint, for the next attempt
-            finally:
-                self.client.cancel(self.futures, force=True)
-            raise
+            self._check()
+            return self.futures[0].result()
+        except (CancelledError, distributed.KilledWorker) as error:
+            raise WorkerLostError("the first worker was lost with its result") from error
         finally:
-            self._on_first(stop_tracker)
+            self.client.cancel(self.futures, force=True)
+            self._stop_tracker()
+            self.reports.close()
 
     def _start(
         self, blocks: list[Any], function: Callable[..., Any], arguments: tuple[Any, ...]
     ) -> None:
-        first, host = self.workers[:1], distributed.comm.get_address_host(self.workers[0])
+        first, host = self.workers[0], distributed.comm.get_address_host(self.workers[0])
         try:
             processes = self.client.run(os.getpid, workers=self.workers)
             found = self.client.run(
-                start_tracker, self.name, host, len(self.workers), workers=first
+                start_tracker, self.name, host, len(self.workers), workers=[first]
             )
-            [shared] = self.client.scatter([arguments], workers=first, hash=False)
+            [shared] = self.client.scatter([arguments], workers=[first], hash=False)
         except OSError as error:
             raise WorkerLostError("a worker was lost before the start") from error
         # A result that is lost before it is fetched cannot be had again: since the arguments, which
@@ -173,16 +172,10 @@ class Attempt:
             self.futures.append(
                 self.client.submit(
                     take_part, function, [blocks[number] for number in numbers], shared,
-                    self.name, (worker, processes[worker]), rank, found[self.workers[0]],
+                    self.name, (worker, processes[worker]), rank, found[first],
                     workers=[worker], pure=False,
                 )
             )  # fmt: skip
-
-    def _result(self) -> Any:
-        try:
-            return self.futures[0].result()
-        except (CancelledError, distributed.KilledWorker) as error:
-            raise WorkerLostError("the first worker was lost with its result") from error
 
     def _running(self, workers: Any = None) -> list[Any]:
         """Futures of processes that go on, on these workers or on any."""
@@ -196,44 +189,37 @@ class Attempt:
         with suppress(TimeoutError, CancelledError):
             distributed.wait(self._running(), POLL_SECONDS, return_when="FIRST_COMPLETED")
 
-    def _raise_failure(self) -> None:
-        """An error of the function's own goes before a lost worker, which may be due to it."""
+    def _deliver(self) -> None:
+        """Hand over what was reported."""
+        for message in self.reports.get(batch=True):
+            if self.listen:
+                self.listen(message)
+
+    def _check(self) -> None:
+        """Fail where a process has: by an error of the function's own, even if a worker is lost."""
         is_complete = set(self.client.nthreads()).issuperset(self.workers)
         if is_complete and all(one.status in ("pending", "finished") for one in self.futures):
             return
-        self._raise_own_error()
-        self._on_first(stop_tracker)  # for processes that still wait for the lost one to come
+        self._stop_tracker()  # for processes that still wait for the lost one to come
         deadline = time.monotonic() + END_SECONDS
         while self._running(self.client.nthreads()) and time.monotonic() < deadline:
             self._wait()
-        self._raise_own_error()
-        raise WorkerLostError("a worker was lost")
-
-    def _raise_own_error(self) -> None:
+        self._deliver()  # the last checkpoint, for the next attempt
         for future in self.futures:
             if future.status == "error" and not isinstance(
                 future.exception(), (WorkerLostError, distributed.KilledWorker)
             ):
                 future.result()
+        raise WorkerLostError("a worker was lost")
 
-    def _deliver(self) -> None:
-        """Fetch what was reported; in a worker that was lost, it is lost."""
-        for message in self._on_first(messages) or []:
-            if self.listen:
-                self.listen(message)
-
-    def _on_first(self, function: Callable[[str], Any]) -> Any:
-        """What a function of the attempt's name gives on the first worker, None if that is gone."""
-        first = self.workers[0]
+    def _stop_tracker(self) -> None:
         with suppress(OSError):
-            if first in self.client.nthreads():
-                return self.client.run(function, self.name, workers=[first])[first]
-        return None
+            if self.workers[0] in self.client.nthreads():
+                self.client.run(stop_tracker, self.name, workers=self.workers[:1])
 
 
-# What this process keeps for the attempts at a fit that run in it, by the attempt's name.
+# The trackers that run in this process, by the name of the attempt.
 _trackers: dict[str, Any] = {}
-_mailboxes: dict[str, list[dict[str, Any]]] = {}
 # How many threads of this process are joining others, and where standard error was before.
 _joining, _lock, _standard_error = 0, threading.Lock(), -1
 
@@ -254,11 +240,6 @@ def stop_tracker(attempt: str) -> None:
         _trackers.pop(attempt).free()
 
 
-def messages(attempt: str) -> list[dict[str, Any]]:
-    """What was reported since the last time."""
-    return _mailboxes.pop(attempt, [])
-
-
 def take_part(
     function: Callable[..., Any],
     blocks: list[Any],
@@ -273,15 +254,10 @@ def take_part(
     Dask runs it again on a worker that comes back at the same address, which cannot step in.
     """
     if process != (distributed.get_worker().address, os.getpid()):
-        raise WorkerLostError(f"the worker at {process[0]} is gone")
+        raise WorkerLostError("another process took the place of a worker")
     with _joined(rank, tracker):
-        communicator = Collective(attempt)
-        try:
-            result = function(blocks, communicator, *arguments)
-            return result if rank == 0 else None
-        finally:
-            if not communicator.is_wanted():  # nobody comes for what was reported
-                messages(attempt)
+        result = function(blocks, Collective(attempt), *arguments)
+        return result if rank == 0 else None
 
 
 @contextmanager
@@ -341,7 +317,7 @@ class Collective:
     Parameters
     ----------
     attempt : str
-        The name under which messages are kept until the client asks for them.
+        The name of the queue in which reports wait for the client.
     """
 
     def __init__(self, attempt: str) -> None:
@@ -365,15 +341,13 @@ class Collective:
         ]
 
     def report(self, message: dict[str, Any]) -> None:
-        """Leave a message for the client, who comes and fetches it (`messages`)."""
-        if self.rank == 0 and self.is_wanted():
-            _mailboxes.setdefault(self._attempt, []).append(message)
-
-    def is_wanted(self) -> bool:
-        """Dask cannot stop a thread: a task that was cancelled has to notice it."""
-        task = self._worker.state.tasks.get(self._task)
-        return task is not None and task.state in ("executing", "long-running")
+        """Send a message to the client: numbers, words, bytes and lists of them."""
+        self._check_wanted()
+        if self.rank == 0:
+            distributed.Queue(self._attempt).put(message)
 
     def _check_wanted(self) -> None:
-        if not self.is_wanted():
+        """Dask cannot stop a thread: a task that was cancelled has to notice it."""
+        task = self._worker.state.tasks.get(self._task)
+        if task is None or task.state not in ("executing", "long-running"):
             raise WorkerLostError("the fit was cancelled")

@@ -37,6 +37,7 @@ from rboost.dask.outputs import ISSUE_COLUMNS, check_ours
 from rboost.engines.engine import POOL_ROWS
 from rboost.files import staged, writable, write_atomically
 from rboost.packages import package
+from rboost.table.columns import NUMBER
 from rboost.table.writing import write_csv
 
 distributed, parquet = package("distributed", "dask"), package("pyarrow.parquet", "dask")
@@ -171,11 +172,10 @@ def _write(
 
 def _about(audit: DistributedAudit, request: Request) -> dict[str, Any]:
     """What predictions have to know of the table: its columns, and what they held."""
-    kinds = audit.column_kinds
+    columns = audit.model.encoder.columns
     return {
-        "columns": list(kinds),
-        "text": [name for name, kind in kinds.items() if kind == "word"],
-        "numbers": [name for name, kind in kinds.items() if kind == "number"],
+        "columns": [own.name for own in columns],
+        "text": [own.name for own in columns if own.kind != NUMBER],
         "classes": audit.classes.tolist(),
         "label": request.label,
         "id": request.id,
