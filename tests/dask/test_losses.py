@@ -161,14 +161,12 @@ def assert_idle(client):
         assert time.monotonic() < deadline
         time.sleep(0.1)
     assert not any(client.run(lambda: len(collective._trackers)).values())
-    assert not client.run_on_scheduler(
-        lambda dask_scheduler: dask_scheduler.extensions["queues"].queues
-    )
+    assert client.run_on_scheduler(_waiting_reports) == 0
 
 
 def _active_threads(dask_worker):
     return len(dask_worker.active_threads)
 
 
-def _open_queues(dask_scheduler):
-    return len(dask_scheduler.extensions["queues"].queues)
+def _waiting_reports(dask_scheduler):
+    return sum(queue.qsize() for queue in dask_scheduler.extensions["queues"].queues.values())

@@ -28,7 +28,7 @@ from rboost.audit.render.terminal import renamed
 from rboost.audit.scorers import TableModel
 from rboost.dask.blocks import Summary, summarize
 from rboost.dask.cluster import Connection, wait_for
-from rboost.dask.fitting import FitProgress, TableFit, as_dask_array, fit_table
+from rboost.dask.fitting import FitProgress, TableFit, fit_table
 from rboost.dask.outputs import (
     cleaned_table,
     fetch_rows,
@@ -38,7 +38,7 @@ from rboost.dask.outputs import (
     worst_rows,
     write_parts,
 )
-from rboost.dask.partitions import Partitions, partitions_of
+from rboost.dask.partitions import Partitions, as_dask_array, partitions_of
 from rboost.engines.engine import EngineSettings
 from rboost.native.xgboost import DEVICES
 from rboost.packages import package

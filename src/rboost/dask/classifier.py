@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -22,8 +23,8 @@ from rboost._validation import (
 )
 from rboost.dask.blocks import Block, summarize
 from rboost.dask.cluster import Connection
-from rboost.dask.fitting import FitProgress, as_dask_array, fit_table
-from rboost.dask.partitions import Partitions, partitions_of, rows_of
+from rboost.dask.fitting import FitProgress, fit_table
+from rboost.dask.partitions import Partitions, as_dask_array, partitions_of, rows_of
 from rboost.engines.engine import EngineSettings
 from rboost.native.xgboost import DEVICES
 from rboost.noise.inference import wrong_probability
@@ -35,6 +36,7 @@ dask, arrays = package("dask", "dask"), package("dask.array", "dask")
 is_dask_collection = package("dask.base", "dask").is_dask_collection
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class RBoostClassifier(ClassifierMixin, BaseEstimator):
     """Boosted trees that model label flips, on a table that no machine has to hold.
 
@@ -91,31 +93,20 @@ class RBoostClassifier(ClassifierMixin, BaseEstimator):
     True
     """
 
+    max_iter: int | None = None
+    learning_rate: float | None = None
+    noise_matrix: Any = "estimate"
+    device: str = "cpu"
+    cluster: Any = None
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
+
     _requirements: ClassVar[Requirements] = {
         "max_iter": Number(1, integer=True, closed=True, optional=True),
         "learning_rate": Number(0, optional=True),
         "device": OneOf(DEVICES),
         "verbose": Switch(),
     }
-
-    def __init__(
-        self,
-        *,
-        max_iter: int | None = None,
-        learning_rate: float | None = None,
-        noise_matrix: Any = "estimate",
-        device: str = "cpu",
-        cluster: Any = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.max_iter = max_iter
-        self.learning_rate = learning_rate
-        self.noise_matrix = noise_matrix
-        self.device = device
-        self.cluster = cluster
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(
         self,
@@ -208,13 +199,8 @@ class RBoostClassifier(ClassifierMixin, BaseEstimator):
             sizes = [np.nan] * len(parts)
         # One value of the graph, as each function holds the model.
         how = dask.delayed((function, np.empty((0, *shape), dtype)), traverse=False)
-        return arrays.concatenate(
-            [
-                arrays.from_delayed(dask.delayed(_of_part)(part, how), (size, *shape), dtype)
-                for part, size in zip(parts, sizes, strict=True)
-            ],
-            allow_unknown_chunksizes=True,
-        )
+        found = [dask.delayed(_of_part)(part, how) for part in parts]
+        return as_dask_array(found, sizes, shape, dtype)
 
     @property
     def feature_names_in_(self) -> NDArray[Any]:

@@ -255,9 +255,13 @@ def take_part(
     """
     if process != (distributed.get_worker().address, os.getpid()):
         raise WorkerLostError("another process took the place of a worker")
-    with _joined(rank, tracker):
-        result = function(blocks, Collective(attempt), *arguments)
-        return result if rank == 0 else None
+    reports = distributed.Queue(attempt)
+    try:
+        with _joined(rank, tracker):
+            result = function(blocks, Collective(reports), *arguments)
+            return result if rank == 0 else None
+    finally:
+        reports.close()
 
 
 @contextmanager
@@ -316,12 +320,12 @@ class Collective:
 
     Parameters
     ----------
-    attempt : str
-        The name of the queue in which reports wait for the client.
+    reports : distributed.Queue
+        Where reports wait for the client.
     """
 
-    def __init__(self, attempt: str) -> None:
-        self._attempt, self._worker = attempt, distributed.get_worker()
+    def __init__(self, reports: Any) -> None:
+        self._reports, self._worker = reports, distributed.get_worker()
         self._task = self._worker.get_current_task()
         self.rank, self.n_threads = collective.get_rank(), self._worker.state.nthreads
 
@@ -344,7 +348,7 @@ class Collective:
         """Send a message to the client: numbers, words, bytes and lists of them."""
         self._check_wanted()
         if self.rank == 0:
-            distributed.Queue(self._attempt).put(message)
+            self._reports.put(message)
 
     def _check_wanted(self) -> None:
         """Dask cannot stop a thread: a task that was cancelled has to notice it."""

@@ -46,7 +46,7 @@ from rboost.progress import track
 from rboost.table.columns import read_columns
 from rboost.table.features import TableEncoder, learn_encoder
 
-dask, arrays = package("dask", "dask"), package("dask.array", "dask")
+dask = package("dask", "dask")
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,16 +82,6 @@ class TableFit:
             model.feature_names_in_ = np.array(names, dtype=object)
         model._keep(self.fitted, classes)
         return model
-
-
-def as_dask_array(parts: Sequence[Any], sizes: Sequence[int]) -> Any:
-    """One number a row, delayed or as futures of each partition, as one Dask array."""
-    return arrays.concatenate(
-        [
-            arrays.from_delayed(dask.delayed(part), (size,), dtype=np.float64)
-            for part, size in zip(parts, sizes, strict=True)
-        ]
-    )
 
 
 def fit_table(

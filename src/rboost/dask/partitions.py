@@ -120,6 +120,20 @@ def joined(parts: Sequence[Any]) -> Any:
         return pandas.concat(parts)
 
 
+def as_dask_array(
+    parts: Sequence[Any], sizes: Sequence[float], shape: tuple[int, ...] = (), dtype: Any = float
+) -> Any:
+    """Delayed arrays or futures of them, one a partition, as one Dask array.
+
+    Partitions of unknown size have the size NaN; ``shape`` is that of a row.
+    """
+    blocks = [
+        arrays.from_delayed(dask.delayed(part), (size, *shape), dtype)
+        for part, size in zip(parts, sizes, strict=True)
+    ]
+    return arrays.concatenate(blocks, allow_unknown_chunksizes=True)
+
+
 # ---- Dask frames and arrays ----
 
 
