@@ -195,7 +195,7 @@ class RBoostClassifier(ClassifierMixin, BaseEstimator):
             parts, sizes = X.to_delayed()[:, 0], X.chunks[0]
         else:
             table = partitions_of(X, None)
-            parts = table.tables(name for name in table.columns if name not in self._no_features)
+            parts = table.tables([own for own in table.columns if own not in self._no_features])
             sizes = [np.nan] * len(parts)
         # One value of the graph, as each function holds the model.
         how = dask.delayed((function, np.empty((0, *shape), dtype)), traverse=False)

@@ -103,7 +103,7 @@ def _local_cluster(n_workers: int | None, device: str) -> Any:
     # XGBoost wants each process to have a GPU of its own.
     preload = {"preload": [__name__]} if device == "cuda" and n_workers > 1 else {}
     try:
-        with dask.config.set(MEMORY), _deaf_to_interrupts():
+        with dask.config.set(MEMORY), _interrupts_deferred():
             return distributed.LocalCluster(
                 n_workers=n_workers,
                 threads_per_worker=max(1, n_cores // n_workers),
@@ -124,7 +124,7 @@ def _local_cluster(n_workers: int | None, device: str) -> Any:
 
 
 def _leave_if_imported_by_a_worker() -> None:
-    """A worker that imports a script without that line ends without a word; its parent has it."""
+    """End a worker that imports a script without that line silently; its parent reports it."""
     is_worker = multiprocessing.current_process().name.startswith("Dask Worker")
     if is_worker and threading.current_thread() is threading.main_thread():
         sys.exit(1)
@@ -162,9 +162,9 @@ def dask_setup(worker: Any) -> None:
 
 
 @contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
-    """Processes started meanwhile leave Ctrl-C to this one, which ends them; it hears it later."""
-    resource_tracker.ensure_running()  # would end the deafness when the first process is started
+def _interrupts_deferred() -> Iterator[None]:
+    """Processes started meanwhile ignore Ctrl-C; this one receives it afterwards, and ends them."""
+    resource_tracker.ensure_running()  # unblocks the signal when the first process is started
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
+from joblib import parallel_backend
 
 from rboost._typing import Floats
 from rboost.dask.cluster import distributed, wait_for_worker
@@ -70,7 +71,7 @@ def run_together(
     try:
         for _ in range(ATTEMPTS):
             try:
-                with client.as_current(), _turn(client):  # for Dask's functions without a client
+                with client.as_current(), _only_fit(client):
                     attempt = Attempt(client, _place(client, blocks, n_workers), listen)
                     return attempt.run(blocks, function, arguments())
             except WorkerLostError as error:
@@ -90,7 +91,7 @@ def run_together(
 
 
 @contextmanager
-def _turn(client: Any) -> Iterator[None]:
+def _only_fit(client: Any) -> Iterator[None]:
     turn = distributed.Semaphore(1, TURN)
     try:
         turn.acquire()
@@ -257,7 +258,8 @@ def take_part(
         raise WorkerLostError("another process took the place of a worker")
     reports = distributed.Queue(attempt)
     try:
-        with _joined(rank, tracker):
+        # A worker is a daemon, to which joblib would otherwise give a single thread.
+        with _connected(rank, tracker), parallel_backend("threading"):
             result = function(blocks, Collective(reports), *arguments)
             return result if rank == 0 else None
     finally:
@@ -265,7 +267,7 @@ def take_part(
 
 
 @contextmanager
-def _joined(rank: int, tracker: dict[str, Any] | None) -> Iterator[None]:
+def _connected(rank: int, tracker: dict[str, Any] | None) -> Iterator[None]:
     """Connected to the other processes; errors of XGBoost's own, whose trees add up, in words."""
     if tracker is None:  # a single process
         yield
@@ -275,7 +277,7 @@ def _joined(rank: int, tracker: dict[str, Any] | None) -> Iterator[None]:
     )
     is_connected = False
     try:
-        with _without_ranks():
+        with _quiet_standard_error():
             others.__enter__()
         is_connected = True
         yield
@@ -296,7 +298,7 @@ def _joined(rank: int, tracker: dict[str, Any] | None) -> Iterator[None]:
 
 
 @contextmanager
-def _without_ranks() -> Iterator[None]:
+def _quiet_standard_error() -> Iterator[None]:
     """XGBoost says on standard error which rank a process has got, and cannot be told not to."""
     global _joining, _standard_error  # several workers may be threads of one process
     with _lock:
@@ -331,14 +333,14 @@ class Collective:
 
     def sum(self, numbers: Floats) -> Floats:
         """The sum of the arrays of all processes, the same bits in each of them."""
-        self._check_wanted()
+        self._check_not_cancelled()
         numbers = np.asarray(numbers, dtype=np.float64)
         total = collective.allreduce(numbers, collective.Op.SUM)
         return total.reshape(numbers.shape)  # versions before 3.4 forget the shape
 
     def gather(self, value: Value) -> list[Value]:
         """The values of all processes in the order of their ranks."""
-        self._check_wanted()
+        self._check_not_cancelled()
         return [
             collective.broadcast((value,) if rank == self.rank else None, rank)[0]
             for rank in range(collective.get_world_size())
@@ -346,11 +348,11 @@ class Collective:
 
     def report(self, message: dict[str, Any]) -> None:
         """Send a message to the client: numbers, words, bytes and lists of them."""
-        self._check_wanted()
+        self._check_not_cancelled()
         if self.rank == 0:
             self._reports.put(message)
 
-    def _check_wanted(self) -> None:
+    def _check_not_cancelled(self) -> None:
         """Dask cannot stop a thread: a task that was cancelled has to notice it."""
         task = self._worker.state.tasks.get(self._task)
         if task is None or task.state not in ("executing", "long-running"):

@@ -146,29 +146,29 @@ def _of_collection(X: Any, y: Any, weight: Any, drop: list[Any]) -> Partitions:
         X = rows_of(X)
         names, parts = [f"x{place}" for place in range(X.shape[1])], X.to_delayed()[:, 0].tolist()
     sources = [f"partition {number}" for number in range(len(parts))]
-    roles, beside = [], {}
-    for given, role, usual in ((y, "y", LABEL), (weight, WEIGHT, WEIGHT)):
+    named: dict[str, Any] = {}
+    added: dict[str, list[Any]] = {}  # the parts of labels and weights that are no columns of X
+    for role, given, usual in (("y", y, LABEL), (WEIGHT, weight, WEIGHT)):
+        named[role] = given
         if dask.is_dask_collection(given):
             # An array has a name, too, but that of its graph.
-            own = given.name if hasattr(given, "to_dask_array") else None
+            own = None if isinstance(given, arrays.Array) else getattr(given, "name", None)
             name = usual if own is None else str(own)
-            while name in (*names, *beside):
+            while name in (*names, *added):
                 name = f"{name} given"
-            beside[name] = _parts_like(X, given, role, len(parts))
-            given = name
+            named[role], added[name] = name, _parts_like(X, given, role, len(parts))
         elif given is not None:
             _check_named(given, names if has_names else None)
-        roles.append(given)
     for name in drop:
         _check_named(name, names)
-    if beside or not has_names:
+    if added or not has_names:
         parts = [
-            dask.delayed(_assembled)(part, names, dict(zip(beside, own, strict=True)), source)
-            for part, source, *own in zip(parts, sources, *beside.values(), strict=True)
+            dask.delayed(_assembled)(part, names, dict(zip(added, own, strict=True)), source)
+            for part, source, *own in zip(parts, sources, *added.values(), strict=True)
         ]
-    left_out = {*roles, *drop, *beside}
-    features = [name for name in names if name not in left_out]
-    return Partitions(parts, sources, [*names, *beside], features, *roles, has_names, version)
+    features = [name for name in names if name not in (*named.values(), *drop)]
+    columns, (label, weight) = [*names, *added], named.values()
+    return Partitions(parts, sources, columns, features, label, weight, has_names, version)
 
 
 def rows_of(X: Any) -> Any:
@@ -224,16 +224,16 @@ def _parts_like(X: Any, given: Any, name: str, n_parts: int) -> list[Any]:
     return parts
 
 
-def _assembled(part: Any, names: list[Any], beside: dict[str, Any], source: str) -> Any:
+def _assembled(part: Any, names: list[Any], added: dict[str, Any], source: str) -> Any:
     """A partition as a frame, with labels and weights from elsewhere as columns of it."""
     table = part if hasattr(part, "columns") else pandas.DataFrame(part, columns=names)
-    for name, values in beside.items():
+    for name, values in added.items():
         if len(values) != len(table):
             raise ValueError(
                 f"{source} has {len(table)} rows in X but {len(values)} in {name!r}; give y and "
                 "sample_weight the partitions of X, or make them columns of a Dask frame."
             )
-    return table.assign(**{name: np.asarray(values) for name, values in beside.items()})
+    return table.assign(**{name: np.asarray(values) for name, values in added.items()})
 
 
 # ---- Parquet files ----
@@ -283,11 +283,12 @@ def _of_files(files: Sequence[Path], y: Any, weight: Any, drop: list[Any]) -> Pa
                 "y, sample_weight and drop must name columns of the Parquet files, not "
                 f"{type(given).__name__}; pass names."
             )
-    parts, sources, kinds = [], [], {}
-    for file in files:
-        kinds[file], spans = _contents(file, tuple(drop))
+    contents = {file: _contents(file, tuple(drop)) for file in files}
+    kinds = {file: own for file, (own, _) in contents.items()}
+    parts, sources = [], []
+    for file, (_, spans) in contents.items():
+        several = [f"{file}, part {number + 1} of {len(spans)}" for number in range(len(spans))]
         parts += spans
-        several = (f"{file}, part {number + 1} of {len(spans)}" for number in range(len(spans)))
         sources += [str(file)] if len(spans) == 1 else several
     columns = list(kinds[files[0]])
     for name in (y, weight, *drop):
