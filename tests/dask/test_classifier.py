@@ -212,7 +212,7 @@ def mistakes():
         "no such column": ((cut(FRAME, []), "z"), {}, ValueError, "z"),
         "an infinite number": ((da.where(dX > 3, np.inf, dX), dy), {}, ValueError, "infinite"),
         "trusted columns": (
-            (dX, dy), {"X_trusted": X[:5, :2], "y_trusted": Y[:5]}, ValueError, "3 columns"
+            (dX, dy), {"X_trusted": X[:5, :2], "y_trusted": Y[:5]}, ValueError, "column 'x2'"
         ),
         "trusted names": (
             (cut(FRAME, []), "y", "weight"),

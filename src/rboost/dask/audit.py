@@ -117,7 +117,7 @@ def audit_labels(
 
 
 def _with_classes(summary: Summary, name: str) -> Summary:
-    """Labels as an audit reads them: spellings of one class are one, rare ones are none."""
+    """Labels as audits read them: spellings of a class are merged, rare labels are no classes."""
     share = min(1, LABELS_TO_READ / sum(summary.label_counts.values()))
     counts = {
         label: max(min(count, FEWEST_OF_CLASS), round(count * share))
@@ -132,7 +132,7 @@ def _with_classes(summary: Summary, name: str) -> Summary:
 
 
 class DistributedAudit:
-    """What an audit on a cluster has found; rows and what is said of them stay there.
+    """The result of an audit on a cluster; the rows and their results stay on the workers.
 
     Attributes
     ----------
@@ -169,7 +169,7 @@ class DistributedAudit:
 
     @cached_property
     def _judged(self) -> list[Any]:
-        """What is said of each block, as futures: trees score every row once."""
+        """The results of each block, as futures: trees score every row once."""
         known = dask.delayed(self._summary, traverse=False)
         tasks = [
             dask.delayed(judge)(block, posterior, known)
@@ -229,7 +229,7 @@ class DistributedAudit:
         return worst.set_axis(rows).join(table).reset_index(drop=True)
 
     def summary(self, suspects: Any) -> AuditSummary:
-        """What was found, in numbers; ``suspects`` are those that :meth:`suspects` has given."""
+        """The numbers of the audit; ``suspects`` is a result of :meth:`suspects`."""
         flips, probably_wrong = self._flips, self._sum("probably_wrong")
         found, (share, low, high) = float(suspects["probability"].sum()), self.wrong_share
         names = [str(name) for name in self.classes]
@@ -256,7 +256,7 @@ class DistributedAudit:
         )
 
     def _is_uncertain(self, lowest_share: float) -> bool:
-        """Whether all labels might be right although classes overlap, or a rate be anything."""
+        """Whether overlapping classes explain all errors, or a rate has a wide interval."""
         rows, (low, high) = self._fit.stand_ins, self.noise_interval
         surest = self._fit.noise.probability(rows.scores).max(axis=1)
         overlap = 1 - np.average(surest, weights=rows.weight)

@@ -14,7 +14,7 @@ import numpy as np
 import pandas
 from numpy.typing import NDArray
 
-from rboost._typing import Floats, Integers
+from rboost._typing import Integers
 from rboost._validation import check_class_labels
 from rboost.audit.labels import NO_LABEL, plain_values
 from rboost.dask.cluster import gathered
@@ -22,7 +22,7 @@ from rboost.dask.partitions import Partitions, joined
 from rboost.learners.bins import Bins
 from rboost.numbering import in_sample
 from rboost.packages import package
-from rboost.table.columns import read_column, read_columns
+from rboost.table.columns import read_column
 from rboost.table.delimited import listed
 from rboost.table.features import TableEncoder
 
@@ -87,7 +87,7 @@ class Counted(NamedTuple):
 
 
 def count_labels(table: Any, label: Any, weight: Any, source: str) -> Counted:
-    """Count the labels of a partition; fails with one sentence where weights are none."""
+    """Count the labels of a partition; fails with one sentence where weights are invalid."""
     share = weights_of(table, weight, source)
     codes, values = table[label].factorize()
     if len(values) > MOST_LABELS:
@@ -119,7 +119,7 @@ def weights_of(table: Any, weight: Any, source: str = "it") -> NDArray[np.floati
 
 
 def summed(parts: Sequence[Counted], name: str = "y") -> Summary:
-    """What the partitions are together, or one sentence that says why they have no classes."""
+    """The sum of the partitions; fails with one sentence where their labels are no classes."""
     sizes = [one.n_rows for one in parts]
     if not sum(sizes):
         raise ValueError("The table has no rows in any of its partitions; pass one with rows.")
@@ -192,7 +192,7 @@ class Block(NamedTuple):
 def make_blocks(
     client: Any, partitions: Partitions, summary: Summary, encoder: TableEncoder, bins: Bins
 ) -> list[Any]:
-    """A future of the :class:`Block` of each partition; all are under way when this returns."""
+    """Start computing the :class:`Block` of each partition; returns futures."""
     features, label, weight = partitions.features, partitions.label, partitions.weight
     # One value of the graph, from which a block that is lost with its worker can be made again.
     how = dask.delayed((features, label, weight, summary, encoder, bins), traverse=False)
@@ -211,13 +211,8 @@ def block_of(table: Any, first_row: int, how: tuple[Any, ...]) -> Block:
     n_rows = len(table)
     codes = np.empty((0, len(bins.edges)), dtype=np.uint8)
     if n_rows:
-        codes = bins.codes(for_trees(table[features], encoder))
+        codes = bins.codes(encoder.features(table[features]).trees)
     observed = summary.positions(table[label])
     share = weights_of(table, weight)
     share = np.where(observed == NO_LABEL, np.zeros(1, share.dtype), share)
     return Block(first_row, codes, observed, share, np.zeros(n_rows, dtype=bool))
-
-
-def for_trees(X: Any, encoder: TableEncoder) -> Floats:
-    """Rows as trees take them."""
-    return encoder.features_of(read_columns(X)).trees

@@ -30,7 +30,6 @@ from rboost.native.xgboost import DEVICES
 from rboost.noise.inference import wrong_probability
 from rboost.noise.matrix import check_noise_parameter
 from rboost.packages import package
-from rboost.table.delimited import listed
 
 dask, arrays = package("dask", "dask"), package("dask.array", "dask")
 is_dask_collection = package("dask.base", "dask").is_dask_collection
@@ -128,7 +127,8 @@ class RBoostClassifier(ClassifierMixin, BaseEstimator):
         sample_weight : Dask array, Dask series, or the name of a column of X, default=None
             Non-negative weights.
         X_trusted, y_trusted : array-like or pandas frame, default=None
-            Rows in memory whose labels are known to be right.
+            Rows in memory whose labels are known to be right: a frame with the columns of X, an
+            array if X is one.
 
         Returns
         -------
@@ -153,9 +153,7 @@ class RBoostClassifier(ClassifierMixin, BaseEstimator):
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         settings = EngineSettings(self.max_iter, self.learning_rate, seed=seed, device=self.device)
         observed = check_trusted_labels(X_trusted, y_trusted, summary.classes)
-        trusted = None
-        if observed is not None:
-            trusted = _with_columns(X_trusted, partitions), observed
+        trusted = None if observed is None else (X_trusted, observed)
         fit = fit_table(
             connection.client, partitions, summary, settings, noise_matrix,
             FitProgress(bool(self.verbose)), trusted,
@@ -187,7 +185,7 @@ class RBoostClassifier(ClassifierMixin, BaseEstimator):
         return self._each(X, self.model_.predict, (), self.classes_.dtype)
 
     def _each(self, X: Any, function: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-        """What a function of rows in memory says of each partition."""
+        """A function of rows in memory, applied to each partition."""
         if not (is_dask_collection(X) or _are_paths(X)):
             return function(X)
         if isinstance(X, arrays.Array):
@@ -208,7 +206,7 @@ class RBoostClassifier(ClassifierMixin, BaseEstimator):
         return self.model_.feature_names_in_
 
     def __getstate__(self) -> dict[str, Any]:
-        """What can be stored: nothing that lives on the cluster."""
+        """The state without what lives on the cluster."""
         there = ("_connection", "label_issue_probability_")
         state = {name: v for name, v in super().__getstate__().items() if name not in there}
         return state if isinstance(self.cluster, str) else state | {"cluster": None}
@@ -218,21 +216,6 @@ class RBoostClassifier(ClassifierMixin, BaseEstimator):
         own = self.get_params(deep=False) | {"cluster": None}
         others = {name: clone(value, safe=False) for name, value in own.items()}
         return type(self)(**others).set_params(cluster=self.cluster)
-
-
-def _with_columns(X: Any, table: Partitions) -> Any:
-    """Trusted rows in memory with the columns of the table, in its order."""
-    has_names, names = hasattr(X, "columns"), table.features
-    X = X if has_names else np.asarray(X)
-    if has_names and table.has_names:
-        if set(names) == set(X.columns):
-            return X[names]
-    elif X.ndim == 2 and X.shape[1] == len(names):
-        return X
-    raise ValueError(
-        f"X_trusted must have the {len(names)} columns of X, but its shape is {X.shape}"
-        f"{f' and its columns are {listed(list(X.columns))}' if has_names else ''}; pass those."
-    )
 
 
 def _issues_of(block: Block, posterior: Floats) -> Floats:

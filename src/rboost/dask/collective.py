@@ -52,7 +52,7 @@ def run_together(
     arguments: Callable[[], tuple[Any, ...]],
     listen: Listen | None = None,
 ) -> Any:
-    """What function(own blocks, communicator, *arguments()) gives, run where the blocks are.
+    """The result of function(own blocks, communicator, *arguments()), run where the blocks are.
 
     Every process runs it; the result is that of rank 0.
 
@@ -105,7 +105,7 @@ def _only_fit(client: Any) -> Iterator[None]:
 
 
 def _place(client: Any, blocks: list[Any], n_workers: int) -> dict[str, list[int]]:
-    """The numbers of the blocks by worker: where they are, but nobody gets more than a share."""
+    """The numbers of the blocks by worker: where they are, but no worker has more than a share."""
     with suppress(TimeoutError):  # go on with the others then
         client.wait_for_workers(n_workers, timeout=RETURN_SECONDS)
     wait_for_worker(client)
@@ -141,12 +141,12 @@ class Attempt:
         """Start the function on all workers and wait for the result of the first."""
         try:
             self._start(blocks, function, arguments)
-            while self._running():
+            is_running = True
+            while is_running:
                 self._wait()
+                is_running = bool(self._running())
                 self._deliver()
                 self._check()
-            self._deliver()
-            self._check()
             return self.futures[0].result()
         except (CancelledError, distributed.KilledWorker) as error:
             raise WorkerLostError("the first worker was lost with its result") from error
@@ -191,13 +191,13 @@ class Attempt:
             distributed.wait(self._running(), POLL_SECONDS, return_when="FIRST_COMPLETED")
 
     def _deliver(self) -> None:
-        """Hand over what was reported."""
+        """Pass on the reports that have arrived."""
         for message in self.reports.get(batch=True):
             if self.listen:
                 self.listen(message)
 
     def _check(self) -> None:
-        """Fail where a process has: by an error of the function's own, even if a worker is lost."""
+        """Fail if a process has failed; an error of the function's own precedes a lost worker."""
         is_complete = set(self.client.nthreads()).issuperset(self.workers)
         if is_complete and all(one.status in ("pending", "finished") for one in self.futures):
             return
@@ -226,7 +226,7 @@ _joining, _lock, _standard_error = 0, threading.Lock(), -1
 
 
 def start_tracker(attempt: str, host: str, n_workers: int) -> dict[str, Any] | None:
-    """On one of the workers: start what tells them of each other, and say how to reach it."""
+    """Start XGBoost's tracker on one of the workers, and return how to reach it."""
     if n_workers == 1:
         return None
     tracker = tracking.RabitTracker(n_workers=n_workers, host_ip=host, sortby="task")
@@ -236,7 +236,7 @@ def start_tracker(attempt: str, host: str, n_workers: int) -> dict[str, Any] | N
 
 
 def stop_tracker(attempt: str) -> None:
-    """End the tracker, if there is one; processes that still wait for others are let go."""
+    """Stop the tracker, if there is one; processes that still wait for others fail then."""
     with suppress(KeyError, XGBoostError):  # it complains about missing workers
         _trackers.pop(attempt).free()
 
@@ -268,7 +268,7 @@ def take_part(
 
 @contextmanager
 def _connected(rank: int, tracker: dict[str, Any] | None) -> Iterator[None]:
-    """Connected to the other processes; errors of XGBoost's own, whose trees add up, in words."""
+    """Connect to the other processes; translate errors that XGBoost raises meanwhile."""
     if tracker is None:  # a single process
         yield
         return
@@ -287,7 +287,7 @@ def _connected(rank: int, tracker: dict[str, Any] | None) -> Iterator[None]:
                 "Several workers of the cluster share a GPU, which XGBoost does not allow; start "
                 "one for each GPU, with its own CUDA_VISIBLE_DEVICES, or a single one."
             ) from error
-        # The file that all failed exchanges are raised in.
+        # The source file in which XGBoost raises all failures of communication.
         if "collective/result" in str(error) or not is_connected:
             raise WorkerLostError("the connection to another worker was lost") from error
         raise
@@ -299,7 +299,7 @@ def _connected(rank: int, tracker: dict[str, Any] | None) -> Iterator[None]:
 
 @contextmanager
 def _quiet_standard_error() -> Iterator[None]:
-    """XGBoost says on standard error which rank a process has got, and cannot be told not to."""
+    """XGBoost writes the rank of a process to standard error, which no option prevents."""
     global _joining, _standard_error  # several workers may be threads of one process
     with _lock:
         if not _joining:

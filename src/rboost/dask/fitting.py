@@ -1,4 +1,4 @@
-"""A fit to a table of partitions: columns become codes where they lie, trees grow on all workers.
+"""A fit to a table of partitions: columns are encoded on the workers, on which trees then grow.
 
 What the client sees are sums, a sample of rows, the trees, and few rows that stand for all where
 noise is inferred. Scores of rows are computed from the trees where the rows lie, whenever they are
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from rboost._typing import Floats, Integers
 from rboost._validation import as_counts
-from rboost.dask.blocks import Block, Summary, for_trees, make_blocks, sample_rows
+from rboost.dask.blocks import Block, Summary, make_blocks, sample_rows
 from rboost.dask.cluster import wait_for
 from rboost.dask.collective import run_together
 from rboost.dask.partitions import Partitions
@@ -93,14 +93,14 @@ def fit_table(
     progress: FitProgress,
     trusted: tuple[Any, Integers] | None = None,
 ) -> TableFit:
-    """Fit trees to a table, whose columns are told apart by a sample of its rows.
+    """Fit trees to a table; its columns are encoded as a sample of the rows says.
 
     ``trusted`` are rows in memory whose labels are right, and the positions of their classes.
     """
     sample = sample_rows(client, partitions, summary, seed=settings.seed, verbose=progress.verbose)
     encoder = learn_encoder(read_columns(sample))
-    columns, number = for_trees(sample, encoder), sample.index.to_numpy()
-    more = columns[:0] if trusted is None else for_trees(trusted[0], encoder)
+    columns, number = encoder.features(sample).trees, sample.index.to_numpy()
+    more = columns[:0] if trusted is None else encoder.features(trusted[0]).trees
     n_rows = summary.n_rows + len(more)  # trusted rows follow those of the table
     columns = np.concatenate([columns, more])
     number = np.append(number, np.arange(summary.n_rows, n_rows))
@@ -131,7 +131,7 @@ def fit_table(
 
 
 def is_for_bins(number: Integers, n_rows: int, seed: int) -> NDArray[np.bool_]:
-    """Fewer rows of a sample will do for bins: those that one process would take."""
+    """Which rows of a sample bins are learnt from: those that one process would take."""
     return draws(number, seed, SAMPLE) < BIN_ROWS / n_rows
 
 
@@ -205,7 +205,7 @@ def posterior_of(block: Block, how: tuple[StoredTrees, NoisePosterior]) -> Float
 class FitProgress:
     """Trees that a fit has grown so far; ``file`` keeps them for a run after a kill.
 
-    ``version`` is that of the table: trees of another one are not taken up.
+    ``version`` is that of the table: trees of another one are not used.
     """
 
     def __init__(self, verbose: bool = False, file: Path | None = None, version: str = "") -> None:
@@ -216,7 +216,7 @@ class FitProgress:
     def begin(
         self, summary: Summary, bins: Bins, settings: EngineSettings, noise_matrix: Floats | None
     ) -> None:
-        """Take up trees of the same fit, if there are any."""
+        """Load the trees of the same fit, if there are any."""
         programs = version("rboost"), xgboost().__version__
         table = self._version, summary.n_rows, summary.label_weights
         self._run = dask.base.tokenize(programs, table, bins, settings, noise_matrix)
@@ -228,7 +228,7 @@ class FitProgress:
         next(self._bar)
 
     def listen(self, message: dict[str, Any]) -> None:
-        """A step was taken, perhaps with the trees so far."""
+        """Receive a report: a step was taken; some reports have the trees so far."""
         next(self._bar, None)
         if "grown" in message:
             self.grown = message["grown"]

@@ -1,4 +1,4 @@
-"""What is said of the rows of a table: computed and written where they lie, the worst fetched.
+"""The results of each row: computed and written on the workers; the most suspicious are fetched.
 
 A folder of parts is a Parquet data set, ``part-00000.parquet`` and so on, one for each partition.
 It is complete when it appears; until then, the parts are in a folder beside it.
@@ -30,7 +30,7 @@ from rboost.packages import package
 from rboost.table.writing import write_table
 
 dask, frames = package("dask", "dask"), package("dask.dataframe", "dask")
-# What is said of each row: its number, its label, the likeliest other class, and how likely the
+# The results of each row: its number, its label, the likeliest other class, and how likely the
 # label is to be wrong.
 ISSUE_COLUMNS = ("row", "label", "suggested", "probability")
 # Says that a folder is ours; readers of Parquet skip such names.
@@ -66,7 +66,7 @@ def judge(block: Block, posterior: Floats, summary: Summary) -> Judged:
 
 
 def issue_frame(block: Block, judged: Judged) -> Any:
-    """One row a row of a block: its number, its label, another class, and whether that is right.
+    """One row for each row of a block: its number, label, likeliest other class, and probability.
 
     Rows are counted from 1, as elsewhere, labels are positions of classes. The probability is that
     of a wrong label, and missing where there is no label.
@@ -186,7 +186,7 @@ def write_parts(
 
 
 def check_ours(folder: Path) -> None:
-    """Fail when there is something in place of the folder that was not written here."""
+    """Fail if the folder holds anything that :func:`write_parts` has not written."""
     if not os.path.lexists(folder):
         return
     inside = [entry.name for entry in folder.iterdir()] if folder.is_dir() else ["a file"]
@@ -199,6 +199,6 @@ def check_ours(folder: Path) -> None:
 
 
 def _write_part(frame: Any, path: Path) -> None:
-    # Of a column of objects without any there is no type to be seen, so it would be none.
+    # The type of a column of objects that are all missing cannot be inferred.
     without = [name for name in frame if frame[name].dtype == object and frame[name].isna().all()]
     write_table(frame.astype(dict.fromkeys(without, "string")), path)

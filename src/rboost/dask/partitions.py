@@ -50,7 +50,7 @@ class Partitions:
     parts : list of Span or of dask.delayed.Delayed
         What each partition is read from, or the frame itself.
     sources : list of str
-        What each partition is called in a sentence: its number, or its file.
+        The name of each partition in messages: its number, or its file.
     columns, features : list
         The names of all columns, and of those that are features.
     label, weight : str or None
@@ -58,7 +58,7 @@ class Partitions:
     has_names : bool
         Whether the columns have names of their own, which those of arrays have not.
     version : str
-        Another one of other rows, labels or weights, or where other columns are features.
+        Differs where rows, labels, weights or the choice of features differ.
     """
 
     parts: list[Any]
@@ -79,7 +79,7 @@ class Partitions:
 def partitions_of(
     X: Any, y: Any, sample_weight: Any = None, drop: Sequence[Hashable] = ()
 ) -> Partitions:
-    """Cut a table into partitions, without a look at its rows.
+    """Cut a table into partitions, without reading its rows.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ class Span:
 
 
 def parquet_files(paths: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
-    """The files that a path, a folder, a pattern such as ``data/*.parquet`` or several name."""
+    """The files of a path, a folder, a pattern such as ``data/*.parquet``, or a list of these."""
     named = [paths] if isinstance(paths, (str, Path)) else list(paths)
     for name in named:
         if "://" in str(name):
