@@ -3,7 +3,6 @@
 import os
 import signal
 from dataclasses import replace
-from types import SimpleNamespace
 
 import dask.array as da
 import numpy as np
@@ -99,12 +98,11 @@ def test_bins_come_from_the_rows_that_one_process_takes(n_trusted):
     assert abs(len(found) - BIN_ROWS) < 1000
 
 
-SUMMARY = SimpleNamespace(n_rows=100, label_weights={"a": 60.0, "b": 40.0})
 BINS = Bins((np.array([1.0, 2.0]), None), (0, 5))
 SETTINGS = EngineSettings(seed=3)
 # Two passes of two folds, one of which has not begun to grow.
 GROWN = [[b"one", b"two"], [b"three", b""]]
-FIT = {"summary": SUMMARY, "bins": BINS, "settings": SETTINGS, "noise_matrix": None}
+FIT = {"bins": BINS, "settings": SETTINGS, "noise_matrix": None}
 
 
 def begun(file, version="1", **changed):
@@ -132,8 +130,6 @@ def test_the_same_fit_goes_on(kept):
 @pytest.mark.parametrize(
     "changed",
     [
-        {"summary": SimpleNamespace(n_rows=101, label_weights=SUMMARY.label_weights)},
-        {"summary": SimpleNamespace(n_rows=100, label_weights={"a": 59.0, "b": 41.0})},
         {"bins": Bins((np.array([1.0, 2.5]), None), (0, 5))},
         {"settings": replace(SETTINGS, seed=4)},
         {"noise_matrix": np.eye(2)},

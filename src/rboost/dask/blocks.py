@@ -44,7 +44,6 @@ class Summary:
     classes: NDArray[Any]
     places: dict[Any, int]
     label_counts: dict[Any, int]
-    label_weights: dict[Any, float]
 
     @property
     def n_rows(self) -> int:
@@ -146,7 +145,7 @@ def summed(parts: Sequence[Counted], name: str = "y") -> Summary:
                 "class a positive weight."
             )
     places = {label: place for place, label in enumerate(classes.tolist())}
-    return Summary(sizes, classes, places, dict(counts), dict(weights))
+    return Summary(sizes, classes, places, dict(counts))
 
 
 def sample_rows(

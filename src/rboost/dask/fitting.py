@@ -111,7 +111,7 @@ def fit_table(
     filled = [block for block, n in zip(blocks, summary.sizes, strict=True) if n]
     if trusted is not None:
         filled.append(client.submit(trusted_block, more, trusted[1], bins, summary.n_rows))
-    progress.begin(summary, bins, settings, noise_matrix)
+    progress.begin(bins, settings, noise_matrix)
 
     def arguments() -> tuple[Any, ...]:
         return bins, settings, noise_matrix, len(summary.classes), progress.grown
@@ -213,13 +213,10 @@ class FitProgress:
         self._file, self.verbose, self._version, self._run = file, verbose, version, ""
         self._bar: Iterator[int] = iter(())
 
-    def begin(
-        self, summary: Summary, bins: Bins, settings: EngineSettings, noise_matrix: Floats | None
-    ) -> None:
+    def begin(self, bins: Bins, settings: EngineSettings, noise_matrix: Floats | None) -> None:
         """Load the trees of the same fit, if there are any."""
-        programs = version("rboost"), xgboost().__version__
-        table = self._version, summary.n_rows, summary.label_weights
-        self._run = dask.base.tokenize(programs, table, bins, settings, noise_matrix)
+        versions = version("rboost"), xgboost().__version__, self._version
+        self._run = dask.base.tokenize(versions, bins, settings, noise_matrix)
         self.grown = self._read()
         if self.grown and self.verbose:
             print(f"Going on with the trees that are kept in {self._file}.", file=sys.stderr)
