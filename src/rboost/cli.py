@@ -238,7 +238,7 @@ def _check_cluster(options: argparse.Namespace) -> None:
 
 def _parquet(data: list[Path]) -> tuple[Path, ...]:
     """The files of a data set, if they are Parquet."""
-    from rboost.dask.parquet import parquet_files
+    from rboost.dask.partitions import parquet_files
     from rboost.files import open_to_read
 
     files = parquet_files([] if STANDARD_INPUT in data else data)

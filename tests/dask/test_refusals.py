@@ -154,7 +154,7 @@ def test_a_lost_cluster_ends_in_one_sentence(client, data, tmp_path, capsys, mon
     def lost(*_, **__):
         raise distributed.KilledWorker("task", None, 3)
 
-    monkeypatch.setattr(rboost.dask.audit, "gather_facts", lost)
+    monkeypatch.setattr(rboost.dask.audit, "summarize", lost)
     said = refused(capsys, *arguments(client, data, tmp_path / "out"))
     assert "run out of memory" in said
     assert not (tmp_path / "out").exists()

@@ -37,6 +37,7 @@ from rboost.dask.outputs import ISSUE_COLUMNS, check_ours
 from rboost.engines.engine import POOL_ROWS
 from rboost.files import staged, writable, write_atomically
 from rboost.packages import package
+from rboost.table.columns import NUMBER
 from rboost.table.writing import write_csv
 
 distributed, parquet = package("distributed", "dask"), package("pyarrow.parquet", "dask")
@@ -84,7 +85,7 @@ def audit_into_folder(
 
 
 def _notes(audit: DistributedAudit, cleaned: list[Path]) -> str:
-    """What was done to the labels of a cleaned table, and whether a cluster was the right way."""
+    """How many labels of a cleaned table changed, and whether a cluster was needed."""
     notes = ""
     if cleaned:
         sources = (parquet.read_table(path, columns=["label_source"]) for path in cleaned)
@@ -96,7 +97,7 @@ def _notes(audit: DistributedAudit, cleaned: list[Path]) -> str:
 
 
 def _check(folder: Path, request: Request, cleaned: Path | None) -> None:
-    """Fail before something is overwritten that is not of an earlier audit."""
+    """Fail before anything is overwritten that is not of an earlier audit."""
     if request.label in (request.id, *request.drop):
         raise ValueError(
             f"{request.label!r} is the label; name another column with --id or --drop."
@@ -137,7 +138,7 @@ def _explain_lost_workers() -> Iterator[None]:
 
 
 def _id_name(request: Request) -> str:
-    """What the column that rows are called by is called among suspects."""
+    """The column of suspects that has the names of rows."""
     if request.id is None:
         return ROW
     return f"table_{request.id}" if request.id in ISSUE_COLUMNS else request.id
@@ -171,11 +172,10 @@ def _write(
 
 def _about(audit: DistributedAudit, request: Request) -> dict[str, Any]:
     """What predictions have to know of the table: its columns, and what they held."""
-    kinds = audit.column_kinds
+    columns = audit.model.encoder.columns
     return {
-        "columns": list(kinds),
-        "text": [name for name, kind in kinds.items() if kind == "word"],
-        "numbers": [name for name, kind in kinds.items() if kind == "number"],
+        "columns": [own.name for own in columns],
+        "text": [own.name for own in columns if own.kind != NUMBER],
         "classes": audit.classes.tolist(),
         "label": request.label,
         "id": request.id,
