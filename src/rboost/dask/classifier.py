@@ -26,7 +26,7 @@ from rboost.dask.fitting import FitProgress, TableFit, fit_table
 from rboost.dask.model import as_dask_array, issue_probabilities, local_model
 from rboost.dask.partitions import Partitions, Piece, partitions_of
 from rboost.engines.engine import EngineSettings
-from rboost.native.xgboost import DEVICES
+from rboost.native.boosters import DEVICES
 from rboost.noise.matrix import check_noise_parameter
 from rboost.packages import package
 from rboost.table.delimited import listed

@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
@@ -420,25 +419,14 @@ class Ensemble:
     def __len__(self) -> int:
         return len(self.steps)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "listed"}
-
-    @cached_property
-    def listed(self) -> list[Any]:
-        """The learners as a list."""
-        return list(self.learners)
-
     def contributions(self, X: Any) -> Iterator[Floats]:
         """What each learner adds to the scores of rows."""
         rows = ValidatedRows(X)
-        for step, learner in zip(self.steps, self.listed, strict=True):
+        for step, learner in zip(self.steps, self.learners, strict=True):
             yield step * coded(rows.votes(learner, self.votes, self.n_classes))
 
     def scores(self, X: Any, n_jobs: int | None) -> Floats:
         """H(x), eq. (8): the sum over the learners."""
-        if isinstance(X, np.ndarray) and hasattr(self.learners, "scores"):  # all linear
-            n_threads = effective_n_jobs(n_jobs)
-            return self.learners.scores(X, self.steps, self.votes == "probability", n_threads)
 
         def score(rows: Any) -> Floats:
             n_classes = self.n_classes
@@ -454,7 +442,7 @@ class Ensemble:
         # Constant learners, fitted where a sample held one class, have none.
         weighted = [
             (step, learner.feature_importances_)
-            for step, learner in zip(self.steps, self.listed, strict=True)
+            for step, learner in zip(self.steps, self.learners, strict=True)
             if hasattr(learner, "feature_importances_")
         ]
         if not weighted:

@@ -2,7 +2,7 @@
 
 The core reads the rows once a round: the votes of a learner are added in the pass that judges the
 next one. It computes what :class:`rboost.engines.learners.LearnerRounds` does; both are tested to
-agree. A learner that it fits has ``native_options()``, ``starts(n_features, seeds)`` and
+agree. A learner that it fits has ``native_options()``, ``starts(n_features, random_state)`` and
 ``set_fitted(...)``, as :class:`rboost.RobustLogisticRegression` does.
 """
 
@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,76 +21,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rboost import native
 from rboost._typing import Floats
-from rboost.engines.learners import (
-    BaseLearner,
-    Randomness,
-    RoundSettings,
-    draw_uniformly,
-)
+from rboost.engines.learners import BaseLearner, Randomness, RoundSettings, draw_uniformly
 from rboost.engines.rounds import ExponentialLoss, ExponentialSums, Loss, RowVotes
-from rboost.native.reference import linear_scores
 from rboost.noise.likelihood import Likelihood
 
 # Class weights and steps below these are rounding errors of float32.
 ROUNDING, SMALLEST_STEP = 4e-7, 1e-7
-
-
-@dataclass(frozen=True)
-class LinearLearners(Sequence[Any]):
-    """Fitted copies of ``estimator``, one a row of ``coefs``, created when accessed.
-
-    An infinite intercept stands for the constant learner of a sample that held one class.
-    ``center`` is near the middle of the training rows. ``rates``, ``losses`` and ``iterations``
-    are what each learner's own fit found.
-    """
-
-    estimator: Any
-    coefs: Floats
-    intercepts: Floats
-    rates: Floats
-    losses: Floats
-    iterations: Floats
-    center: Floats
-
-    def __len__(self) -> int:
-        return len(self.intercepts)
-
-    def __getitem__(self, number: Any) -> Any:
-        if isinstance(number, slice):
-            return [self[k] for k in range(*number.indices(len(self)))]
-        coef, intercept = self.coefs[number], self.intercepts[number]
-        if np.isinf(intercept):
-            constant = [int(intercept > 0)]
-            return DummyClassifier(strategy="prior").fit(coef[np.newaxis], constant)
-        learner = copy.copy(self.estimator)
-        learner.set_fitted(
-            coef, intercept, self.rates[number], self.losses[number], int(self.iterations[number])
-        )
-        return learner
-
-    def joined(self, later: LinearLearners) -> LinearLearners:
-        """These learners and later ones."""
-        arrays = ("coefs", "intercepts", "rates", "losses", "iterations")
-        return replace(
-            self,
-            **{
-                name: np.concatenate([getattr(self, name), getattr(later, name)]) for name in arrays
-            },
-        )
-
-    def scores(self, X: NDArray[Any], steps: Floats, probability: bool, n_threads: int) -> Floats:
-        """Σ α·h of each row, all learners at once."""
-        module, rows = native.compiled(), native.rows_for_native(X)
-        weighted = linear_scores if module is None or rows is None else module.linear_scores
-        return weighted(
-            X if rows is None else rows,
-            self.coefs,
-            self.intercepts,
-            steps,
-            self.center,
-            probability,
-            n_threads,
-        )
 
 
 def native_rounds(
@@ -170,18 +104,14 @@ class NativeRounds:
         if self._settings.sampling == "uniform":
             n_rows, max_rows = self._shape[0], self._learner.max_rows
             sample = draw_uniformly(n_rows, self._settings.max_samples, self._random, max_rows)
-        starts = self._starts(self._random.seed())
+        seed = self._random.seed()
+        starts = self._lone_start
+        if starts is None:
+            starts = self._learner.starts(self._shape[1], seed)
+            if len(starts) == 1:  # the same for every seed
+                self._lone_start = starts
         mixing = np.ascontiguousarray(columns[:, :2].T)
         self._n_unconverged += not self._rounds.fit_learner(mixing, sample, starts)
-
-    def _starts(self, seed: int) -> Floats:
-        """Where the fit starts; a lone start is the same for every seed."""
-        if self._lone_start is not None:
-            return self._lone_start
-        (starts,) = self._learner.starts(self._shape[1], [seed])
-        if len(starts) == 1:
-            self._lone_start = starts
-        return starts
 
     def judge(self) -> ExponentialSums:
         """Add the votes of the learner before, and judge this one, in one pass over the rows."""
@@ -194,10 +124,6 @@ class NativeRounds:
         """Keep the learner and count its votes."""
         self._rounds.move(step)
 
-    def paper_noise(self, noise_matrix: Floats) -> Floats:
-        """Platt's method and one multiplicative update, eq. (19)–(22), by the core."""
-        return self._rounds.update_noise(np.ascontiguousarray(noise_matrix))
-
     @property
     def votes(self) -> RowVotes:
         """What the learners so far say of each row."""
@@ -205,8 +131,8 @@ class NativeRounds:
         total = self._rounds.total_step
         return RowVotes(self._votes, None if self._missed is None else total - self._missed, total)
 
-    def finish(self) -> LinearLearners:
-        """The learners that were kept; those that did not converge are named once."""
+    def finish(self) -> list[Any]:
+        """The learners that were kept; those that did not converge are reported in one warning."""
         if self._n_unconverged:
             warnings.warn(
                 f"{self._n_unconverged} base learners stopped at max_iter before they converged; "
@@ -214,14 +140,14 @@ class NativeRounds:
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        coefs, numbers = self._rounds.kept()
-        numbers = np.asfortranarray(numbers)  # each column is used by itself
-        return LinearLearners(
-            self._learner,
-            coefs,
-            intercepts=numbers[:, 0],
-            rates=numbers[:, 1:3],
-            losses=numbers[:, 3],
-            iterations=numbers[:, 4],
-            center=self._rounds.center,
-        )
+        both = zip(*self._rounds.kept(), strict=True)
+        return [self._fitted(coef, *numbers) for coef, numbers in both]
+
+    def _fitted(self, coef: Floats, intercept: float, *found: float) -> Any:
+        """A fitted learner; an infinite intercept is the constant one of a sample of one class."""
+        if np.isinf(intercept):
+            constant = [int(intercept > 0)]
+            return DummyClassifier(strategy="prior").fit(coef[np.newaxis], constant)
+        learner = copy.copy(self._learner)
+        learner.set_fitted(coef, intercept, *found)
+        return learner

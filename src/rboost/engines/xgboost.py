@@ -7,6 +7,7 @@ trees do not depend on how rows are spread, nor on the device.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -26,19 +27,25 @@ from rboost.engines.trees import (
     BIN_ROWS,
     LEARNING_RATE,
     BoostedTrees,
+    Forest,
+    gain_shares,
     grow_in_two_passes,
     n_bins,
     n_folds,
 )
-from rboost.learners.bins import MISSING_LEVEL, MOST_CODES, Bins, learn_bins
-from rboost.learners.forest import forest_of
-from rboost.native.xgboost import arrays_on, xgboost
+from rboost.native.boosters import arrays_on, xgboost
 from rboost.noise.inference import MOST_ROWS, ScoredRows, count_scores, counted_rows
 from rboost.noise.likelihood import Likelihood, array_module
 from rboost.numbering import NOISE, Bags, draws, hashed_folds, in_sample
 from rboost.table.features import for_trees, level_counts, source_of
 
 Value = TypeVar("Value")
+# Codes of bins: see :class:`Bins`.
+MISSING = 0
+MOST_CODES = 256
+LAST_LEVEL, MISSING_LEVEL = 61, 62
+# Rows that are looked up at a time: enough for a GPU, few enough for a cache.
+BLOCK_ROWS = {"numpy": 2**14, "cupy": 2**21}
 # Settings of XGBoost: those of LightGBM (engines/trees.py), but for the minimum weight of a leaf,
 # which is a sum of Hessians, not a number of rows, and has XGBoost's own default.
 XGBOOST: dict[str, Any] = {
@@ -496,3 +503,187 @@ class XGBoostBoosters:
         bins, n_outputs = self._binned.bins, 1 if self.start.ndim == 0 else len(self.start)
         forest = forest_of([own.trees for own in self._folds], bins, n_outputs)
         return BoostedTrees(forest, self.start, len(bins.edges))
+
+
+# --- columns as bins
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """Columns as small whole numbers: which of a few bins each value lies in.
+
+    The edges of bins are learnt from a sample of the rows. A table in bins has an eighth of its
+    size, and trees that are grown on bins are the same on every machine and device, however rows
+    are spread. Codes are bytes. Missing numbers have the code 0, below all others: were trees to
+    look for their better side at every split, devices would decide ties in different ways. Numbers
+    have the code of their bin, from 1 on. Categories are whole numbers already; the rarest, from
+    ``LAST_LEVEL`` on, share a code, and missing ones have their own.
+
+    ``edges`` are the upper ends of the bins of each column but of the last bin; None of categories.
+    ``n_levels`` says how many categories there are, 0 of numbers.
+    """
+
+    edges: tuple[Floats | None, ...]
+    n_levels: tuple[int, ...]
+
+    def codes(self, columns: Any, n_threads: int = 1) -> NDArray[np.uint8]:
+        """The codes of rows, in an array of the module whose array the rows are."""
+        xp = array_module(columns)
+        codes = xp.empty(columns.shape, dtype=np.uint8)
+        edges = [None if own is None else xp.asarray(own) for own in self.edges]
+
+        def fill(rows: slice) -> None:
+            for place, own in enumerate(edges):
+                codes[rows, place] = _column_codes(columns[rows, place], own, xp)
+
+        size = BLOCK_ROWS[xp.__name__]
+        blocks = [slice(first, first + size) for first in range(0, len(columns), size)]
+        if xp is not np or n_threads == 1:
+            for block in blocks:
+                fill(block)
+        else:
+            with ThreadPoolExecutor(n_threads) as threads:
+                list(threads.map(fill, blocks))
+        return codes
+
+
+def _column_codes(values: Any, edges: Any, xp: Any) -> Any:
+    missing = xp.isnan(values)
+    if edges is None:
+        return xp.where(missing, MISSING_LEVEL, xp.minimum(values, LAST_LEVEL)).astype(np.uint8)
+    values = xp.ascontiguousarray(values, dtype=np.float64)
+    return xp.where(missing, MISSING, xp.searchsorted(edges, values) + 1).astype(np.uint8)
+
+
+def learn_bins(sample: Floats, n_levels: Sequence[int], n_bins: int) -> Bins:
+    """The bins of columns of which some rows are given; of categories the number of levels."""
+    edges = (None if n else bin_edges(sample[:, place], n_bins) for place, n in enumerate(n_levels))
+    return Bins(tuple(edges), tuple(n_levels))
+
+
+def bin_edges(values: Floats, n_bins: int) -> Floats:
+    """Edges between about so many bins that hold the same number of values.
+
+    Frequent values have a bin of their own, and the others share what is left.
+    """
+    found, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+    if len(found) > n_bins:
+        is_frequent = counts > counts.sum() / n_bins
+        others = np.where(is_frequent, 0, counts)
+        n_shared = max(1, n_bins - np.count_nonzero(is_frequent))
+        share = (np.cumsum(others) - others) * n_shared // max(1, others.sum())
+        begins = (np.diff(share) > 0) | is_frequent[1:] | is_frequent[:-1]
+    else:
+        begins = np.ones(max(0, len(found) - 1), dtype=bool)
+    low, high = found[:-1][begins].astype(np.float64), found[1:][begins].astype(np.float64)
+    middle = low / 2 + high / 2
+    return np.where((middle >= low) & (middle < high), middle, low)
+
+
+# --- fitted trees as arrays
+
+
+def forest_of(boosters: Sequence[Any], bins: Bins, n_outputs: int) -> Forest:
+    """The mean of boosters that have grown equally many rounds."""
+    trees = [_trees_of(booster) for booster in boosters]
+    first_of_rounds = range(0, len(trees[0]), n_outputs)
+    in_order = [t for f in first_of_rounds for own in trees for t in own[f : f + n_outputs]]
+    told = {name: _joined(in_order, name) for name in ("left_children", "right_children")}
+    is_leaf = told["left_children"] < 0
+    sizes = [len(tree["left_children"]) for tree in in_order]
+    first = np.append(0, np.cumsum(sizes)).astype(np.intp)
+    # Splits and leaves are numbered apart, and a leaf is known by its negative number.
+    number = np.where(is_leaf, ~(np.cumsum(is_leaf) - 1), np.cumsum(~is_leaf) - 1)
+    tree_of, is_split = np.repeat(np.arange(len(sizes)), sizes), ~is_leaf
+    left, right = (
+        number[told[side][is_split] + first[tree_of[is_split]]].astype(np.int32)
+        for side in ("left_children", "right_children")
+    )
+    conditions = _joined(in_order, "split_conditions", np.float64)
+    feature = _joined(in_order, "split_indices")[is_split].astype(np.int32)
+    gain = _joined(in_order, "loss_changes", np.float64)[is_split]
+    sets = _Sets(
+        bins, feature, {number[first[t] + node]: own for t, node, own in _right_sets(in_order)}
+    )
+    return Forest(
+        feature=feature,
+        threshold=_thresholds(conditions[is_split], feature, bins),
+        left=np.where(sets.swapped, right, left),
+        right=np.where(sets.swapped, left, right),
+        nan_left=sets.of_node < 0,
+        category_set=sets.of_node,
+        set_starts=sets.starts,
+        bitset=sets.bits,
+        leaf_value=conditions[is_leaf] / len(boosters),
+        roots=number[first[:-1]].astype(np.int32),
+        importances=gain_shares(feature, gain, len(bins.edges)),
+        n_outputs=n_outputs,
+        n_boosters=len(boosters),
+    )
+
+
+def _trees_of(booster: Any) -> list[dict[str, Any]]:
+    model = json.loads(booster.save_raw("json"))["learner"]["gradient_booster"]["model"]
+    return list(model["trees"])
+
+
+def _joined(trees: list[dict[str, Any]], name: str, dtype: Any = np.intp) -> NDArray[Any]:
+    return np.array([value for tree in trees for value in tree[name]], dtype=dtype)
+
+
+def _right_sets(trees: list[dict[str, Any]]) -> list[tuple[int, int, list[int]]]:
+    """Tree, node and the codes of categories that XGBoost sends right there."""
+    return [
+        (number, node, tree["categories"][start : start + size])
+        for number, tree in enumerate(trees)
+        for node, start, size in zip(
+            tree["categories_nodes"], tree["categories_segments"], tree["categories_sizes"],
+            strict=True,
+        )
+    ]  # fmt: skip
+
+
+def _thresholds(conditions: Floats, feature: NDArray[np.int32], bins: Bins) -> Floats:
+    """The largest values that go left: XGBoost sends codes below its condition there.
+
+    Below the first bin are missing values alone. Conditions of categories mean nothing.
+    """
+    last = np.ceil(np.clip(np.nan_to_num(conditions), 1, MOST_CODES)).astype(np.intp) - 1
+    found = np.empty(len(last))
+    for place, edges in enumerate(bins.edges):
+        ends = np.concatenate([[-np.inf], [] if edges is None else edges, [np.inf]])
+        at = feature == place
+        found[at] = ends[np.minimum(last[at], len(ends) - 1)]
+    return found
+
+
+class _Sets:
+    """The sets of levels that go left at splits of categories, as words of bits.
+
+    A level that is in no set goes right, and so does a missing one. So the branch of the missing
+    ones is made the right one, which may swap the branches.
+    """
+
+    def __init__(
+        self, bins: Bins, feature: NDArray[np.int32], right_codes: dict[int, list[int]]
+    ) -> None:
+        self.swapped = np.zeros(len(feature), dtype=bool)
+        self.of_node = np.full(len(feature), -1, dtype=np.int32)
+        words: list[NDArray[np.uint32]] = []
+        for number, (node, codes) in enumerate(right_codes.items()):
+            n_levels = bins.n_levels[feature[node]]
+            goes_right = np.isin(np.arange(MISSING_LEVEL + 1), codes)
+            self.swapped[node] = not goes_right[MISSING_LEVEL]
+            listed = goes_right if self.swapped[node] else ~goes_right
+            code_of_level = np.minimum(np.arange(n_levels), LAST_LEVEL)
+            words.append(_as_words(listed[code_of_level]))
+            self.of_node[node] = number
+        self.starts = np.append(0, np.cumsum([len(own) for own in words])).astype(np.int32)
+        self.bits = np.concatenate([np.zeros(0, dtype=np.uint32), *words])
+
+
+def _as_words(is_in: NDArray[np.bool_]) -> NDArray[np.uint32]:
+    """A bit for each level, 32 of them a word."""
+    padded = np.zeros(-(-len(is_in) // 32) * 32, dtype=bool)
+    padded[: len(is_in)] = is_in
+    return np.packbits(padded, bitorder="little").view(np.uint32)

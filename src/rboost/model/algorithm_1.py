@@ -48,7 +48,7 @@ from rboost.engines.learners import (
     check_learner,
     coded,
 )
-from rboost.engines.linear import LinearLearners, NativeRounds, native_rounds
+from rboost.engines.linear import NativeRounds, native_rounds
 from rboost.engines.rounds import (
     MIXINGS,
     ExponentialLoss,
@@ -393,7 +393,7 @@ class AdaRBoostClassifier(Savable, AdditiveClassifier):
 
         shown = track(numbers, len(numbers), "Boosting", enabled=bool(self.verbose))
         boost(rounds, progress, update_noise, float(self.learning_rate), shown)
-        learners = _joined(training.learners, rounds.finish())
+        learners = [*training.learners, *rounds.finish()]
         votes = rounds.votes
         training = replace(
             training, votes=votes, progress=progress, noise_matrix=noise_matrix,
@@ -409,7 +409,7 @@ class AdaRBoostClassifier(Savable, AdditiveClassifier):
         calibration_rows: Rows | None,
         fixed_noise: Floats | None,
     ) -> LearnerRounds | NativeRounds:
-        """The native core where it can, which updates the noise by Platt's method alone."""
+        """The native core where it can."""
         settings = RoundSettings(
             self.sampling, self.max_samples, self.votes, self.negative_weights, self.n_jobs
         )
@@ -417,8 +417,7 @@ class AdaRBoostClassifier(Savable, AdditiveClassifier):
             rows.observed.astype(np.int32), training.progress.columns, rows.sample_weight
         )
         own = ExponentialLoss(), pool, training.votes, training.random, settings
-        can_update = fixed_noise is not None or self.calibration == "platt"
-        if calibration_rows is None and can_update:
+        if calibration_rows is None:
             rounds = native_rounds(rows.X, mixing, *own, np.zeros(2, dtype=bool))
             if rounds is not None:
                 return rounds
@@ -437,8 +436,6 @@ class AdaRBoostClassifier(Savable, AdditiveClassifier):
         Without calibration rows it explains the wrong labels too, which leaves nothing for the
         noise matrix: the rates shrink towards 0. That is the paper's way, and its open problem.
         """
-        if isinstance(rounds, NativeRounds):
-            return rounds.paper_noise(noise_matrix)
         scores, clean = rounds.votes.scores, np.eye(rows.n_classes)
         known, judges = (scores, rows) if calibration_rows is None else (
             calibrating, calibration_rows
@@ -488,7 +485,7 @@ class AdaRBoostClassifier(Savable, AdditiveClassifier):
     @property
     def estimators_(self) -> list[Any]:  # type: ignore[override]
         """The base learners that were kept."""
-        return self._ensemble.listed
+        return self._ensemble.learners
 
     @property
     def feature_importances_(self) -> Floats:
@@ -521,9 +518,3 @@ def largest_where_decided(probability: Floats, decided: Integers) -> Floats:
     raised = np.where(contradicts, 1.001 * probability.max(axis=1), probability[places, decided])
     probability[places, decided] = raised
     return probability / probability.sum(axis=1, keepdims=True)
-
-
-def _joined(first: Sequence[Any], second: Sequence[Any]) -> Sequence[Any]:
-    if isinstance(first, LinearLearners) and isinstance(second, LinearLearners):
-        return first.joined(second)
-    return second if not len(first) else [*first, *second]

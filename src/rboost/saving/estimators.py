@@ -20,20 +20,23 @@ from sklearn.utils import Tags, check_array
 from rboost._typing import Floats, Integers
 from rboost._validation import check_parameters
 from rboost.engines import ENGINES
-from rboost.engines.pool import BoostedLearners, VotingTrees, is_multinomial, said_by
-from rboost.engines.stack import Stack
+from rboost.engines.engine import Stack
+from rboost.engines.pool import (
+    BoostedLearners,
+    StackedLearners,
+    VotingTrees,
+    is_multinomial,
+    said_by,
+)
 from rboost.learners import RandomKernelClassifier, RobustLogisticRegression
 from rboost.model import AdaRBoostClassifier, RBoostClassifier
 from rboost.model.fit import StackedModel
 from rboost.saving.kinds import (
     CALIBRATIONS,
-    ENSEMBLES,
     MEMBERS,
     NOISE,
     floats,
     known_settings,
-    n_features_of,
-    stacked,
 )
 from rboost.saving.schema import (
     Array,
@@ -169,8 +172,8 @@ def _is_sound_stack(model: RBoostClassifier, sizes: Sizes) -> bool:
         width = sizes["columns"]
         if encoder is not None:
             width = len(encoder.source("dense" if is_pool else "trees"))
-        seen = n_features_of(member.ensemble) if is_pool else len(member.forest.importances)
-        if seen not in (width, None) or (encoder is None) != (member.source is None):
+        seen = member.ensemble.n_columns if is_pool else len(member.forest.importances)
+        if seen != width or (encoder is None) != (member.source is None):
             return False
     return True
 
@@ -271,11 +274,14 @@ declare(
 def _algorithm_1_to_data(model: AdaRBoostClassifier) -> dict[str, Any]:
     several = isinstance(model.estimator, (list, tuple))
     bases = model.estimator if several else [model.estimator] * (model.estimator is not None)
+    ensemble: Any = model._ensemble
+    if not isinstance(ensemble, StackedLearners):  # it is not from a file itself
+        ensemble = StackedLearners.of(ensemble, model.n_features_in_)
     return {
         **_common(model),
         "bases": [BaseSettings.of(own) for own in bases],
         "takes_turns": several,
-        "ensemble": stacked(model._ensemble, model.n_features_in_),
+        "ensemble": ensemble,
         "calibration": model._calibration,
         "steps": model.estimator_weights_,
         "errors": model.estimator_errors_,
@@ -325,7 +331,7 @@ declare(
         **COMMON,
         "bases": Records(("base learner",), "bases"),
         "takes_turns": Flag(),
-        "ensemble": Record(ENSEMBLES),
+        "ensemble": Record(("stacked learners",)),
         "calibration": Record(CALIBRATIONS),
         "steps": floats("kept"),
         "errors": floats("kept", finite=False),
@@ -335,7 +341,7 @@ declare(
         "n_iter": Whole(),
     },
     take=_algorithm_1_to_data, make=_algorithm_1_from_data,
-    is_sound=lambda made, sizes: n_features_of(made._ensemble) in (sizes["columns"], None),
+    is_sound=lambda made, sizes: made._ensemble.n_columns == sizes["columns"],
 )  # fmt: skip
 
 

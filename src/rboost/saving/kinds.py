@@ -18,8 +18,7 @@ from rboost.calibration import (
     PlattCalibration,
     SoftmaxCalibration,
 )
-from rboost.engines.learners import VOTES, Ensemble
-from rboost.engines.linear import LinearLearners
+from rboost.engines.learners import VOTES
 from rboost.engines.pool import (
     BoostedLearners,
     StackedLearners,
@@ -27,9 +26,7 @@ from rboost.engines.pool import (
     VotingLinear,
     VotingTrees,
 )
-from rboost.engines.trees import BoostedTrees
-from rboost.learners import RobustLogisticRegression
-from rboost.learners.forest import Forest
+from rboost.engines.trees import BoostedTrees, Forest
 from rboost.noise.answers import LearntFromAnswers
 from rboost.noise.class_model import Fit, Kind, Layout
 from rboost.noise.classes import ClassesPosterior
@@ -43,7 +40,6 @@ from rboost.saving.schema import (
     OrNone,
     Record,
     Records,
-    Settings,
     Sizes,
     Text,
     Texts,
@@ -57,7 +53,6 @@ from rboost.table.features import DATE_PARTS, ColumnEncoder, Levels, TableEncode
 from rboost.table.texts import TextDirections
 
 MEMBERS = ("boosted learners", "boosted trees")
-ENSEMBLES = ("stacked learners", "linear rounds")
 VOTERS = ("voting trees", "voting kernels", "voting linear")
 CURVES = ("platt", "classes posterior")
 NOISE = (*CURVES, "flipped or guessed", "learnt from answers")
@@ -230,17 +225,8 @@ declare(
 # --- learners
 
 
-VOTERS_FIELDS: dict[str, Field] = {
-    "steps": floats("learners"),
-    "seen": Array("b1", ("learners", "classes")),
-    "votes": Text(tuple(VOTES)),
-}
+VOTERS_FIELDS: dict[str, Field] = {"steps": floats("learners"), "votes": Text(tuple(VOTES))}
 KERNEL_FIELDS = {name: floats("learners", "features") for name in ("medians", "center", "scale")}
-
-
-def _have_seen_two(made: VotingKernels | VotingLinear, sizes: Sizes) -> bool:
-    return bool(np.all(made.seen.sum(axis=1) >= 2))
-
 
 declare(
     "voting kernels", VotingKernels,
@@ -252,17 +238,16 @@ declare(
         "coef": floats("learners", "components", "scores"),
         "intercept": floats("learners", "scores"),
     },
-    is_sound=lambda made, sizes: _have_seen_two(made, sizes) and sizes["components"] > 0,
+    is_sound=lambda made, sizes: sizes["components"] > 0,
 )  # fmt: skip
 
 declare(
     "voting linear", VotingLinear,
     {
         **VOTERS_FIELDS,
-        "coef": Array("f8 f4", ("learners", "features", "scores")),
-        "intercept": Array("f8 f4", ("learners", "scores")),
+        "coef": floats("learners", "features", "scores"),
+        "intercept": floats("learners", "scores"),
     },
-    is_sound=_have_seen_two,
 )  # fmt: skip
 
 
@@ -278,27 +263,12 @@ declare(
         "parts": Records(VOTERS, "parts"),
         "n_learners": Whole(),
         "n_classes": Whole(2, "classes"),
+        "n_columns": Whole(1, "features"),
         "importances": OrNone(floats("features")),
     },
     make=lambda parts, **others: StackedLearners(tuple(parts), **others),
     is_sound=_is_sound_ensemble,
 )  # fmt: skip
-
-LINEAR_ROUNDS = ("coefs", "intercepts", "rates", "losses", "iterations", "center")
-
-
-def _rounds_to_data(made: Ensemble) -> dict[str, Any]:
-    learners: Any = made.learners
-    own = {name: getattr(learners, name) for name in LINEAR_ROUNDS}
-    settings = learners.estimator.get_params()
-    return {"settings": settings, "steps": made.steps, "votes": made.votes, **own}
-
-
-def _rounds_from_data(
-    settings: dict[str, Any], steps: Floats, votes: str, **arrays: Any
-) -> Ensemble:
-    estimator = RobustLogisticRegression(**known_settings(RobustLogisticRegression, settings))
-    return Ensemble(LinearLearners(estimator, **arrays), steps, votes, 2)
 
 
 def known_settings(of: type, settings: dict[str, Any]) -> dict[str, Any]:
@@ -307,55 +277,14 @@ def known_settings(of: type, settings: dict[str, Any]) -> dict[str, Any]:
 
 
 declare(
-    "linear rounds", Ensemble,
-    {
-        "settings": Settings(),
-        "steps": floats("learners"),
-        "votes": Text(tuple(VOTES)),
-        "coefs": floats("learners", "features"),
-        "intercepts": floats("learners", finite=False),
-        "rates": floats("learners", 2),
-        "losses": floats("learners", finite=False),
-        "iterations": floats("learners", low=0),
-        "center": floats("features"),
-    },
-    take=_rounds_to_data, make=_rounds_from_data,
-    is_sound=lambda made, sizes: sizes["classes"] == 2,
-)  # fmt: skip
-
-
-def stacked(ensemble: Any, n_columns: int) -> Any:
-    """An ensemble whose learners are arrays."""
-    is_list = isinstance(ensemble, Ensemble) and not isinstance(ensemble.learners, LinearLearners)
-    return StackedLearners.of(ensemble, n_columns) if is_list else ensemble
-
-
-def n_features_of(ensemble: Any) -> int | None:
-    """The number of columns that the learners of an ensemble were given; None without any."""
-    if not len(ensemble):
-        return None
-    if isinstance(ensemble, StackedLearners):
-        return ensemble.parts[0].n_columns
-    return int(ensemble.listed[0].n_features_in_)
-
-
-def _member_to_data(made: BoostedLearners) -> dict[str, Any]:
-    n_features = n_features_of(made.ensemble) or (1 if made.source is None else len(made.source))
-    return vars(made) | {"n_features": n_features, "ensemble": stacked(made.ensemble, n_features)}
-
-
-declare(
     "boosted learners", BoostedLearners,
     {
-        "n_features": Whole(1, "features"),
-        "ensemble": Record(ENSEMBLES),
+        "ensemble": Record(("stacked learners",)),
         "total_step": Number(0),
         "shares": floats("classes", low=0),
         "n_columns": Whole(1, "columns"),
         "source": OrNone(Array("i8", ("features",), low=0, below="columns")),
     },
-    take=_member_to_data,
-    make=lambda n_features, **own: BoostedLearners(**own),
 )  # fmt: skip
 
 
