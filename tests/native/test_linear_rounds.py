@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from rboost import AdaRBoostClassifier, RBoostClassifier, RobustLogisticRegression
 from rboost import native as switch
 from rboost.engines import pool
-from rboost.engines.linear import NativeRounds
+from rboost.engines.learners import NativeRounds
 from rboost.noise.matrix import with_rates
 
 native = pytest.importorskip("rboost.native._native")

@@ -1,4 +1,4 @@
-"""Rounds of Algorithm 1 with any classifiers of scikit-learn as base learners.
+"""Rounds of Algorithm 1 with any classifiers of scikit-learn as base learners, or natively.
 
 Base learners are trained on positions of classes. A learner's class probabilities p have shape
 (n_rows, K). Its vote is g = (K·p − 1) / (K − 1), which is 1 for a class that it is sure of and sums
@@ -7,24 +7,28 @@ to 0. For two classes g = (−h, h) with the paper's h, and h alone is kept.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from sklearn.utils import gen_batches, get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
+from rboost import native
 from rboost._typing import Floats, Integers
 from rboost._validation import check_classifier
-from rboost.engines.rounds import Loss, RowVotes, Sums, Terms
+from rboost.engines.rounds import ExponentialLoss, ExponentialSums, Loss, RowVotes, Sums, Terms
 from rboost.learners.kernel import RandomKernelClassifier
 from rboost.noise.likelihood import Likelihood
 
@@ -33,12 +37,13 @@ from rboost.noise.likelihood import Likelihood
 SAMPLINGS = ("none", "uniform", "weights")
 # Copies of rows that weigh less than this share of the heaviest are left out.
 NEGLIGIBLE = 1e-6
-# Above this share of the rows a vote on all of them is faster than taking them out.
-MOST = 0.8
 # Trees that can be told that rows are validated; a subclass may have another ``fit``.
 TREES = (DecisionTreeClassifier, ExtraTreeClassifier)
 # Rows predicted at a time. The blocks do not depend on n_jobs, so neither do the results.
 BLOCK_ROWS = 8192
+
+# Class weights and steps below these are rounding errors of float32.
+ROUNDING, SMALLEST_STEP = 4e-7, 1e-7
 
 
 @dataclass(frozen=True)
@@ -47,7 +52,7 @@ class BaseLearner:
 
     ``max_rows`` is the number of rows beyond which more are of no use, if it has such an attribute.
     ``seeded`` are its parameters that take a seed. One with ``native_options`` can be fitted by the
-    native core (:mod:`rboost.engines.linear`).
+    native core (:class:`NativeRounds`).
     """
 
     estimator: Any
@@ -182,7 +187,7 @@ class ValidatedRows:
     def _ready_for(self, learner: Any) -> bool:
         return type(learner) in TREES and self._for_trees is not None
 
-    def fit(self, learner: Any, rows: Integers | slice, targets: Integers, **weighted: Any) -> Any:
+    def fit(self, learner: Any, rows: Integers, targets: Integers, **weighted: Any) -> Any:
         """Fit a learner to some of the rows."""
         if self._ready_for(learner):
             return learner.fit(self._for_trees[rows], targets, check_input=False, **weighted)
@@ -251,14 +256,10 @@ def n_uniform(n_rows: int, max_samples: float) -> int:
     return max(1, round(max_samples * n_rows))
 
 
-@dataclass(frozen=True)
-class Copies:
-    """Rows, each as often as it has targets; ``weights`` of None stand for rows that count alike.
+class Copies(NamedTuple):
+    """Rows, each as often as it has targets; ``weights`` of None stand for equal ones."""
 
-    ``rows`` is a slice where they are all rows, once each and in order.
-    """
-
-    rows: Integers | slice
+    rows: Integers
     targets: Integers
     weights: Floats | None
 
@@ -267,8 +268,7 @@ class Copies:
         assert self.weights is not None
         weights = self.weights if self.weights.any() else np.ones_like(self.weights)
         found = random.state.choice(len(weights), size=n_drawn, p=weights / weights.sum())
-        rows = found if isinstance(self.rows, slice) else self.rows[found]
-        return Copies(rows, self.targets[found], None)
+        return Copies(self.rows[found], self.targets[found], None)
 
 
 def flip_negative(class_weights: Floats, label: Integers) -> Copies:
@@ -279,21 +279,21 @@ def flip_negative(class_weights: Floats, label: Integers) -> Copies:
     the opposite label with weight |w|.
     """
     excess = class_weights - class_weights.min(axis=1, keepdims=True)
+    every, largest = np.arange(len(label)), excess.max()
     if class_weights.shape[1] == 2:  # also rows of weight 0, which some learners count
-        other = 1 - label
-        flipped = excess[np.arange(len(other)), other] > 0
-        return Copies(slice(None), np.where(flipped, other, label), excess.sum(axis=1))
-    largest = excess.max()
+        flipped = excess[every, 1 - label] > 0
+        return Copies(every, np.where(flipped, 1 - label, label), excess.sum(axis=1))
     if largest <= 0:
-        return Copies(slice(None), label, np.zeros(len(label)))
+        return Copies(every, label, np.zeros(len(label)))
     rows, targets = np.nonzero(excess > NEGLIGIBLE * largest)
     return Copies(rows, targets, excess[rows, targets])
 
 
 def keep_labels(class_weights: Floats, label: Integers) -> Copies:
     """The label as observed, with |w|: not what eq. (11) asks for, but nearer to the paper."""
-    own = class_weights[np.arange(len(label)), label]
-    return Copies(slice(None), label, np.abs(own - class_weights.mean(axis=1)))
+    every = np.arange(len(label))
+    own = class_weights[every, label]
+    return Copies(every, label, np.abs(own - class_weights.mean(axis=1)))
 
 
 # What a base learner is given for a row that is more certain than its label deserves, whose weight
@@ -343,7 +343,9 @@ class LearnerRounds:
         self._number += 1
         copies, total = self._draw(base.max_rows)
         self.learner = base.new(self._random.seed)
-        self._unseen = self._left_out(copies) if self.out_of_bag else None
+        self._unseen: Integers | None = None
+        if self.out_of_bag:
+            self._unseen = np.setdiff1d(np.arange(len(self._label)), copies.rows)
         targets, weights = copies.targets, None
         if copies.weights is not None:
             weights = scaled_weights(copies.weights, weight[copies.rows], total)
@@ -358,40 +360,27 @@ class LearnerRounds:
         Weights are scaled to that total, so that a penalty such as ``C`` means the same as in a fit
         of the estimator alone.
         """
-        settings, n_rows = self._settings, len(self._label)
-        drawn: Integers | slice = slice(None)
+        settings, drawn = self._settings, np.arange(len(self._label))
         if settings.sampling == "uniform":
-            drawn = np.sort(draw_uniformly(n_rows, settings.max_samples, self._random, max_rows))
+            drawn = draw_uniformly(len(drawn), settings.max_samples, self._random, max_rows)
+            drawn.sort()
         ways = NEGATIVE_WEIGHTS[settings.negative_weights]
         copies = ways(self._terms.class_weights[drawn], self._label[drawn])
         if settings.sampling == "weights":
-            n_drawn = n_uniform(n_rows, settings.max_samples)
+            n_drawn = n_uniform(len(drawn), settings.max_samples)
             copies = copies.drawn(min(n_drawn, max_rows or n_drawn), self._random)
-        if not isinstance(drawn, slice):
-            copies = replace(copies, rows=drawn[copies.rows])
+        copies = copies._replace(rows=drawn[copies.rows])
         return copies, float(self._likelihood.weight[drawn].sum())
-
-    def _left_out(self, copies: Copies) -> Integers:
-        unseen = np.ones(len(self._label), dtype=bool)
-        unseen[copies.rows] = False
-        return np.flatnonzero(unseen)
 
     def judge(self) -> Sums:
         """Ask the learner about all rows, or about those that it has not seen."""
-        self._said = self._probability()
-        return self._terms.judge(self._said, self._unseen)
-
-    def _probability(self) -> Floats:
-        n_classes, unseen = self._likelihood.n_classes, self._unseen
-
-        def said(rows: Any = slice(None)) -> Floats:
-            return self._table.votes(self.learner, self._settings.votes, n_classes, rows)
-
-        if unseen is None:
-            return said()
-        if len(unseen) > MOST * len(self._label):
-            return said()[unseen]
-        return said(unseen) if len(unseen) else np.zeros((0, n_classes))
+        n_classes, judges = self._likelihood.n_classes, self._unseen
+        if judges is not None and not len(judges):
+            self._said = np.zeros((0, n_classes))
+        else:
+            rows = slice(None) if judges is None else judges
+            self._said = self._table.votes(self.learner, self._settings.votes, n_classes, rows)
+        return self._terms.judge(self._said, judges)
 
     def move(self, step: float) -> None:
         """Keep the learner and count its votes."""
@@ -402,6 +391,139 @@ class LearnerRounds:
     def finish(self) -> list[Any]:
         """The learners that were kept."""
         return self._kept
+
+
+# --- rounds in the native core
+
+
+def native_rounds(
+    X: Any,
+    likelihood: Likelihood,
+    loss: Loss,
+    pool: list[BaseLearner],
+    votes: RowVotes,
+    random: Randomness,
+    settings: RoundSettings,
+    certain: NDArray[np.bool_],
+) -> NativeRounds | None:
+    """The rounds in the native core, or None when they are not for it.
+
+    It takes one linear learner of two classes and the exponential loss, draws no rows by their
+    weights, and knows patterns 0 and 1, of labels 0 and 1, and 2 and 3, of labels that are certain.
+    """
+    learner = pool[0].estimator
+    has_options = hasattr(learner, "native_options")
+    if len(pool) > 1 or not has_options or not isinstance(loss, ExponentialLoss):
+        return None
+    if likelihood.n_classes > 2 or settings.sampling == "weights":
+        return None
+    used = likelihood.code.max() + 1
+    if used > 4 or certain[:2].any() or not certain[2:used].all():
+        return None
+    options, rows = learner.native_options(), native.rows_for_native(X)
+    if options is None or rows is None:
+        return None
+    return NativeRounds(rows, likelihood, learner, options, votes, random, settings)
+
+
+class NativeRounds:
+    """:class:`rboost.engines.rounds.Rounds` in the native core, with one linear base learner.
+
+    The core reads the rows once a round: the votes of a learner are added in the pass that judges
+    the next one. It computes what :class:`LearnerRounds` does; both are tested to agree. The
+    learner has ``native_options()``, ``starts(n_features, random_state)`` and ``set_fitted(...)``,
+    as :class:`rboost.RobustLogisticRegression` does.
+    """
+
+    def __init__(
+        self,
+        X: NDArray[Any],
+        likelihood: Likelihood,
+        learner: Any,
+        options: dict[str, Any],
+        votes: RowVotes,
+        random: Randomness,
+        settings: RoundSettings,
+    ) -> None:
+        module, votes = native.compiled(), votes.copy()
+        assert module is not None
+        self._settings, self._random, self._learner = settings, random, clone(learner)
+        self._shape, self._n_unconverged = X.shape, 0
+        self.out_of_bag = votes.steps is not None
+        # The core changes these in place.
+        self._votes = votes.sums
+        self._missed = None if votes.steps is None else votes.total - votes.steps
+        kind = module.FloatRounds if X.dtype == np.float32 else module.DoubleRounds
+        certain = likelihood.code >= 2
+        self._rounds = kind(
+            X,
+            2.0 * (likelihood.code % 2) - 1,
+            None if np.all(likelihood.weight == 1) else likelihood.weight,
+            certain if certain.any() else None,
+            self._votes,
+            self._missed,
+            np.zeros(len(X), dtype=np.float32),
+            **options,
+            probability=settings.votes == "probability",
+            flip_negative=settings.negative_weights == "flip",
+            total_step=votes.total,
+            n_threads=effective_n_jobs(settings.n_jobs),
+        )
+        self._lone_start: Floats | None = None
+
+    def fit_learner(self, columns: Floats) -> None:
+        """Fit the learner to rows drawn by ``sampling``."""
+        sample = None
+        if self._settings.sampling == "uniform":
+            n_rows, max_rows = self._shape[0], self._learner.max_rows
+            sample = draw_uniformly(n_rows, self._settings.max_samples, self._random, max_rows)
+        seed = self._random.seed()
+        starts = self._lone_start
+        if starts is None:
+            starts = self._learner.starts(self._shape[1], seed)
+            if len(starts) == 1:  # the same for every seed
+                self._lone_start = starts
+        mixing = np.ascontiguousarray(columns[:, :2].T)
+        self._n_unconverged += not self._rounds.fit_learner(mixing, sample, starts)
+
+    def judge(self) -> ExponentialSums:
+        """Add the votes of the learner before, and judge this one, in one pass over the rows."""
+        falling, rising, total, net, least_agreement = self._rounds.judge()
+        perfect = rising == 0 and least_agreement > 0
+        sums = ExponentialSums(falling, rising, total, net, perfect, 2, ROUNDING, SMALLEST_STEP)
+        return sums.with_one_more_row(self._shape[0]) if self.out_of_bag else sums
+
+    def move(self, step: float) -> None:
+        """Keep the learner and count its votes."""
+        self._rounds.move(step)
+
+    @property
+    def votes(self) -> RowVotes:
+        """What the learners so far say of each row."""
+        self._rounds.settle()
+        total = self._rounds.total_step
+        return RowVotes(self._votes, None if self._missed is None else total - self._missed, total)
+
+    def finish(self) -> list[Any]:
+        """The learners that were kept; those that did not converge are reported in one warning."""
+        if self._n_unconverged:
+            warnings.warn(
+                f"{self._n_unconverged} base learners stopped at max_iter before they converged; "
+                "raise their max_iter or tol, or penalise more with a smaller C.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        both = zip(*self._rounds.kept(), strict=True)
+        return [self._fitted(coef, *numbers) for coef, numbers in both]
+
+    def _fitted(self, coef: Floats, intercept: float, *found: float) -> Any:
+        """A fitted learner; an infinite intercept is the constant one of a sample of one class."""
+        if np.isinf(intercept):
+            constant = [int(intercept > 0)]
+            return DummyClassifier(strategy="prior").fit(coef[np.newaxis], constant)
+        learner = copy(self._learner)
+        learner.set_fitted(coef, intercept, *found)
+        return learner
 
 
 # --- the learners that were kept

@@ -44,8 +44,8 @@ from rboost.engines.learners import (
     check_classes,
     coded,
     in_blocks,
+    native_rounds,
 )
-from rboost.engines.linear import native_rounds
 from rboost.engines.rounds import (
     ExponentialLoss,
     LikelihoodLoss,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 import math
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import joblib
@@ -42,13 +42,14 @@ from rboost.engines.learners import (
     BaseLearner,
     Ensemble,
     LearnerRounds,
+    NativeRounds,
     Randomness,
     RoundSettings,
     check_classes,
     check_learner,
     coded,
+    native_rounds,
 )
-from rboost.engines.linear import NativeRounds, native_rounds
 from rboost.engines.rounds import (
     MIXINGS,
     ExponentialLoss,
@@ -75,7 +76,7 @@ FIRST_RATE = 0.1
 SEVERAL_CLASSES = ("platt", "logistic")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Training:
     """Where the rounds of a fit have come to; ``fitted_on`` is what the next fit must share.
 
@@ -87,8 +88,8 @@ class Training:
     progress: Progress
     random: Randomness
     noise_matrix: Floats
-    learners: Sequence[Any] = ()
-    history: tuple[Floats, ...] = ()
+    learners: list[Any] = field(default_factory=list)
+    history: list[Floats] = field(default_factory=list)
 
 
 @dataclass(eq=False, repr=False)
@@ -257,7 +258,7 @@ class AdaRBoostClassifier(Savable, AdditiveClassifier):
             if resumes:
                 training = self._resume(training, vars(self).get("_training"))
             with threadpool_limits(1, "blas"):  # many small products, for which threads only wait
-                training, scores = self._run(training, pool, rows, calibration_rows, fixed_noise)
+                scores = self._run(training, pool, rows, calibration_rows, fixed_noise)
             self._keep(training, classes)
             judges = rows if calibration_rows is None else calibration_rows
             known = training.noise_matrix if calibration_rows is None else np.eye(len(classes))
@@ -357,7 +358,10 @@ class AdaRBoostClassifier(Savable, AdditiveClassifier):
             )
         # Copies, so that a fit that fails or is interrupted leaves these where they were.
         random, progress = copy.deepcopy((training.random, training.progress))
-        return replace(training, random=random, progress=progress)
+        learners, history = [*training.learners], [*training.history]
+        return replace(
+            training, random=random, progress=progress, learners=learners, history=history
+        )
 
     def _run(
         self,
@@ -366,40 +370,35 @@ class AdaRBoostClassifier(Savable, AdditiveClassifier):
         rows: Rows,
         calibration_rows: Rows | None,
         fixed_noise: Floats | None,
-    ) -> tuple[Training, Floats]:
-        """Run the rounds that are still to run; return the scores to calibrate on, too."""
+    ) -> Floats:
+        """Run the rounds that are still to run; return the scores to calibrate on."""
         progress, n_classes = training.progress, rows.n_classes
-        noise_matrix, history = training.noise_matrix, list(training.history)
-        progress.columns = mixing_coefficients(noise_matrix, self.mixing).T
+        progress.columns = mixing_coefficients(training.noise_matrix, self.mixing).T
         calibrating: Any = None
         if calibration_rows is not None:
             calibrating = self._ensemble_of(training, n_classes).scores(calibration_rows.X, 1)
         numbers = range(progress.n_rounds + 1, self.n_estimators + 1)
-        if progress.finished or not numbers:
-            return training, training.votes.scores if calibrating is None else calibrating
-        rounds = self._rounds(training, pool, rows, calibration_rows, fixed_noise)
+        if numbers and not progress.finished:
+            rounds = self._rounds(training, pool, rows, calibration_rows)
 
-        def update_noise() -> None:
-            nonlocal noise_matrix, calibrating
-            if calibration_rows is not None and isinstance(rounds, LearnerRounds):
-                said = VOTES[self.votes](rounds.learner, calibration_rows.X, n_classes)
-                calibrating = calibrating + progress.steps[-1] * coded(said)
-            if fixed_noise is None:
-                noise_matrix = self._updated(
-                    noise_matrix, rounds, rows, calibration_rows, calibrating
-                )
-                progress.columns = mixing_coefficients(noise_matrix, self.mixing).T
-            history.append(noise_matrix)
+            def update_noise() -> None:
+                nonlocal calibrating
+                if calibration_rows is not None and isinstance(rounds, LearnerRounds):
+                    said = VOTES[self.votes](rounds.learner, calibration_rows.X, n_classes)
+                    calibrating = calibrating + progress.steps[-1] * coded(said)
+                if fixed_noise is None:
+                    training.noise_matrix = self._updated(
+                        training.noise_matrix, rounds.votes.scores, rows, calibration_rows,
+                        calibrating,
+                    )  # fmt: skip
+                    progress.columns = mixing_coefficients(training.noise_matrix, self.mixing).T
+                training.history.append(training.noise_matrix)
 
-        shown = track(numbers, len(numbers), "Boosting", enabled=bool(self.verbose))
-        boost(rounds, progress, update_noise, float(self.learning_rate), shown)
-        learners = [*training.learners, *rounds.finish()]
-        votes = rounds.votes
-        training = replace(
-            training, votes=votes, progress=progress, noise_matrix=noise_matrix,
-            learners=learners, history=tuple(history),
-        )  # fmt: skip
-        return training, votes.scores if calibrating is None else calibrating
+            shown = track(numbers, len(numbers), "Boosting", enabled=bool(self.verbose))
+            boost(rounds, progress, update_noise, float(self.learning_rate), shown)
+            training.learners += rounds.finish()
+            training.votes = rounds.votes
+        return training.votes.scores if calibrating is None else calibrating
 
     def _rounds(
         self,
@@ -407,7 +406,6 @@ class AdaRBoostClassifier(Savable, AdditiveClassifier):
         pool: list[BaseLearner],
         rows: Rows,
         calibration_rows: Rows | None,
-        fixed_noise: Floats | None,
     ) -> LearnerRounds | NativeRounds:
         """The native core where it can."""
         settings = RoundSettings(
@@ -426,7 +424,7 @@ class AdaRBoostClassifier(Savable, AdditiveClassifier):
     def _updated(
         self,
         noise_matrix: Floats,
-        rounds: LearnerRounds | NativeRounds,
+        scores: Floats,
         rows: Rows,
         calibration_rows: Rows | None,
         calibrating: Any,
@@ -436,10 +434,9 @@ class AdaRBoostClassifier(Savable, AdditiveClassifier):
         Without calibration rows it explains the wrong labels too, which leaves nothing for the
         noise matrix: the rates shrink towards 0. That is the paper's way, and its open problem.
         """
-        scores, clean = rounds.votes.scores, np.eye(rows.n_classes)
-        known, judges = (scores, rows) if calibration_rows is None else (
-            calibrating, calibration_rows
-        )  # fmt: skip
+        clean, known, judges = np.eye(rows.n_classes), scores, rows
+        if calibration_rows is not None:
+            known, judges = calibrating, calibration_rows
         probability = self._calibrate(known, judges, clean, clean)(scores)  # (5)
         if rows.n_classes == 2:
             probability = np.column_stack([1 - probability, probability])
