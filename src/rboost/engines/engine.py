@@ -26,13 +26,13 @@ from rboost.progress import track
 POOL, LINEAR, TREES, XGBOOST = "pool", "linear", "trees", "xgboost"
 # The most rows of which the pool is an engine: on more it would take longer than trees.
 POOL_ROWS = 20_000
-# The fewest rows a class from which trees add to what the pool knows; of two classes fewer, since
+# The fewest rows a class from which trees improve on the pool; of two classes fewer, since
 # one tree a round serves both.
 ROWS_PER_CLASS = {"two": 50, "more": 400}
 # From held-out scores to the likelihoods that an engine goes on with, (K, n_patterns).
 Infer = Callable[[ScoredRows], Floats]
 
-# Keeps weights finite where two classes can be told apart without error.
+# Keeps weights finite where two classes are separable.
 PENALTY = 1e-2
 # An engine that moves scores by less than this share of what all do is not kept.
 SMALLEST_SHARE = 1e-3
@@ -40,7 +40,7 @@ SMALLEST_SHARE = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class EngineRows:
-    """The training rows: the table, what labels say, and the share of each class, (K,).
+    """The training rows: the table, the likelihoods of their labels, and class shares, (K,).
 
     ``fold`` is the fold that leaves each row out, for engines that are fitted fold by fold.
     Rows with a pattern of ``always_kept``, (n_patterns,), are kept where others are sampled: their
@@ -56,9 +56,9 @@ class EngineRows:
 
 @dataclass(frozen=True)
 class EngineSettings:
-    """What a user may say of an engine; None leaves it to the engine and the table.
+    """Parameters of an engine that users may set; None means that the engine chooses.
 
-    ``seed`` is drawn from ``random_state``. ``is_alone`` says that no other engine is in the stack,
+    ``seed`` is drawn from ``random_state``. ``is_alone``: no other engine is in the stack,
     ``doing`` what to add to the description of a progress bar.
     """
 
@@ -73,7 +73,7 @@ class EngineSettings:
     doing: str = ""
 
     def track(self, numbers: Iterable[int], total: int, description: str) -> Iterable[int]:
-        """The numbers, with a progress bar where one is asked for."""
+        """The numbers, with a progress bar if ``verbose``."""
         if not self.verbose:
             return numbers
         return track(numbers, total, f"{description}{self.doing}", enabled=True)
@@ -89,7 +89,7 @@ class Member(Protocol):
         """Scores of rows."""
 
     def feature_importances(self) -> Floats:
-        """How much each column told, as shares; AttributeError where that is not known."""
+        """Importances of the columns, as shares; AttributeError where they are not known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +172,7 @@ def chosen_engines(
 
 @dataclass(frozen=True)
 class Stack:
-    """Members with their weights; ``shares`` say how much of the scores comes from each.
+    """Members with their weights; ``shares`` are their shares of the spread of the scores.
 
     A row's score is Σₑ wₑ·Fₑ(x) with weights wₑ ≥ 0 of maximum likelihood, given the noise: a
     robust logistic regression whose features are the engines' held-out scores.

@@ -37,7 +37,7 @@ from rboost.noise.likelihood import Likelihood
 SAMPLINGS = ("none", "uniform", "weights")
 # Copies of rows that weigh less than this share of the heaviest are left out.
 NEGLIGIBLE = 1e-6
-# Trees that can be told that rows are validated; a subclass may have another ``fit``.
+# Trees that take ``check_input=False``; a subclass may have another ``fit``.
 TREES = (DecisionTreeClassifier, ExtraTreeClassifier)
 # Rows predicted at a time. The blocks do not depend on n_jobs, so neither do the results.
 BLOCK_ROWS = 8192
@@ -93,7 +93,7 @@ def check_learner(estimator: Any, sampling: str, votes: str) -> BaseLearner:
 
 
 def check_classes(pool: Sequence[BaseLearner], n_classes: int) -> None:
-    """Fail with one sentence when a base learner knows two classes only, but there are more."""
+    """Fail with one sentence when a base learner takes two classes only, but there are more."""
     for learner in pool:
         if n_classes > 2 and not get_tags(learner.estimator).classifier_tags.multi_class:
             raise ValueError(
@@ -136,7 +136,7 @@ def named_class(learner: Any, X: Any, n_classes: int, **options: bool) -> Floats
 
 
 def class_probability(learner: Any, X: Any, n_classes: int, **options: bool) -> Floats:
-    """The learner's own probabilities, by which unsure learners say so."""
+    """The learner's class probabilities."""
     said = np.asarray(learner.predict_proba(X, **options), dtype=np.float64)
     if said.shape[1] == n_classes:
         return said
@@ -164,7 +164,7 @@ def expanded(scores: Floats) -> Floats:
 class ValidatedRows:
     """Rows of X, validated once, so that not every learner of an ensemble does it again.
 
-    Trees of scikit-learn compute in float32 and can be told that rows are ready, kernel machines
+    Trees of scikit-learn compute in float32 and can skip their checks, kernel machines
     too. On a few hundred rows their checks take longer than the learners.
     """
 
@@ -177,7 +177,7 @@ class ValidatedRows:
 
     @cached_property
     def _for_trees(self) -> Any:
-        """Finite float32, or None where only a tree itself knows what to do."""
+        """The rows in float32; None where they are not dense floats, or not finite."""
         if not self._holds_floats:
             return None
         with np.errstate(over="ignore"):
@@ -196,7 +196,7 @@ class ValidatedRows:
         return learner.fit(self._X[rows], targets, **weighted)
 
     def votes(self, learner: Any, votes: str, n_classes: int, rows: Any = slice(None)) -> Floats:
-        """What a learner says of some of the rows, as class probabilities."""
+        """Class probabilities of some of the rows by a learner, hard or soft."""
         if self._ready_for(learner):
             return VOTES[votes](learner, self._for_trees[rows], n_classes, check_input=False)
         if type(learner) is RandomKernelClassifier and self._holds_floats and votes != "class":
@@ -209,7 +209,7 @@ class ValidatedRows:
 
 @dataclass
 class Randomness:
-    """Where random numbers come from; ``deck`` holds shuffled rows that are not dealt yet.
+    """Where random numbers come from; ``deck`` holds the shuffled rows not drawn yet.
 
     ``seeds`` are drawn many at a time and then used one by one.
     """
@@ -226,7 +226,7 @@ class Randomness:
     def deal(self, n_rows: int, n_drawn: int) -> NDArray[np.intp]:
         """Take rows from a shuffled deck of all, and shuffle anew when too few are left.
 
-        So the learners that are dealt halves come in pairs, and every row is left out by one of
+        So learners that are given halves come in pairs, and every row is left out by one of
         each pair: all rows are judged by equally many learners.
         """
         if len(self.deck) < n_drawn:
@@ -272,7 +272,7 @@ class Copies(NamedTuple):
 
 
 def flip_negative(class_weights: Floats, label: Integers) -> Copies:
-    """Each row once for every class but the worst, with what that class is worth beyond the worst.
+    """Each row once for every class but the worst, with its class weight less that of the worst.
 
     Σⱼ wⱼ·1(h ≠ j) = const + Σⱼ (wⱼ − minₗ wₗ)·1(h ≠ j), so a learner that minimises the right side
     minimises the left. Of two classes one is left: where the paper's weight w is negative, that is
@@ -303,7 +303,7 @@ NEGATIVE_WEIGHTS = {"flip": flip_negative, "keep": keep_labels}
 
 @dataclass(frozen=True)
 class RoundSettings:
-    """What a base learner sees, and what it says: those of the default pool."""
+    """What a base learner is fitted to, and how it votes; the defaults are those of the pool."""
 
     sampling: str = "uniform"
     max_samples: float = 0.5
@@ -315,7 +315,7 @@ class RoundSettings:
 class LearnerRounds:
     """:class:`rboost.engines.rounds.Rounds` that take the base learners of a pool in turn.
 
-    ``label`` is the class that each row is given as where no class is worth more than another.
+    ``label`` is the class that each row is given as where all class weights are equal.
     """
 
     def __init__(
@@ -499,7 +499,7 @@ class NativeRounds:
 
     @property
     def votes(self) -> RowVotes:
-        """What the learners so far say of each row."""
+        """The votes of the learners so far."""
         self._rounds.settle()
         total = self._rounds.total_step
         return RowVotes(self._votes, None if self._missed is None else total - self._missed, total)
@@ -531,7 +531,7 @@ class NativeRounds:
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Learners in the order of their rounds, with their steps α; ``votes`` is what they say."""
+    """Learners in the order of their rounds, with their steps α; ``votes`` names how they vote."""
 
     learners: Sequence[Any]
     steps: Floats

@@ -107,7 +107,7 @@ def linear_learner() -> RobustLogisticRegression:
 
 
 def rounds_for(n_rows: int, is_alone: bool) -> int:
-    """Rounds of Algorithm 1, unless the user says otherwise."""
+    """Rounds of Algorithm 1, unless ``max_iter`` is set."""
     if is_alone:
         return ROUNDS_ALONE
     return next((n for most, n in ROUNDS_BY_ROWS.items() if n_rows <= most), FEWEST_ROUNDS)
@@ -129,16 +129,16 @@ def _fit_rounds(
     start = likelihood.with_columns(_columns_for(loss, likelihood.columns))
     votes = RowVotes.zero(n_rows, n_classes, out_of_bag=True)
     random = Randomness(check_random_state(settings.random_state))
-    ways = RoundSettings(n_jobs=settings.n_jobs)
+    round_settings = RoundSettings(n_jobs=settings.n_jobs)
     label = likelihood.columns.argmax(axis=0)[likelihood.code]
-    rounds: Rounds = LearnerRounds(X, start, label, loss, pool, votes, random, ways)
+    rounds: Rounds = LearnerRounds(X, start, label, loss, pool, votes, random, round_settings)
     if len(pool) == 1:
-        own = native_rounds(X, start, loss, pool, votes, random, ways, rows.always_kept)
+        own = native_rounds(X, start, loss, pool, votes, random, round_settings, rows.always_kept)
         rounds = own or rounds
     progress = Progress(start.columns)
 
     def scored() -> ScoredRows:
-        """Held-out scores; a row that every learner was fitted to has no say."""
+        """Held-out scores; a row that every learner was fitted to has weight 0."""
         votes, weight = rounds.votes, likelihood.weight
         assert votes.steps is not None
         judged = votes.steps > 0
@@ -157,7 +157,7 @@ def _fit_rounds(
         shown = settings.track(numbers, n_rounds, "Boosting")
         boost(rounds, progress, update_noise, rate, shown)
     final = scored()
-    ensemble = Ensemble(rounds.finish(), np.array(progress.steps), ways.votes, n_classes)
+    ensemble = Ensemble(rounds.finish(), np.array(progress.steps), round_settings.votes, n_classes)
     source = source_of(rows.X, "dense")
     member = BoostedLearners(
         StackedLearners.of(ensemble, X.shape[1]),
@@ -231,7 +231,7 @@ class VotingTrees:
     """Trees of scikit-learn whose leaves have ``votes``, (n_leaves, S).
 
     Nodes of all trees are numbered on; a root or child that is negative is the leaf ~number. Values
-    up to the threshold go left, NaN goes where ``nan_left`` says. Rows are compared in float32.
+    up to the threshold go left, NaN goes left if ``nan_left``. Rows are compared in float32.
     """
 
     feature: NDArray[np.int32]
@@ -280,7 +280,7 @@ class VotingTrees:
 
     @cached_property
     def _used(self) -> NDArray[np.int32]:
-        """The columns that any split asks for."""
+        """The columns that splits depend on."""
         return np.unique(self.feature)
 
     def sums(self, X: Any) -> Floats:
@@ -545,7 +545,7 @@ def _kind_of(learner: Any) -> Any:
 
 
 def is_multinomial(learner: Any) -> bool:
-    """Whether probabilities of a linear model are a softmax; those of others are not asked for."""
+    """Whether probabilities of a linear model are a softmax; those of others are not supported."""
     if not isinstance(learner, LogisticRegression) or len(learner.classes_) == 2:
         return True
     is_ovr = learner.get_params().get("multi_class") == "ovr"

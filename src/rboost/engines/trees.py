@@ -125,13 +125,13 @@ def grow_to_best(
 
 
 def n_folds(n_rows: int) -> int:
-    """The number of folds that a table of this many rows is dealt into."""
+    """The number of folds that a table of this many rows is split into."""
     usual = next((folds for most, folds in FOLDS_BY_ROWS.items() if n_rows <= most), FEWEST_FOLDS)
     return min(usual, n_rows)
 
 
 def stratified_folds(label: Integers, n_folds: int, seed: int) -> NDArray[np.uint8]:
-    """The fold that leaves each row out: shares of every label, dealt at random in turn."""
+    """The fold that leaves each row out: stratified by label, in random order."""
     shuffled = np.random.RandomState(seed).permutation(len(label))
     by_class = shuffled[np.argsort(label[shuffled], kind="stable")]
     fold = np.empty(len(label), dtype=np.uint8)
@@ -209,7 +209,7 @@ def fit_trees(rows: EngineRows, infer: Infer | None, settings: EngineSettings) -
 
 
 def _quieten() -> None:
-    """Have LightGBM print nothing from a thread: each thread has its own level of talk."""
+    """Have LightGBM print nothing from a thread: the verbosity is a setting of each thread."""
     module = lightgbm()
     assert module is not None  # whoever chooses trees has looked for it
     module.Dataset(np.zeros((1, 1)), np.zeros(1), params={"verbosity": -1}).construct()
@@ -366,8 +366,8 @@ class Forest:
         Their datasets must not have been made with ``zero_as_missing``.
         """
         texts = [_text_of_trees(booster, n_rounds) for booster in boosters]
-        told = _by_name("".join(texts))
-        n_leaves = _numbers(told, "num_leaves", np.int32)
+        fields = _by_name("".join(texts))
+        n_leaves = _numbers(fields, "num_leaves", np.int32)
         n_splits = n_leaves - 1
         first_node, first_leaf = _starts(n_splits), _starts(n_leaves)
         left, right = (
@@ -376,27 +376,27 @@ class Forest:
                 child - np.repeat(first_leaf[:-1], n_splits),  # ~(~child + the first leaf)
                 child + np.repeat(first_node[:-1], n_splits),
             )
-            for child in (_numbers(told, f"{side}_child", np.int32) for side in ("left", "right"))
+            for child in (_numbers(fields, f"{side}_child", np.int32) for side in ("left", "right"))
         )
         # The last leaf is the tree of a booster that has stopped.
-        values = np.append(_numbers(told, "leaf_value", np.float64) / len(boosters), 0.0)
+        values = np.append(_numbers(fields, "leaf_value", np.float64) / len(boosters), 0.0)
         root = np.where(n_splits > 0, first_node[:-1], ~first_leaf[:-1])
         roots = np.full((len(boosters), n_rounds * n_outputs), -len(values), dtype=np.int32)
         n_trees = [text.count("\nTree=") for text in texts]
         for own, end, n in zip(roots, np.cumsum(n_trees), n_trees, strict=True):
             own[:n] = root[end - n : end]
         by_round = roots.reshape(len(boosters), n_rounds, n_outputs).transpose(1, 0, 2)
-        feature = _numbers(told, "split_feature", np.int32)
+        feature = _numbers(fields, "split_feature", np.int32)
         return cls(
             feature=feature,
             left=left,
             right=right,
             leaf_value=values,
             roots=by_round.ravel(),
-            importances=gain_shares(feature, _numbers(told, "split_gain", np.float64), n_columns),
+            importances=gain_shares(feature, _numbers(fields, "split_gain", np.float64), n_columns),
             n_outputs=n_outputs,
             n_boosters=len(boosters),
-            **_decisions(told, n_splits),
+            **_decisions(fields, n_splits),
         )
 
     def __len__(self) -> int:
@@ -419,7 +419,7 @@ def gain_shares(feature: NDArray[np.int32], gain: Floats, n_columns: int) -> Flo
 
 
 def _text_of_trees(booster: Any, n_rounds: int) -> str:
-    """What LightGBM says of the trees; this is ten times faster than to have it write JSON."""
+    """The trees in the text format of LightGBM, which is ten times as fast as its JSON."""
     if n_rounds == 0:
         return ""
     text = booster.model_to_string(num_iteration=n_rounds)
@@ -428,15 +428,15 @@ def _text_of_trees(booster: Any, n_rounds: int) -> str:
 
 def _by_name(text: str) -> dict[str, list[str]]:
     """What follows ``name=`` in the text of all trees, in their order."""
-    told = defaultdict[str, list[str]](list)
+    fields = defaultdict[str, list[str]](list)
     for line in text.splitlines():
         name, _, value = line.partition("=")
-        told[name].append(value)
-    return told
+        fields[name].append(value)
+    return fields
 
 
-def _numbers(told: dict[str, list[str]], name: str, dtype: Any) -> NDArray[Any]:
-    return np.array(" ".join(told[name]).split(), dtype=dtype)
+def _numbers(fields: dict[str, list[str]], name: str, dtype: Any) -> NDArray[Any]:
+    return np.array(" ".join(fields[name]).split(), dtype=dtype)
 
 
 def _starts(sizes: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -444,23 +444,25 @@ def _starts(sizes: NDArray[np.int32]) -> NDArray[np.int32]:
     return np.append(0, np.cumsum(sizes)).astype(np.int32)
 
 
-def _decisions(told: dict[str, list[str]], n_splits: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-    """How nodes decide. Of categories, a tree says the number of its set as the threshold."""
-    threshold = _numbers(told, "threshold", np.float64)
-    decision = _numbers(told, "decision_type", np.int32)
+def _decisions(
+    fields: dict[str, list[str]], n_splits: NDArray[np.int32]
+) -> dict[str, NDArray[Any]]:
+    """The decision of each node. For a category the threshold is the number of its set."""
+    threshold = _numbers(fields, "threshold", np.float64)
+    decision = _numbers(fields, "decision_type", np.int32)
     categorical = decision & CATEGORICAL > 0
     # Where NaN is not a value of its own, it counts as 0.
     nan_left = np.where(
         decision >> 2 == NAN_IS_MISSING, decision & DEFAULT_LEFT > 0, threshold >= 0
     )
-    first_set = np.repeat(_starts(_numbers(told, "num_cat", np.int32))[:-1], n_splits)
-    bounds = _numbers(told, "cat_boundaries", np.int32)  # from 0 on for each tree
+    first_set = np.repeat(_starts(_numbers(fields, "num_cat", np.int32))[:-1], n_splits)
+    bounds = _numbers(fields, "cat_boundaries", np.int32)  # from 0 on for each tree
     return {
         "threshold": threshold,
         "nan_left": nan_left & ~categorical,
         "category_set": np.where(categorical, threshold + first_set, -1).astype(np.int32),
         "set_starts": _starts(np.diff(bounds)[bounds[1:] > 0]),
-        "bitset": _numbers(told, "cat_threshold", np.uint32),
+        "bitset": _numbers(fields, "cat_threshold", np.uint32),
     }
 
 
@@ -482,7 +484,7 @@ def forest_scores(
     """The sums of the leaf values of trees, shape (n_rows, n_outputs); tree t counts for t mod K.
 
     A root or child that is negative is the leaf ~number. Values up to the threshold go left, and
-    so do whole numbers in the set of categories of a node; NaN goes left where the node says so.
+    so do whole numbers in the set of categories of a node; NaN goes left where ``nan_left``.
     """
     scores = np.zeros((len(X), n_outputs))
     for begin in range(0, len(X), BLOCK_ROWS):

@@ -111,7 +111,7 @@ class SingleProcess:
 
 @dataclass(frozen=True, eq=False)
 class BinnedRows:
-    """The rows of one process: their codes, in parts; what labels say; folds and row numbers.
+    """The rows of one process: their codes, in parts; likelihoods; folds and row numbers.
 
     ``always_kept`` are the patterns whose rows are kept where others are sampled, ``n_rows`` is the
     number of rows with a weight in all processes.
@@ -201,9 +201,9 @@ class FoldBooster:
 
     ``shape`` is that of the scores of one row: () for two classes, (K,) for more.
 
-    What it says of rows is in float32, added up tree by tree in all cases, so that it does not
-    depend on how it came about. On a CPU, XGBoost keeps it for both matrices; of a GPU it would
-    hand out copies, so there each tree is asked for what it says, on the device.
+    Margins of rows are in float32, added up tree by tree in all cases, so that they do not depend
+    on how they were computed. On a CPU, XGBoost keeps it for both matrices; of a GPU it would
+    hand out copies, so there each tree predicts on the device.
     """
 
     def __init__(self, seen: Part, left_out: Part, shape: tuple[int, ...], xp: Any) -> None:
@@ -224,45 +224,47 @@ class FoldBooster:
         """Grow the trees from the first one on, but for those that are there already."""
         for place in range(max(first, self._n_ready), end):
             if self._of_seen is None:
-                self._of_seen = self._kept() if self._xp is np else self._said(self.seen, 0, place)
+                self._of_seen = (
+                    self._kept() if self._xp is np else self._margins(self.seen, 0, place)
+                )
             gradient, curvature = map(self._in_grains, derivatives(place, self._of_seen))
             self.trees.boost(self.seen.matrix, place, grad=gradient, hess=curvature)
             if self._xp is np:
                 self._of_seen = self._kept()
             else:
-                self._of_seen = self._of_seen + self._said(self.seen, place, place + 1)
+                self._of_seen = self._of_seen + self._margins(self.seen, place, place + 1)
 
     def margins(self, first: int, end: int) -> Any:
-        """What the trees up to the end say of the rows left out, where the first are known."""
+        """Margins of the rows left out by the trees before ``end``; ``first`` of them are known."""
         if self._xp is np and end >= self._n_ready:
             return self._predicted(self.left_out)
         if self._of_left_out is None:
-            self._of_left_out = self._said(self.left_out, 0, first)
+            self._of_left_out = self._margins(self.left_out, 0, first)
         for place in range(first, end):
-            self._of_left_out = self._of_left_out + self._said(self.left_out, place, place + 1)
+            self._of_left_out = self._of_left_out + self._margins(self.left_out, place, place + 1)
         return self._of_left_out
 
     def _kept(self) -> Any:
-        """What the booster says of the rows that it grows on, as XGBoost keeps it."""
+        """Margins of the rows that the booster grows on, which XGBoost keeps."""
         return self._predicted(self.seen, training=True)
 
-    def _said(self, part: Part, first: int, end: int) -> Any:
-        """What some trees say of rows."""
+    def _margins(self, part: Part, first: int, end: int) -> Any:
+        """Margins of rows by some of the trees."""
         if first == end or not len(part.places):
             return self._xp.zeros((len(part.places), *self._shape), dtype=np.float32)
         if self._xp is np:
             return self._predicted(part, iteration_range=(first, end))
-        said = [
+        margins = [
             self.trees.inplace_predict(own, iteration_range=(first, end), predict_type="margin")
             for own in part.codes
             if len(own)
         ]
-        return said[0] if len(said) == 1 else self._xp.concatenate(said)
+        return margins[0] if len(margins) == 1 else self._xp.concatenate(margins)
 
     def _predicted(self, part: Part, **options: Any) -> Any:
-        """What XGBoost says of a matrix; of no rows it forgets how many classes there are."""
-        said = self.trees.predict(part.matrix, output_margin=True, **options)
-        return said.reshape(len(part.places), *self._shape)
+        """Margins of a matrix, in shape also where it has no rows."""
+        margins = self.trees.predict(part.matrix, output_margin=True, **options)
+        return margins.reshape(len(part.places), *self._shape)
 
     def _in_grains(self, derivative: Any) -> Any:
         derivative /= GRAIN
@@ -520,7 +522,7 @@ class Bins:
     ``LAST_LEVEL`` on, share a code, and missing ones have their own.
 
     ``edges`` are the upper ends of the bins of each column but of the last bin; None of categories.
-    ``n_levels`` says how many categories there are, 0 of numbers.
+    ``n_levels`` is the number of categories, 0 of numbers.
     """
 
     edges: tuple[Floats | None, ...]
@@ -588,15 +590,15 @@ def forest_of(boosters: Sequence[Any], bins: Bins, n_outputs: int) -> Forest:
     trees = [_trees_of(booster) for booster in boosters]
     first_of_rounds = range(0, len(trees[0]), n_outputs)
     in_order = [t for f in first_of_rounds for own in trees for t in own[f : f + n_outputs]]
-    told = {name: _joined(in_order, name) for name in ("left_children", "right_children")}
-    is_leaf = told["left_children"] < 0
+    children = {name: _joined(in_order, name) for name in ("left_children", "right_children")}
+    is_leaf = children["left_children"] < 0
     sizes = [len(tree["left_children"]) for tree in in_order]
     first = np.append(0, np.cumsum(sizes)).astype(np.intp)
     # Splits and leaves are numbered apart, and a leaf is known by its negative number.
     number = np.where(is_leaf, ~(np.cumsum(is_leaf) - 1), np.cumsum(~is_leaf) - 1)
     tree_of, is_split = np.repeat(np.arange(len(sizes)), sizes), ~is_leaf
     left, right = (
-        number[told[side][is_split] + first[tree_of[is_split]]].astype(np.int32)
+        number[children[side][is_split] + first[tree_of[is_split]]].astype(np.int32)
         for side in ("left_children", "right_children")
     )
     conditions = _joined(in_order, "split_conditions", np.float64)

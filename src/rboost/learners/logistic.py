@@ -67,7 +67,7 @@ class RobustLogisticRegression(Savable, ScoreClassifier, RowsClassifier):
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Coefficients β; the one row of two classes speaks for ``classes_[1]`` where positive.
+        Coefficients β; the one row of two classes is positive for ``classes_[1]``.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts.
     noise_matrix_ : ndarray of shape (n_classes, n_classes)

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 import joblib
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.dummy import DummyClassifier
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -50,6 +51,7 @@ from rboost.engines.learners import (
     coded,
     native_rounds,
 )
+from rboost.engines.pool import StackedLearners
 from rboost.engines.rounds import (
     MIXINGS,
     ExponentialLoss,
@@ -59,6 +61,7 @@ from rboost.engines.rounds import (
     mixing_coefficients,
 )
 from rboost.fitting import Rows, Savable, training_rows
+from rboost.learners import RobustLogisticRegression
 from rboost.model.additive import AdditiveClassifier
 from rboost.noise import multiplicative_update
 from rboost.noise.likelihood import Likelihood
@@ -72,6 +75,8 @@ from rboost.progress import track
 # Where the estimation of the flip rates starts, on which the paper is silent. It must not be 0,
 # which the multiplicative updates never leave.
 FIRST_RATE = 0.1
+# Learners that predict many times as fast as arrays, all at once.
+LINEAR_LEARNERS = (RobustLogisticRegression, DummyClassifier)
 # Calibrations of more than two classes.
 SEVERAL_CLASSES = ("platt", "logistic")
 
@@ -118,7 +123,7 @@ class AdaRBoostClassifier(Savable, AdditiveClassifier):
     max_samples : float, default=1.0
         Fraction of the rows that "uniform" (at most 1) and "weights" draw.
     votes : {"class", "probability"}, default="class"
-        What a learner says of a row: the class that it predicts, or its probabilities.
+        How a learner votes: by the class that it predicts, or by its probabilities.
     noise_matrix : "estimate" or array-like of shape (n_classes, n_classes), default="estimate"
         ``noise_matrix[j, k] = p(observed k | true j)``, classes in sorted order. An array fixes it.
         "estimate" is steps 5 and 6 of Algorithm 1, which without trusted rows find rates near 0
@@ -178,9 +183,9 @@ class AdaRBoostClassifier(Savable, AdditiveClassifier):
     >>> X, y = make_moons(500, noise=0.2, random_state=4)
     >>> noise, tree = asymmetric(0.3, from_class=0), DecisionTreeClassifier(max_depth=3)
     >>> noisy, flipped = flip_labels(y, noise, random_state=4)
-    >>> told = AdaRBoostClassifier(tree, n_estimators=50, noise_matrix=noise).fit(X, noisy)
+    >>> known = AdaRBoostClassifier(tree, n_estimators=50, noise_matrix=noise).fit(X, noisy)
     >>> adaboost = AdaRBoostClassifier(tree, n_estimators=50, noise_matrix=np.eye(2)).fit(X, noisy)
-    >>> told.score(X, y) > adaboost.score(X, y)
+    >>> known.score(X, y) > adaboost.score(X, y)
     True
     """
 
@@ -468,6 +473,10 @@ class AdaRBoostClassifier(Savable, AdditiveClassifier):
     def _keep(self, training: Training, classes: Any) -> None:
         self.classes_, self._training = classes, training
         self._ensemble = self._ensemble_of(training, len(classes))
+        # A model from a file has all learners as arrays, in the place of the ensemble.
+        self._arrays: StackedLearners | None = None
+        if all(type(learner) in LINEAR_LEARNERS for learner in self._ensemble.learners):
+            self._arrays = StackedLearners.of(self._ensemble, self.n_features_in_)
         self.estimator_weights_ = self._ensemble.steps
         self.estimator_errors_ = np.array(training.progress.errors)
         shape = (-1, len(classes), len(classes))
@@ -482,11 +491,11 @@ class AdaRBoostClassifier(Savable, AdditiveClassifier):
     @property
     def estimators_(self) -> list[Any]:  # type: ignore[override]
         """The base learners that were kept."""
-        return self._ensemble.learners
+        return list(self._ensemble.learners)
 
     @property
     def feature_importances_(self) -> Floats:
-        """How much each column told, as shares."""
+        """Importances of the columns, as shares."""
         check_is_fitted(self)
         return self._ensemble.feature_importances()
 
@@ -497,7 +506,7 @@ class AdaRBoostClassifier(Savable, AdditiveClassifier):
         return self._ensemble.contributions(X)
 
     def _scores_in_blocks(self, X: Any) -> Floats:
-        return self._ensemble.scores(X, self.n_jobs)
+        return (vars(self).get("_arrays") or self._ensemble).scores(X, self.n_jobs)
 
     def _positive_probability(self, scores: Floats) -> Floats:
         return agree_with_decision(self._calibration(scores), scores)

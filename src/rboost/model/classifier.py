@@ -363,7 +363,7 @@ class RBoostClassifier(Savable, ScoreClassifier):
 
     @property
     def feature_importances_(self) -> Floats:
-        """How much each column told, as shares."""
+        """Importances of the columns, as shares."""
         check_is_fitted(self)
         return self._model.stack.feature_importances()
 

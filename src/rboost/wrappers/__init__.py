@@ -1,4 +1,4 @@
-"""Any classifier made aware of wrong labels, and the noise that its scores tell."""
+"""Any classifier made aware of wrong labels, and the noise inferred from its scores."""
 
 from rboost.wrappers.aware import NoiseAwareClassifier
 from rboost.wrappers.calibrated import (

@@ -1,6 +1,6 @@
 """What classifiers around another classifier share: X passes through, and held-out outputs.
 
-A scorer is a classifier that says how likely each class is, in one of three ways, asked in this
+A scorer is a classifier that scores the classes by one of three methods, tried in this
 order: ``score_rows`` (a model that takes noise into account itself; its scores before it does so),
 ``predict_proba`` or ``decision_function``. Outputs have shape (n_rows,) for two classes, that of
 class 1, and (n_rows, n_classes) for more.
@@ -97,7 +97,7 @@ def check_scorer(estimator: Any, sample_weight: Any) -> None:
 
 
 def way_to_score(estimator: Any) -> str:
-    """By which of its methods an estimator says how likely each class is."""
+    """The method by which an estimator scores the classes."""
     return next(way for way in WAYS if hasattr(estimator, way))
 
 

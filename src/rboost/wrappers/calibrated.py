@@ -1,4 +1,4 @@
-"""What held-out scores of any classifier tell: of the noise, and of the true classes.
+"""Noise and true classes inferred from held-out scores of any classifier.
 
 :func:`estimate_noise_matrix` gives the noise alone, :class:`NoiseCalibratedClassifier` is a
 classifier of the true classes.
@@ -158,7 +158,7 @@ class NoiseCalibratedClassifier(Savable, ClassifierAround, ScoreClassifier):
         warn_of_one_class(predicted, "try another estimator or other features.", stacklevel=3)
         return self
 
-    # Noise by context group is left to whoever asks for it.
+    # It infers no noise by context group; audits do.
     group_noise: ClassVar[None] = None
 
     @property
