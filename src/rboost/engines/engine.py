@@ -74,9 +74,7 @@ class EngineSettings:
 
     def track(self, numbers: Iterable[int], total: int, description: str) -> Iterable[int]:
         """The numbers, with a progress bar if ``verbose``."""
-        if not self.verbose:
-            return numbers
-        return track(numbers, total, f"{description}{self.doing}", enabled=True)
+        return track(numbers, total, f"{description}{self.doing}", enabled=self.verbose)
 
 
 class Member(Protocol):

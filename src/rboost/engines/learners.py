@@ -303,8 +303,11 @@ NEGATIVE_WEIGHTS = {"flip": flip_negative, "keep": keep_labels}
 
 @dataclass(frozen=True)
 class RoundSettings:
-    """What a base learner is fitted to, and how it votes; the defaults are those of the pool."""
+    """How rounds are run; the defaults are those of the pool, whose learners take turns."""
 
+    loss: Loss
+    pool: list[BaseLearner]
+    random: Randomness
     sampling: str = "uniform"
     max_samples: float = 0.5
     votes: str = "probability"
@@ -323,15 +326,12 @@ class LearnerRounds:
         X: Any,
         likelihood: Likelihood,
         label: Integers,
-        loss: Loss,
-        pool: list[BaseLearner],
         votes: RowVotes,
-        random: Randomness,
         settings: RoundSettings,
         n_rounds: int = 0,
     ) -> None:
         self._table, self._likelihood, self._label = ValidatedRows(X), likelihood, label
-        self._loss, self._pool, self._random, self._settings = loss, pool, random, settings
+        self._settings, self._random, self._loss = settings, settings.random, settings.loss
         self._number, self._kept = n_rounds, list[Any]()
         self.votes, self.out_of_bag = votes.copy(), votes.steps is not None
 
@@ -339,7 +339,7 @@ class LearnerRounds:
         """Fit a fresh copy of a base learner to rows drawn by ``sampling``."""
         weight, scores = self._likelihood.weight, expanded(self.votes.scores)
         self._terms: Terms = self._loss.terms(self._likelihood.with_columns(columns), scores)
-        base = self._pool[self._number % len(self._pool)]
+        base = self._settings.pool[self._number % len(self._settings.pool)]
         self._number += 1
         copies, total = self._draw(base.max_rows)
         self.learner = base.new(self._random.seed)
@@ -399,10 +399,7 @@ class LearnerRounds:
 def native_rounds(
     X: Any,
     likelihood: Likelihood,
-    loss: Loss,
-    pool: list[BaseLearner],
     votes: RowVotes,
-    random: Randomness,
     settings: RoundSettings,
     certain: NDArray[np.bool_],
 ) -> NativeRounds | None:
@@ -411,9 +408,9 @@ def native_rounds(
     It takes one linear learner of two classes and the exponential loss, draws no rows by their
     weights, and knows patterns 0 and 1, of labels 0 and 1, and 2 and 3, of labels that are certain.
     """
-    learner = pool[0].estimator
-    has_options = hasattr(learner, "native_options")
-    if len(pool) > 1 or not has_options or not isinstance(loss, ExponentialLoss):
+    learner = settings.pool[0].estimator
+    has_options = len(settings.pool) == 1 and hasattr(learner, "native_options")
+    if not has_options or not isinstance(settings.loss, ExponentialLoss):
         return None
     if likelihood.n_classes > 2 or settings.sampling == "weights":
         return None
@@ -423,7 +420,7 @@ def native_rounds(
     options, rows = learner.native_options(), native.rows_for_native(X)
     if options is None or rows is None:
         return None
-    return NativeRounds(rows, likelihood, learner, options, votes, random, settings)
+    return NativeRounds(rows, likelihood, options, votes, settings)
 
 
 class NativeRounds:
@@ -439,15 +436,13 @@ class NativeRounds:
         self,
         X: NDArray[Any],
         likelihood: Likelihood,
-        learner: Any,
         options: dict[str, Any],
         votes: RowVotes,
-        random: Randomness,
         settings: RoundSettings,
     ) -> None:
         module, votes = native.compiled(), votes.copy()
         assert module is not None
-        self._settings, self._random, self._learner = settings, random, clone(learner)
+        self._settings, self._learner = settings, clone(settings.pool[0].estimator)
         self._shape, self._n_unconverged = X.shape, 0
         self.out_of_bag = votes.steps is not None
         # The core changes these in place.
@@ -476,8 +471,10 @@ class NativeRounds:
         sample = None
         if self._settings.sampling == "uniform":
             n_rows, max_rows = self._shape[0], self._learner.max_rows
-            sample = draw_uniformly(n_rows, self._settings.max_samples, self._random, max_rows)
-        seed = self._random.seed()
+            sample = draw_uniformly(
+                n_rows, self._settings.max_samples, self._settings.random, max_rows
+            )
+        seed = self._settings.random.seed()
         starts = self._lone_start
         if starts is None:
             starts = self._learner.starts(self._shape[1], seed)

@@ -129,12 +129,11 @@ def _fit_rounds(
     start = likelihood.with_columns(_columns_for(loss, likelihood.columns))
     votes = RowVotes.zero(n_rows, n_classes, out_of_bag=True)
     random = Randomness(check_random_state(settings.random_state))
-    round_settings = RoundSettings(n_jobs=settings.n_jobs)
-    label = likelihood.columns.argmax(axis=0)[likelihood.code]
-    rounds: Rounds = LearnerRounds(X, start, label, loss, pool, votes, random, round_settings)
-    if len(pool) == 1:
-        own = native_rounds(X, start, loss, pool, votes, random, round_settings, rows.always_kept)
-        rounds = own or rounds
+    round_settings = RoundSettings(loss, pool, random, n_jobs=settings.n_jobs)
+    rounds: Rounds | None = native_rounds(X, start, votes, round_settings, rows.always_kept)
+    if rounds is None:
+        label = likelihood.columns.argmax(axis=0)[likelihood.code]
+        rounds = LearnerRounds(X, start, label, votes, round_settings)
     progress = Progress(start.columns)
 
     def scored() -> ScoredRows:

@@ -8,7 +8,7 @@ trees do not depend on how rows are spread, nor on the device.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -587,26 +587,21 @@ def bin_edges(values: Floats, n_bins: int) -> Floats:
 
 def forest_of(boosters: Sequence[Any], bins: Bins, n_outputs: int) -> Forest:
     """The mean of boosters that have grown equally many rounds."""
-    trees = [_trees_of(booster) for booster in boosters]
+    models = [json.loads(booster.save_raw("json"))["learner"] for booster in boosters]
+    trees = [model["gradient_booster"]["model"]["trees"] for model in models]
     first_of_rounds = range(0, len(trees[0]), n_outputs)
     in_order = [t for f in first_of_rounds for own in trees for t in own[f : f + n_outputs]]
-    children = {name: _joined(in_order, name) for name in ("left_children", "right_children")}
-    is_leaf = children["left_children"] < 0
-    sizes = [len(tree["left_children"]) for tree in in_order]
+    left, right = (_joined(in_order, f"{side}_children") for side in ("left", "right"))
+    is_split, sizes = left >= 0, [len(tree["left_children"]) for tree in in_order]
     first = np.append(0, np.cumsum(sizes)).astype(np.intp)
     # Splits and leaves are numbered apart, and a leaf is known by its negative number.
-    number = np.where(is_leaf, ~(np.cumsum(is_leaf) - 1), np.cumsum(~is_leaf) - 1)
-    tree_of, is_split = np.repeat(np.arange(len(sizes)), sizes), ~is_leaf
-    left, right = (
-        number[children[side][is_split] + first[tree_of[is_split]]].astype(np.int32)
-        for side in ("left_children", "right_children")
-    )
+    number = np.where(is_split, np.cumsum(is_split) - 1, -np.cumsum(~is_split)).astype(np.int32)
+    offset = np.repeat(first[:-1], sizes)
+    left, right = (number[(child + offset)[is_split]] for child in (left, right))
     conditions = _joined(in_order, "split_conditions", np.float64)
-    feature = _joined(in_order, "split_indices")[is_split].astype(np.int32)
+    feature = _joined(in_order, "split_indices", np.int32)[is_split]
     gain = _joined(in_order, "loss_changes", np.float64)[is_split]
-    sets = _Sets(
-        bins, feature, {number[first[t] + node]: own for t, node, own in _right_sets(in_order)}
-    )
+    sets = _Sets(bins, feature, _category_splits(in_order, first, number))
     return Forest(
         feature=feature,
         threshold=_thresholds(conditions[is_split], feature, bins),
@@ -616,33 +611,26 @@ def forest_of(boosters: Sequence[Any], bins: Bins, n_outputs: int) -> Forest:
         category_set=sets.of_node,
         set_starts=sets.starts,
         bitset=sets.bits,
-        leaf_value=conditions[is_leaf] / len(boosters),
-        roots=number[first[:-1]].astype(np.int32),
+        leaf_value=conditions[~is_split] / len(boosters),
+        roots=number[first[:-1]],
         importances=gain_shares(feature, gain, len(bins.edges)),
         n_outputs=n_outputs,
         n_boosters=len(boosters),
     )
 
 
-def _trees_of(booster: Any) -> list[dict[str, Any]]:
-    model = json.loads(booster.save_raw("json"))["learner"]["gradient_booster"]["model"]
-    return list(model["trees"])
-
-
 def _joined(trees: list[dict[str, Any]], name: str, dtype: Any = np.intp) -> NDArray[Any]:
     return np.array([value for tree in trees for value in tree[name]], dtype=dtype)
 
 
-def _right_sets(trees: list[dict[str, Any]]) -> list[tuple[int, int, list[int]]]:
-    """Tree, node and the codes of categories that XGBoost sends right there."""
-    return [
-        (number, node, tree["categories"][start : start + size])
-        for number, tree in enumerate(trees)
-        for node, start, size in zip(
-            tree["categories_nodes"], tree["categories_segments"], tree["categories_sizes"],
-            strict=True,
-        )
-    ]  # fmt: skip
+def _category_splits(
+    trees: list[dict[str, Any]], first: Integers, number: NDArray[np.int32]
+) -> Iterator[tuple[int, list[int]]]:
+    """The splits of categories, by number, and the codes that XGBoost sends right there."""
+    for tree, offset in zip(trees, first, strict=False):
+        places = (tree[f"categories_{name}"] for name in ("nodes", "segments", "sizes"))
+        for node, start, size in zip(*places, strict=True):
+            yield number[offset + node], tree["categories"][start : start + size]
 
 
 def _thresholds(conditions: Floats, feature: NDArray[np.int32], bins: Bins) -> Floats:
@@ -667,25 +655,21 @@ class _Sets:
     """
 
     def __init__(
-        self, bins: Bins, feature: NDArray[np.int32], right_codes: dict[int, list[int]]
+        self,
+        bins: Bins,
+        feature: NDArray[np.int32],
+        splits: Iterable[tuple[int, list[int]]],
     ) -> None:
         self.swapped = np.zeros(len(feature), dtype=bool)
         self.of_node = np.full(len(feature), -1, dtype=np.int32)
-        words: list[NDArray[np.uint32]] = []
-        for number, (node, codes) in enumerate(right_codes.items()):
-            n_levels = bins.n_levels[feature[node]]
-            goes_right = np.isin(np.arange(MISSING_LEVEL + 1), codes)
-            self.swapped[node] = not goes_right[MISSING_LEVEL]
-            listed = goes_right if self.swapped[node] else ~goes_right
-            code_of_level = np.minimum(np.arange(n_levels), LAST_LEVEL)
-            words.append(_as_words(listed[code_of_level]))
-            self.of_node[node] = number
-        self.starts = np.append(0, np.cumsum([len(own) for own in words])).astype(np.int32)
-        self.bits = np.concatenate([np.zeros(0, dtype=np.uint32), *words])
-
-
-def _as_words(is_in: NDArray[np.bool_]) -> NDArray[np.uint32]:
-    """A bit for each level, 32 of them a word."""
-    padded = np.zeros(-(-len(is_in) // 32) * 32, dtype=bool)
-    padded[: len(is_in)] = is_in
-    return np.packbits(padded, bitorder="little").view(np.uint32)
+        words = [np.zeros(0, dtype=np.uint32)]
+        for number, (split, right_codes) in enumerate(splits):
+            goes_right = np.isin(np.arange(MISSING_LEVEL + 1), right_codes)
+            self.swapped[split] = not goes_right[MISSING_LEVEL]
+            listed = goes_right if self.swapped[split] else ~goes_right
+            levels = listed[np.minimum(np.arange(bins.n_levels[feature[split]]), LAST_LEVEL)]
+            padded = np.pad(levels, (0, -len(levels) % 32))  # to whole words
+            words.append(np.packbits(padded, bitorder="little").view(np.uint32))
+            self.of_node[split] = number
+        self.starts = np.cumsum([len(own) for own in words]).astype(np.int32)
+        self.bits = np.concatenate(words)

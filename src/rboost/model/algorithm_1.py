@@ -414,17 +414,19 @@ class AdaRBoostClassifier(Savable, AdditiveClassifier):
     ) -> LearnerRounds | NativeRounds:
         """The native core where it can."""
         settings = RoundSettings(
-            self.sampling, self.max_samples, self.votes, self.negative_weights, self.n_jobs
-        )
+            ExponentialLoss(), pool, training.random, self.sampling, self.max_samples, self.votes,
+            self.negative_weights, self.n_jobs,
+        )  # fmt: skip
         mixing = Likelihood(
             rows.observed.astype(np.int32), training.progress.columns, rows.sample_weight
         )
-        own = ExponentialLoss(), pool, training.votes, training.random, settings
         if calibration_rows is None:
-            rounds = native_rounds(rows.X, mixing, *own, np.zeros(2, dtype=bool))
+            certain = np.zeros(2, dtype=bool)
+            rounds = native_rounds(rows.X, mixing, training.votes, settings, certain)
             if rounds is not None:
                 return rounds
-        return LearnerRounds(rows.X, mixing, rows.observed, *own, training.progress.n_rounds)
+        n_rounds = training.progress.n_rounds
+        return LearnerRounds(rows.X, mixing, rows.observed, training.votes, settings, n_rounds)
 
     def _updated(
         self,
