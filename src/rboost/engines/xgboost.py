@@ -595,7 +595,8 @@ def forest_of(boosters: Sequence[Any], bins: Bins, n_outputs: int) -> Forest:
     is_split, sizes = left >= 0, [len(tree["left_children"]) for tree in in_order]
     first = np.append(0, np.cumsum(sizes)).astype(np.intp)
     # Splits and leaves are numbered apart, and a leaf is known by its negative number.
-    number = np.where(is_split, np.cumsum(is_split) - 1, -np.cumsum(~is_split)).astype(np.int32)
+    n_splits, n_leaves = np.cumsum(is_split), np.cumsum(~is_split)
+    number = np.where(is_split, n_splits - 1, ~(n_leaves - 1)).astype(np.int32)
     offset = np.repeat(first[:-1], sizes)
     left, right = (number[(child + offset)[is_split]] for child in (left, right))
     conditions = _joined(in_order, "split_conditions", np.float64)
