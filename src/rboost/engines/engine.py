@@ -74,7 +74,9 @@ class EngineSettings:
 
     def track(self, numbers: Iterable[int], total: int, description: str) -> Iterable[int]:
         """The numbers, with a progress bar if ``verbose``."""
-        return track(numbers, total, f"{description}{self.doing}", enabled=self.verbose)
+        if not self.verbose:
+            return numbers
+        return track(numbers, total, f"{description}{self.doing}", enabled=True)
 
 
 class Member(Protocol):

@@ -546,15 +546,7 @@ class Ensemble:
 
     def scores(self, X: Any, n_jobs: int | None) -> Floats:
         """H(x), eq. (8): the sum over the learners."""
-
-        def score(rows: Any) -> Floats:
-            n_classes = self.n_classes
-            scores = np.zeros((rows.shape[0],) if n_classes == 2 else (rows.shape[0], n_classes))
-            for contribution in self.contributions(rows):
-                scores += contribution
-            return scores
-
-        return in_blocks(score, X, n_jobs)
+        return summed(self.contributions, X, self.n_classes, n_jobs)
 
     def feature_importances(self) -> Floats:
         """Mean importance over the learners that have any, weighted by their steps."""
@@ -568,6 +560,20 @@ class Ensemble:
             raise AttributeError("The base learners have no feature_importances_.")
         steps, importances = map(np.array, zip(*weighted, strict=True))
         return steps @ importances / steps.sum()
+
+
+def summed(
+    contributions: Callable[[Any], Iterator[Floats]], X: Any, n_classes: int, n_jobs: int | None
+) -> Floats:
+    """The sum of what each learner adds to the scores of rows: (n_rows,) or (n_rows, K)."""
+
+    def score(rows: Any) -> Floats:
+        scores = np.zeros((rows.shape[0], *([n_classes] if n_classes > 2 else [])))
+        for contribution in contributions(rows):
+            scores += contribution
+        return scores
+
+    return in_blocks(score, X, n_jobs)
 
 
 def in_blocks(score: Callable[[Any], Floats], X: Any, n_jobs: int | None) -> Floats:

@@ -507,7 +507,7 @@ class AdaRBoostClassifier(Savable, AdditiveClassifier):
     def _contributions(self, X: Any) -> Iterator[Floats]:
         return self._ensemble.contributions(X)
 
-    def _scores_in_blocks(self, X: Any) -> Floats:
+    def _scores(self, X: Any) -> Floats:
         return (vars(self).get("_arrays") or self._ensemble).scores(X, self.n_jobs)
 
     def _positive_probability(self, scores: Floats) -> Floats:
