@@ -14,8 +14,7 @@ from rboost.dask.blocks import SAMPLE_ROWS, Block
 from rboost.dask.fitting import FitProgress, _counts_of, is_for_bins, trusted_block
 from rboost.engines.engine import EngineSettings
 from rboost.engines.trees import BIN_ROWS
-from rboost.engines.xgboost import SingleProcess
-from rboost.learners.bins import Bins, learn_bins
+from rboost.engines.xgboost import Bins, SingleProcess, learn_bins
 from rboost.numbering import in_sample
 
 random = np.random.RandomState(0)

@@ -40,7 +40,7 @@ from rboost.dask.outputs import (
 )
 from rboost.dask.partitions import Partitions, as_dask_array, partitions_of
 from rboost.engines.engine import EngineSettings
-from rboost.native.xgboost import DEVICES
+from rboost.native.boosters import DEVICES
 from rboost.packages import package
 
 dask = package("dask", "dask")

@@ -19,7 +19,7 @@ from rboost._validation import check_class_labels
 from rboost.audit.labels import NO_LABEL, plain_values
 from rboost.dask.cluster import gathered
 from rboost.dask.partitions import Partitions, joined
-from rboost.learners.bins import Bins
+from rboost.engines.xgboost import Bins
 from rboost.numbering import in_sample
 from rboost.packages import package
 from rboost.table.columns import read_column

@@ -26,7 +26,7 @@ from rboost.dask.cluster import Connection
 from rboost.dask.fitting import FitProgress, fit_table
 from rboost.dask.partitions import Partitions, as_dask_array, partitions_of, rows_of
 from rboost.engines.engine import EngineSettings
-from rboost.native.xgboost import DEVICES
+from rboost.native.boosters import DEVICES
 from rboost.noise.inference import wrong_probability
 from rboost.noise.matrix import check_noise_parameter
 from rboost.packages import package

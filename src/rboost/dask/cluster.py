@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from multiprocessing import resource_tracker
 from typing import Any
 
-from rboost.native.xgboost import arrays_on
+from rboost.native.boosters import arrays_on
 from rboost.packages import package
 from rboost.progress import track
 

@@ -27,16 +27,22 @@ from rboost.dask.cluster import wait_for
 from rboost.dask.collective import run_together
 from rboost.dask.partitions import Partitions
 from rboost.engines import XGBOOST
-from rboost.engines.engine import EngineFit, EngineSettings
-from rboost.engines.stack import Stack
+from rboost.engines.engine import EngineFit, EngineSettings, Stack
 from rboost.engines.trees import BIN_ROWS, MAX_ROUNDS, n_bins, n_folds, step_sizes
-from rboost.engines.xgboost import BinnedRows, Communicator, Grown, StoredTrees, grow_trees
+from rboost.engines.xgboost import (
+    BinnedRows,
+    Bins,
+    Communicator,
+    Grown,
+    StoredTrees,
+    grow_trees,
+    learn_bins,
+)
 from rboost.files import write_atomically
 from rboost.labels import Labels, Patterns
-from rboost.learners.bins import Bins, learn_bins
 from rboost.model import RBoostClassifier
 from rboost.model.fit import Fitted, StackedModel
-from rboost.native.xgboost import xgboost
+from rboost.native.boosters import xgboost
 from rboost.noise import NoisePosterior
 from rboost.noise.inference import NoiseInference, ScoredRows, judge
 from rboost.noise.likelihood import Likelihood

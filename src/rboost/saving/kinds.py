@@ -30,8 +30,8 @@ from rboost.calibration import (
     SoftmaxCalibration,
 )
 from rboost.engines import ENGINES
+from rboost.engines.engine import Stack
 from rboost.engines.learners import VOTES, Ensemble
-from rboost.engines.linear import LinearLearners
 from rboost.engines.pool import (
     BoostedLearners,
     StackedLearners,
@@ -39,10 +39,8 @@ from rboost.engines.pool import (
     VotingLinear,
     VotingTrees,
 )
-from rboost.engines.stack import Stack
-from rboost.engines.trees import BoostedTrees
+from rboost.engines.trees import BoostedTrees, Forest
 from rboost.learners import RandomKernelClassifier, RobustLogisticRegression
-from rboost.learners.forest import Forest
 from rboost.model import AdaRBoostClassifier, RBoostClassifier
 from rboost.model.fit import StackedModel
 from rboost.noise.answers import LearntFromAnswers
@@ -79,7 +77,6 @@ from rboost.table.texts import TextDirections
 from rboost.wrappers import NoiseCalibratedClassifier
 
 MEMBERS = ("boosted learners", "boosted trees")
-ENSEMBLES = ("stacked learners", "linear rounds")
 VOTERS = ("voting trees", "voting kernels", "voting linear")
 CURVES = ("platt", "classes posterior")
 NOISE = (*CURVES, "flipped or guessed", "learnt from answers")
@@ -251,22 +248,9 @@ def with_settings(estimator: Any, settings: dict[str, Any]) -> Any:
     return estimator.set_params(**{name: settings[name] for name in known if name in settings})
 
 
-VOTERS_FIELDS: dict[str, Field] = {
-    "steps": floats("learners"),
-    "seen": Array("b1", ("learners", "classes")),
-    "votes": text(*VOTES),
-}
+VOTERS_FIELDS: dict[str, Field] = {"steps": floats("learners"), "votes": text(*VOTES)}
 
-
-def _have_seen_two(made: VotingKernels | VotingLinear, sizes: Sizes) -> bool:
-    return bool(np.all(made.seen.sum(axis=1) >= 2))
-
-
-declare(
-    "voting kernels",
-    VotingKernels,
-    is_sound=lambda made, sizes: _have_seen_two(made, sizes) and sizes["components"] > 0,
-)(
+declare("voting kernels", VotingKernels, is_sound=lambda made, sizes: sizes["components"] > 0)(
     **VOTERS_FIELDS,
     medians=floats("learners", "features"),
     center=floats("learners", "features"),
@@ -277,21 +261,27 @@ declare(
     intercept=floats("learners", "scores"),
 )
 
-declare("voting linear", VotingLinear, is_sound=_have_seen_two)(
+declare("voting linear", VotingLinear)(
     **VOTERS_FIELDS,
-    coef=Array("f8 f4", ("learners", "features", "scores")),
-    intercept=Array("f8 f4", ("learners", "scores")),
+    coef=floats("learners", "features", "scores"),
+    intercept=floats("learners", "scores"),
 )
+
+
+def _columns_of(part: Any) -> int:
+    """How many columns rows must have, (L, columns, D) or (L, columns, S) but for trees."""
+    if isinstance(part, VotingTrees):
+        return part.n_columns
+    matrix = part.directions if isinstance(part, VotingKernels) else part.coef
+    return int(matrix.shape[1])
 
 
 def _is_sound_ensemble(made: StackedLearners, sizes: Sizes) -> bool:
     trees = [part for part in made.parts if isinstance(part, VotingTrees)]
-    widths = {part.n_columns for part in made.parts}
-    if made.importances is not None:
-        widths.add(len(made.importances))
+    widths = {made.n_columns, *(_columns_of(part) for part in made.parts)}
     return (
         all(part.votes.shape[1] == sizes["scores"] for part in trees)
-        and len(widths) <= 1
+        and len(widths) == 1
         and bool(made.parts) == (made.n_learners > 0)
     )
 
@@ -300,65 +290,22 @@ declare("stacked learners", StackedLearners, is_sound=_is_sound_ensemble)(
     parts=Each(Record(VOTERS), "parts"),
     n_learners=whole(),
     n_classes=whole(2, "classes"),
+    n_columns=whole(1, "features"),
     importances=OrNone(floats("features")),
 )
 
-declare(
-    "linear learners",
-    LinearLearners,
-    is_sound=lambda made, _: isinstance(made.estimator, RobustLogisticRegression),
-)(
-    estimator=Unfitted(),
-    coefs=floats("learners", "features"),
-    intercepts=floats("learners", finite=False),
-    losses=floats("learners", finite=False),
-    rates=floats("learners", 2),
-    iterations=floats("learners", low=0),
-    center=floats("features"),
-)
 
-declare(
-    "linear rounds",
-    Ensemble,
-    is_sound=lambda made, sizes: of_two(made, sizes) and len(made.learners) == len(made.steps),
-)(
-    learners=Record(("linear learners",)),
-    steps=floats("rounds"),
-    votes=text(*VOTES),
-    n_classes=whole(2, "classes"),
-)
-
-
-def n_features_of(ensemble: Ensemble | StackedLearners) -> int | None:
-    """The number of columns that the learners of an ensemble were given; None without any."""
-    if not len(ensemble):
-        return None
-    if isinstance(ensemble, StackedLearners):
-        return ensemble.parts[0].n_columns
-    return int(ensemble.learners[0].n_features_in_)
-
-
-def _with_arrays(ensemble: Ensemble) -> Ensemble | StackedLearners:
-    """An ensemble whose learners are arrays."""
-    if isinstance(ensemble.learners, LinearLearners):
-        return ensemble
-    return StackedLearners.of(ensemble, n_features_of(ensemble) or 0)
-
-
-STAND_INS[Ensemble] = _with_arrays
-
-
-def width_of(member: BoostedLearners | BoostedTrees) -> int | None:
-    """The number of columns that a member of the stack was fitted to; None without learners."""
+def width_of(member: BoostedLearners | BoostedTrees) -> int:
+    """The number of columns that a member of the stack was fitted to."""
     if isinstance(member, BoostedTrees):
         return len(member.forest.importances)
-    return n_features_of(member.ensemble)
+    return member.ensemble.n_columns
 
 
 def _fits_table(member: BoostedLearners | BoostedTrees, sizes: Sizes) -> bool:
     """Whether each column that a member was given has a source, if others than the table's."""
     n_given = sizes["columns"] if member.source is None else len(member.source)
-    return width_of(member) in (n_given, None)
+    return width_of(member) == n_given
 
 
 OF_A_MEMBER: dict[str, Field] = {
@@ -367,7 +314,10 @@ OF_A_MEMBER: dict[str, Field] = {
 }
 
 declare("boosted learners", BoostedLearners, is_sound=_fits_table)(
-    ensemble=Record(ENSEMBLES), total_step=number(0), shares=floats("classes", low=0), **OF_A_MEMBER
+    ensemble=Record(("stacked learners",)),
+    total_step=number(0),
+    shares=floats("classes", low=0),
+    **OF_A_MEMBER,
 )
 
 declare(
@@ -557,7 +507,7 @@ def _fits_encoder(model: RBoostClassifier, sizes: Sizes) -> bool:
             return False
         form = "dense" if isinstance(member, BoostedLearners) else "trees"
         width = sizes["columns"] if encoder is None else len(encoder.source(form))
-        if width_of(member) not in (width, None):
+        if width_of(member) != width:
             return False
     return True
 
@@ -583,13 +533,24 @@ _declare_estimator("rboost", RBoostClassifier, make=_restored_rboost, is_sound=_
     n_iter_=whole(),
 )
 
+
+def _algorithm_1_attributes(model: AdaRBoostClassifier) -> Mapping[str, Any]:
+    """Its learners as arrays, if it is not from a file itself."""
+    found, ensemble = _attributes(model), model._ensemble
+    stacked: Any = ensemble
+    if isinstance(ensemble, Ensemble):
+        stacked = StackedLearners.of(ensemble, model.n_features_in_)
+    return defaultdict(lambda: None, found, _ensemble=stacked)
+
+
 _declare_estimator(
     "algorithm 1",
     AdaRBoostClassifier,
-    is_sound=lambda made, sizes: n_features_of(made._ensemble) in (sizes["columns"], None),
+    take=_algorithm_1_attributes,
+    is_sound=lambda made, sizes: made._ensemble.n_columns == sizes["columns"],
 )(
     estimator=Unfitted(),
-    _ensemble=Record(ENSEMBLES),
+    _ensemble=Record(("stacked learners",)),
     _calibration=Record(CALIBRATIONS),
     estimator_weights_=floats("kept"),
     estimator_errors_=floats("kept", finite=False),

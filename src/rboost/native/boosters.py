@@ -1,4 +1,4 @@
-"""XGBoost and CuPy, imported when they are first asked for, and what device they compute on.
+"""LightGBM, XGBoost and CuPy, imported when they are first asked for; what a device needs.
 
 The module ``xgboost`` comes with the package of that name, which can use a GPU, or with the small
 ``xgboost-cpu``; either will do on a CPU.
@@ -6,6 +6,7 @@ The module ``xgboost`` comes with the package of that name, which can use a GPU,
 
 from __future__ import annotations
 
+import warnings
 from functools import cache
 from importlib import import_module
 from types import ModuleType
@@ -14,6 +15,28 @@ from typing import Any
 import numpy as np
 
 DEVICES = ("cpu", "cuda")
+
+
+@cache
+def lightgbm() -> ModuleType | None:
+    """The module, or None and one warning where it cannot be imported.
+
+    Its wheel for Linux needs ``libgomp.so.1`` of the system, which slim machines lack.
+    """
+    try:
+        return import_module("lightgbm")
+    except ImportError:
+        remedy = "install it with: pip install lightgbm"
+    except OSError as error:
+        remedy = (
+            f"its library cannot be loaded here ({error}); install OpenMP (Debian and Ubuntu: "
+            "apt install libgomp1, Fedora and Alpine: libgomp, macOS: libomp)."
+        )
+    warnings.warn(
+        f"rboost runs its pool of learners alone, as boosted trees need LightGBM: {remedy}",
+        stacklevel=4,
+    )
+    return None
 
 
 @cache

@@ -8,9 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from rboost.engines.xgboost import XGBOOST, matrix_of
-from rboost.learners.bins import LAST_LEVEL, learn_bins
-from rboost.learners.forest import forest_of
+from rboost.engines.xgboost import LAST_LEVEL, XGBOOST, forest_of, learn_bins, matrix_of
 
 xgboost = pytest.importorskip("xgboost")
 pytestmark = pytest.mark.peers

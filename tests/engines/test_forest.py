@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from rboost import native
-from rboost.learners.forest import Forest
-from rboost.native import reference
+from rboost.engines import trees
+from rboost.engines.trees import Forest
 
 
 def table(n_rows, random, *, missing=True):
@@ -193,5 +193,5 @@ def test_numbers_that_lead_nowhere_are_refused(fitted, case):
 
 def test_the_reference_agrees_on_blocks_of_rows(fitted, monkeypatch):
     X, _, forest = fitted
-    assert len(X) > reference.BLOCK_ROWS
+    assert len(X) > trees.BLOCK_ROWS
     assert_allclose(by_reference(forest, X, monkeypatch), forest.scores(X), rtol=1e-12, atol=1e-12)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from rboost.learners.bins import (
+from rboost.engines.xgboost import (
     BLOCK_ROWS,
     LAST_LEVEL,
     MISSING,
