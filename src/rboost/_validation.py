@@ -192,7 +192,7 @@ def plain_labels(y: NDArray[Any], name: str = "y") -> NDArray[Any]:
 
 def check_lengths(X: Any, labels: NDArray[Any], which: str = "") -> None:
     """Demand a label for every row of ``X`` and ``y``, or of ``X_trusted`` and ``y_trusted``."""
-    n_rows = X.shape[0] if hasattr(X, "shape") else len(np.asarray(X, dtype=object))
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(np.atleast_1d(np.asarray(X, dtype=object)))
     if n_rows != len(labels):
         raise ValueError(
             f"X{which} has {n_rows} rows but y{which} has {len(labels)}; pass one label a row."

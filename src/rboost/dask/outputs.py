@@ -214,5 +214,5 @@ def check_ours(folder: Path) -> None:
 
 def _write_part(frame: Any, path: Path) -> None:
     # Of a column of objects without any there is no type to be seen, so it would be none.
-    without = [name for name in frame if frame[name].dtype == object and frame[name].isna().all()]
+    without = [name for name in frame if frame[name].dtype.kind == "O" and frame[name].isna().all()]
     write_table(frame.astype(dict.fromkeys(without, "string")), path)
