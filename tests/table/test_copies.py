@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from rboost.table.columns import under_each_other
-from rboost.table.copies import warn_of_copies
+from rboost.table.features import warn_of_copies
 
 X = np.arange(12.0).reshape(6, 2)
 

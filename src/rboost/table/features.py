@@ -20,8 +20,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.impute import SimpleImputer
+from sklearn.preprocessing import normalize
+from sklearn.utils import gen_batches
 
 from rboost._typing import Floats, Integers
 from rboost.table.cells import (
@@ -43,13 +48,20 @@ from rboost.table.columns import (
     kind_of,
     read_columns,
 )
-from rboost.table.texts import TextDirections, learn_directions
 
 # Levels of a category with a dense column of their own.
 MOST_SHOWN = 30
 # What trees see of a date besides its seconds, as far as it differs among the training rows.
 DATE_PARTS = "month", "day", "weekday", "hour"
 DAY = 86_400.0
+# How many directions stand for a text, and how many n-grams are counted at most.
+N_DIRECTIONS, MOST_TERMS = 8, 20_000
+# Characters of a text that are read.
+LONGEST_TEXT = 2000
+# Repeated rows are worth a warning from this many, and from this share of the table.
+MANY_COPIES, LARGE_SHARE = 20, 0.05
+# Stands for a missing value where rows are compared.
+UNUSUAL = -7654.321
 
 
 @dataclass(frozen=True)
@@ -120,6 +132,63 @@ class Levels:
         rows = np.flatnonzero((place < n_levels) | np.isnan(codes))
         ones = np.ones(len(rows)), (rows, place[rows].astype(np.intp))
         return sparse.csr_matrix(ones, shape=(len(codes), n_levels + 1))
+
+
+@dataclass(frozen=True, eq=False)
+class TextDirections:
+    """What was learnt of a column of texts.
+
+    ``terms`` are character n-grams of two texts and more, ``idf`` (n_terms,) their inverse document
+    frequency, ``components`` (n_directions, n_terms) the first right singular vectors.
+    """
+
+    terms: tuple[str, ...]
+    idf: NDArray[np.float32]
+    components: NDArray[np.float32]
+
+    @cached_property
+    def _counter(self) -> Any:
+        counter = _counter()
+        counter.vocabulary = {term: k for k, term in enumerate(self.terms)}
+        return counter
+
+    def weigh(self, column: Column) -> Any:
+        """TF-IDF of each row, of unit length, as a CSR matrix; empty where there is no text."""
+        if not self.terms:
+            return sparse.csr_matrix((len(column), 0), dtype=np.float32)
+        counts = self._counter.transform(word[:LONGEST_TEXT] for word in (*column.words, ""))
+        weighed = normalize(counts.astype(np.float32) @ sparse.diags(self.idf), copy=False)
+        return sparse.csr_matrix(weighed)[column.codes]
+
+    def transform(self, weighed: Any) -> Floats:
+        """The texts in the first few directions, (n, n_directions)."""
+        return np.asarray(weighed @ self.components.T, dtype=np.float64)
+
+
+def learn_directions(column: Column) -> TextDirections:
+    """The terms of a column of texts, and its directions."""
+    counter = _counter()
+    try:
+        counts = counter.fit_transform(word[:LONGEST_TEXT] for word in column.words)
+    except ValueError:  # no term is in two texts
+        return TextDirections((), np.empty(0, np.float32), np.empty((1, 0), np.float32))
+    terms = tuple(counter.get_feature_names_out().tolist())
+    n_texts = counts.shape[0]
+    frequency = np.bincount(counts.indices, minlength=len(terms))
+    idf = (np.log((1 + n_texts) / (1 + frequency)) + 1).astype(np.float32)
+    nothing = np.empty((0, len(terms)), np.float32)
+    weighed = TextDirections(terms, idf, nothing).weigh(column)
+    n_directions = min(N_DIRECTIONS, len(terms) - 1, weighed.shape[0] - 1)
+    if n_directions < 1:
+        return TextDirections(terms, idf, np.ones((1, len(terms)), np.float32))
+    found = TruncatedSVD(n_directions, random_state=0).fit(weighed)
+    return TextDirections(terms, idf, found.components_.astype(np.float32))
+
+
+def _counter() -> Any:
+    return CountVectorizer(
+        analyzer="char_wb", ngram_range=(3, 4), min_df=2, max_features=MOST_TERMS
+    )
 
 
 @dataclass(frozen=True)
@@ -495,3 +564,63 @@ def standardized(columns: Floats) -> Floats:
     deviation = filled.std(axis=0)
     filled /= np.where(deviation > 0, deviation, 1)
     return np.clip(filled, -5, 5, out=filled)
+
+
+# ---- Rows that repeat others ----
+
+
+def warn_of_copies(X: Any, labels: Any) -> None:
+    """Warn where rows are repeated with their labels, so that no row is really left out."""
+    first = find_copies(X, labels)
+    if first is not None:
+        n_copies = int(np.count_nonzero(first != np.arange(len(first))))
+        warnings.warn(
+            f"{n_copies} rows of X repeat others, always with the same label. If they are copies, "
+            "a wrong label confirms itself and the noise is underestimated: pass each row once, "
+            "with sample_weight.",
+            stacklevel=3,
+        )
+
+
+def find_copies(X: Any, labels: Any) -> Integers | None:
+    """For each row the first that it repeats, label and all; None where few do.
+
+    Repetitions of a few possible rows have labels of both kinds now and then. Copies never do.
+    """
+    if sparse.issparse(X):
+        return None
+    try:
+        values = np.asarray(for_trees(X))
+        # Rows that differ in their first columns are no copies, which is soon found out.
+        for columns in (values[:, :3], values):
+            keys = _row_keys(columns)
+            in_order = np.sort(keys)
+            n_copies = np.count_nonzero(in_order[1:] == in_order[:-1])
+            if n_copies < max(MANY_COPIES, LARGE_SHARE * len(keys)):
+                return None
+    except (IndexError, TypeError, ValueError, OverflowError):
+        return None  # text, categories and other shapes are the estimator's business
+    labels = np.asarray(labels)
+    _, place, group = np.unique(keys, return_index=True, return_inverse=True)
+    first: Integers = place[group]
+    for block in gen_batches(len(first), 4096):  # rows of one key may differ after all
+        same = (values[block] == values[first[block]]) | (
+            np.isnan(values[block]) & np.isnan(values[first[block]])
+        )
+        differs = ~same.all(axis=1)
+        first[block] = np.where(differs, np.arange(len(first))[block], first[block])
+    return first if np.array_equal(labels, labels[first]) else None
+
+
+def _row_keys(values: NDArray[Any]) -> Floats:
+    """A weighted sum of each row: equal for equal rows, and for hardly any others."""
+    factors = np.random.RandomState(0).uniform(0.5, 1.5, values.shape[1])
+    keys = np.empty(len(values))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for block in gen_batches(len(values), 4096):
+            rows = values[block].astype(np.float64)
+            keys[block] = np.einsum("ij,j", rows, factors)
+            if not np.isfinite(keys[block]).all():
+                rows = np.nan_to_num(rows, nan=UNUSUAL, posinf=0, neginf=0)
+                keys[block] = np.nan_to_num(np.einsum("ij,j", rows, factors))
+    return keys

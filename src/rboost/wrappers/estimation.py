@@ -20,7 +20,7 @@ from rboost._typing import Floats
 from rboost._validation import check_class_labels, check_lengths, check_trusted_labels
 from rboost.noise.inference import infer_noise, prevalence_of
 from rboost.table.columns import under_each_other
-from rboost.table.copies import warn_of_copies
+from rboost.table.features import warn_of_copies
 from rboost.wrappers.base import (
     check_scorer,
     out_of_fold_outputs,
