@@ -146,7 +146,7 @@ def test_rows_that_claim_to_be_wide(tmp_path, monkeypatch):
     wide = "".join(f'<row r="{n}"><c r="XFD{n}"/></row>' for n in range(3, 1000)).encode()
     changed(path, "xl/worksheets/sheet1.xml",
             lambda text: text.replace(b"</sheetData>", wide + b"</sheetData>"))  # fmt: skip
-    with pytest.raises(ValueError, match="has over 1000000 cells; save it as Parquet"):
+    with pytest.raises(ValueError, match="has more than 1000000 cells; save it as Parquet"):
         read_table(path)
 
 
