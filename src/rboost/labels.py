@@ -234,24 +234,19 @@ class Labels:
         """
         is_used = self._is_of(*OTHERS) | (self.given[self.row] == NO_CLASS)
         row, n_classes = self.row[is_used], self.n_classes
-        statement = self.source[is_used] * n_classes + self.stated[is_used]
-        n_single = len(self.sources) * n_classes
         pairs = [((s, k),) for s in range(len(self.sources)) for k in range(n_classes)]
         statements: list[tuple[tuple[int, int], ...]] = [*pairs, ()]
-        code = np.full(self.n_rows, n_single, dtype=np.int32)  # nothing was said
-        code[row] = statement
+        code = np.full(self.n_rows, len(pairs), dtype=np.int32)  # nothing was said
+        code[row] = self.source[is_used] * n_classes + self.stated[is_used]
         several = np.flatnonzero(np.bincount(row, minlength=self.n_rows) > 1)
         if len(several):
-            sets: dict[tuple[tuple[int, int], ...], int] = {}
-            of_row: dict[int, dict[int, int]] = {place: {} for place in several.tolist()}
-            for place, said in zip(row.tolist(), statement.tolist(), strict=True):
-                if place in of_row:
-                    own_source, own_class = divmod(said, n_classes)
-                    of_row[place][own_source] = own_class
-            for place, said_of_it in of_row.items():
-                pattern = tuple(sorted(said_of_it.items()))
-                code[place] = sets.setdefault(pattern, len(statements) + len(sets))
-            statements += list(sets)
+            stated = np.full((self.n_rows, len(self.sources)), NO_CLASS)
+            stated[row, self.source[is_used]] = self.stated[is_used]
+            sets, place = np.unique(stated[several], axis=0, return_inverse=True)
+            code[several] = len(statements) + place.ravel()
+            statements += [
+                tuple((s, k) for s, k in enumerate(said) if k != NO_CLASS) for said in sets.tolist()
+            ]
         return Patterns(code, n_classes, self.sources, statements)
 
 
@@ -309,13 +304,11 @@ class Patterns:
         A single label is taken to be right; each of several errs in 10 % of cases.
         """
         n_classes = self.n_classes
-        flip = FIRST_ERROR / (n_classes - 1)
-        doubtful = np.full((n_classes, n_classes), flip) + np.eye(n_classes) * (
-            1 - FIRST_ERROR - flip
-        )
-        single, several = [np.eye(n_classes)] * len(self.sources), [doubtful] * len(self.sources)
+        right = np.eye(n_classes)
+        doubtful = np.where(right, 1 - FIRST_ERROR, FIRST_ERROR / (n_classes - 1))
         columns = [
-            self._column(own, several if len(own) > 1 else single) for own in self.statements
+            self._column(own, [doubtful if len(own) > 1 else right] * len(self.sources))
+            for own in self.statements
         ]
         return np.stack(columns, axis=1)
 

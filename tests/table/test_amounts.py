@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rboost.table.columns import kind_of, read_column
-from rboost.table.features import learn_encoder
+from rboost.table.columns import read_column
+from rboost.table.features import kind_of, learn_encoder
 
 UNITS = ["", "$", "€", "£", "R$", "USD ", "CHF ", "¥ "]
 BEHIND = ["", "€", " €", " EUR", " kr", "%", " %", "\u00a0€"]

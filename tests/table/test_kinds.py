@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from rboost.table.columns import FEWEST_NAMES, as_frame, kind_of, read_column, read_columns
-from rboost.table.features import N_DIRECTIONS, learn_encoder, standardized
+from rboost.table.columns import as_frame, read_column, read_columns
+from rboost.table.features import FEWEST_NAMES, N_DIRECTIONS, kind_of, learn_encoder, standardized
 
 N_ROWS = 120
 MANY = FEWEST_NAMES + 1

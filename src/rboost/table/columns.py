@@ -1,18 +1,11 @@
-"""Columns of any table: read as numbers, times or words, and told apart as one of five kinds.
+"""Columns of any table, read as numbers, times or words.
 
 A table is a NumPy array, rows in lists, a frame of pandas or polars, or anything that hands out
 Arrow (``__arrow_c_stream__``): tables of pyarrow, relations of DuckDB. What NumPy holds is taken as
 it is, all else by Arrow; a column that Arrow refuses, or without pyarrow, is read cell by cell.
 
-:func:`read_columns` says what cells hold, :func:`kind_of` what a column of the training rows is:
-
-========  =========================================================================
-number    quantities, truth values, durations, amounts of money
-date      days or times
-category  words that rows share
-text      sentences: words with spaces in between, other ones in most rows
-name      another word without spaces in every row, such as an id: tells nothing
-========  =========================================================================
+:func:`read_columns` says what cells hold: numbers, times or words. What a column of words means is
+for :mod:`rboost.table.features` to say.
 """
 
 from __future__ import annotations
@@ -33,20 +26,11 @@ from scipy import sparse
 from rboost._typing import Floats, Integers
 from rboost._validation import is_missing
 from rboost.packages import package
-from rboost.table.cells import (
-    TRUTH,
-    NumberStyle,
-    date_format,
-    is_missing_word,
-    number_style,
-    seconds_since_1970,
-)
+from rboost.table.cells import is_missing_word, seconds_since_1970
 
 NUMBER, CATEGORY, TEXT, DATE, NAME = KINDS = "number", "category", "text", "date", "name"
 # What cells may hold besides: words are categories, texts or names, or may be read as the others.
 WORD = "word"
-# Fewer distinct words than this are categories.
-FEWEST_NAMES = 40
 NUMBERS = (Real, Decimal, np.bool_)
 DURATIONS = (datetime.time, datetime.timedelta, np.timedelta64)
 TIMES = (datetime.date, np.datetime64)
@@ -98,45 +82,6 @@ class Column:
         if self.is_truth:
             cells = [value if np.isnan(value) else str(bool(value)) for value in cells]
         return _column_of_words(self.name, cells)
-
-
-@dataclass(frozen=True)
-class ColumnKind:
-    """What a column is: one of the five kinds, and how numbers or dates are written in words."""
-
-    kind: str
-    style: NumberStyle | None = None
-    date_format: str | None = None
-    is_truth: bool = False
-
-
-def kind_of(column: Column) -> ColumnKind:
-    """What the column of the training rows is."""
-    if column.numbers is not None:
-        return ColumnKind(column.holds, is_truth=column.is_truth)
-    if column.is_empty:
-        return ColumnKind(NUMBER)
-    if column.is_category:
-        return ColumnKind(CATEGORY)
-    if all(word.lower() in TRUTH for word in column.words):
-        return ColumnKind(NUMBER, is_truth=True)
-    style = number_style(column.words, column.counts)
-    if style is not None:
-        return ColumnKind(NUMBER, style)
-    how = date_format(column.words, column.counts, column.name)
-    if how is not None:
-        return ColumnKind(DATE, date_format=how)
-    return ColumnKind(_kind_of_words(column))
-
-
-def _kind_of_words(column: Column) -> str:
-    n_words, n_rows = len(column.words), int(column.counts.sum())
-    if n_words <= FEWEST_NAMES:
-        return CATEGORY
-    n_spaced = sum(any(map(str.isspace, word)) for word in column.words)
-    if n_words == n_rows and not n_spaced:
-        return NAME
-    return TEXT if n_spaced > n_words / 2 and n_words > n_rows / 2 else CATEGORY
 
 
 # ---- Tables ----

@@ -7,6 +7,16 @@
     dense     the same with categories as columns of zeros and ones: for the pool, for neighbours
     sparse    scaled numbers, categories as zeros and ones, TF-IDF of texts: for linear learners
 
+A column is of one of five kinds (:func:`kind_of`):
+
+========  =========================================================================
+number    quantities, truth values, durations, amounts of money
+date      days or times
+category  words that rows share
+text      sentences: words with spaces in between, other ones in most rows
+name      another word without spaces in every row, such as an id: tells nothing
+========  =========================================================================
+
 What a model learnt of a column (levels, how dates and amounts are written) stays with it; a later
 table that contradicts it is told so in one sentence.
 """
@@ -26,15 +36,16 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import normalize
-from sklearn.utils import gen_batches
 
 from rboost._typing import Floats, Integers
 from rboost.table.cells import (
     NEARLY_ALL,
     TRUTH,
     NumberStyle,
+    date_format,
     example_of,
     found_unit,
+    number_style,
     read_later_dates,
 )
 from rboost.table.columns import (
@@ -44,11 +55,11 @@ from rboost.table.columns import (
     NUMBER,
     TEXT,
     Column,
-    ColumnKind,
-    kind_of,
     read_columns,
 )
 
+# Fewer distinct words than this are categories.
+FEWEST_NAMES = 40
 # Levels of a category with a dense column of their own.
 MOST_SHOWN = 30
 # What trees see of a date besides its seconds, as far as it differs among the training rows.
@@ -60,8 +71,6 @@ N_DIRECTIONS, MOST_TERMS = 8, 20_000
 LONGEST_TEXT = 2000
 # Repeated rows are worth a warning from this many, and from this share of the table.
 MANY_COPIES, LARGE_SHARE = 20, 0.05
-# Stands for a missing value where rows are compared.
-UNUSUAL = -7654.321
 
 
 @dataclass(frozen=True)
@@ -416,10 +425,6 @@ class Features:
         texts = {place: text[rows] for place, text in self.texts.items()}
         return Features(self.values[rows], texts, self.encoder)
 
-    @property
-    def _holds_plain_numbers(self) -> bool:
-        return all(own.kind == NUMBER for own in self.encoder.columns)
-
     def columns(self, form: str) -> list[Any]:
         """What each column of the table is in a form: "trees", "dense" or "sparse"."""
         return [
@@ -430,16 +435,17 @@ class Features:
     @cached_property
     def trees(self) -> Floats:
         """The rows as trees take them, (n, n_tree_columns)."""
-        if self._holds_plain_numbers:
-            return self.values
-        return np.concatenate(self.columns("trees"), axis=1)
+        return self._joined("trees")
 
     @cached_property
     def dense(self) -> Floats:
         """The rows as learners of numbers take them, (n, n_dense_columns)."""
-        if self._holds_plain_numbers:
+        return self._joined("dense")
+
+    def _joined(self, form: str) -> Floats:
+        if all(own.kind == NUMBER for own in self.encoder.columns):
             return self.values
-        return np.concatenate(self.columns("dense"), axis=1)
+        return np.concatenate(self.columns(form), axis=1)
 
     @cached_property
     def sparse(self) -> Any:
@@ -487,18 +493,47 @@ def learn_encoder(columns: Sequence[Column]) -> TableEncoder:
     return TableEncoder(tuple(_learn(column) for column in columns))
 
 
+def kind_of(column: Column) -> ColumnEncoder:
+    """The kind of a column of the training rows, and how its numbers or dates are written."""
+    name = column.name
+    if column.numbers is not None:
+        return ColumnEncoder(name, column.holds, is_truth=column.is_truth)
+    if column.is_empty:
+        return ColumnEncoder(name, NUMBER)
+    if column.is_category:
+        return ColumnEncoder(name, CATEGORY)
+    if all(word.lower() in TRUTH for word in column.words):
+        return ColumnEncoder(name, NUMBER, is_truth=True)
+    style = number_style(column.words, column.counts)
+    if style is not None:
+        return ColumnEncoder(name, NUMBER, style)
+    how = date_format(column.words, column.counts, name)
+    if how is not None:
+        return ColumnEncoder(name, DATE, date_format=how)
+    return ColumnEncoder(name, _kind_of_words(column))
+
+
+def _kind_of_words(column: Column) -> str:
+    n_words, n_rows = len(column.words), int(column.counts.sum())
+    if n_words <= FEWEST_NAMES:
+        return CATEGORY
+    n_spaced = sum(any(map(str.isspace, word)) for word in column.words)
+    if n_words == n_rows and not n_spaced:
+        return NAME
+    return TEXT if n_spaced > n_words / 2 and n_words > n_rows / 2 else CATEGORY
+
+
 def _learn(column: Column) -> ColumnEncoder:
-    kind: ColumnKind = kind_of(column)
-    own = ColumnEncoder(column.name, kind.kind, kind.style, kind.date_format, kind.is_truth)
-    if kind.kind in (NUMBER, DATE):
+    own = kind_of(column)
+    if own.kind in (NUMBER, DATE):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # said when the rows are read
             values = own.read(column)
         return _with_scale(own, values)
-    if kind.kind == TEXT:
+    if own.kind == TEXT:
         return replace(own, directions=learn_directions(column))
     is_constant = len(column.words) < 2 and column.counts.sum() == len(column)
-    levels = _levels(column) if kind.kind == CATEGORY else None
+    levels = _levels(column) if own.kind == CATEGORY else None
     return replace(own, levels=levels, is_constant=is_constant)
 
 
@@ -592,35 +627,22 @@ def find_copies(X: Any, labels: Any) -> Integers | None:
     try:
         values = np.asarray(for_trees(X))
         # Rows that differ in their first columns are no copies, which is soon found out.
-        for columns in (values[:, :3], values):
-            keys = _row_keys(columns)
-            in_order = np.sort(keys)
-            n_copies = np.count_nonzero(in_order[1:] == in_order[:-1])
-            if n_copies < max(MANY_COPIES, LARGE_SHARE * len(keys)):
+        for width in (3, 10, values.shape[1]):
+            first = _first_alike(values[:, :width])
+            n_copies = np.count_nonzero(first != np.arange(len(first)))
+            if n_copies < max(MANY_COPIES, LARGE_SHARE * len(first)):
                 return None
-    except (IndexError, TypeError, ValueError, OverflowError):
+    except (IndexError, TypeError, ValueError):
         return None  # text, categories and other shapes are the estimator's business
     labels = np.asarray(labels)
-    _, place, group = np.unique(keys, return_index=True, return_inverse=True)
-    first: Integers = place[group]
-    for block in gen_batches(len(first), 4096):  # rows of one key may differ after all
-        same = (values[block] == values[first[block]]) | (
-            np.isnan(values[block]) & np.isnan(values[first[block]])
-        )
-        differs = ~same.all(axis=1)
-        first[block] = np.where(differs, np.arange(len(first))[block], first[block])
     return first if np.array_equal(labels, labels[first]) else None
 
 
-def _row_keys(values: NDArray[Any]) -> Floats:
-    """A weighted sum of each row: equal for equal rows, and for hardly any others."""
-    factors = np.random.RandomState(0).uniform(0.5, 1.5, values.shape[1])
-    keys = np.empty(len(values))
-    with np.errstate(over="ignore", invalid="ignore"):
-        for block in gen_batches(len(values), 4096):
-            rows = values[block].astype(np.float64)
-            keys[block] = np.einsum("ij,j", rows, factors)
-            if not np.isfinite(keys[block]).all():
-                rows = np.nan_to_num(rows, nan=UNUSUAL, posinf=0, neginf=0)
-                keys[block] = np.nan_to_num(np.einsum("ij,j", rows, factors))
-    return keys
+def _first_alike(values: NDArray[Any]) -> Integers:
+    """For each row the first that has the same values, missing ones included."""
+    order = np.lexsort(values.T)
+    upper, lower = values[order[:-1]], values[order[1:]]
+    is_new = np.append(True, ~((upper == lower) | (np.isnan(upper) & np.isnan(lower))).all(axis=1))
+    first = np.empty(len(order), dtype=np.intp)
+    first[order] = order[is_new][np.cumsum(is_new) - 1]
+    return first

@@ -386,19 +386,13 @@ def _table(rows: list[Row], path: Path) -> tuple[list[str], list[Any]]:
     place = _fullest_place(rows[:SAMPLE_ROWS])
     if place:
         warn_skipped(place, next(cell for cell in rows[0] if cell), path)
-    header, body = rows[place], rows[place + 1 :]
-    if not body:
+    if place == len(rows) - 1:
         raise ValueError(f"{path} has a header but no rows; name a file with rows.")
-    width = max(map(len, rows[place:]))
-    columns = [
-        _days(arrow.chunked_array([[_cell_of(row, k) for row in body]], type=arrow.string()))
-        for k in range(width)
-    ]
-    return named_columns([_cell_of(header, k) or "" for k in range(width)], columns, path)
-
-
-def _cell_of(row: Row, place: int) -> str | None:
-    return row[place] if place < len(row) else None
+    columns = list(itertools.zip_longest(*rows[place:]))
+    cells = [arrow.chunked_array([column[1:]], type=arrow.string()) for column in columns]
+    return named_columns(
+        [column[0] or "" for column in columns], [_days(one) for one in cells], path
+    )
 
 
 def _fullest_place(rows: Sequence[Row]) -> int:
