@@ -25,8 +25,8 @@ WHOLE = r"^(0|-?[1-9][0-9]{0,17})$"
 BLOCK_BYTES = 2**26
 
 
-def read_text(content: bytes, path: Path) -> tuple[list[str], list[Any], str]:
-    """Names, columns of text as Arrow has them, and the delimiter of a table in UTF-8."""
+def read_text(content: bytes, path: Path) -> tuple[dict[str, Any], str]:
+    """Columns of text by name, as Arrow has them, and the delimiter of a table in UTF-8."""
     layout = find_layout(content)
     if layout.width < 2:
         raise ValueError(
@@ -47,8 +47,7 @@ def read_text(content: bytes, path: Path) -> tuple[list[str], list[Any], str]:
         header = [*layout.index_header, ""]
     else:
         header = ["", *layout.index_header]
-    names, columns = named_columns(header, columns, path)
-    return names, columns, layout.delimiter
+    return named_columns(header, columns, path), layout.delimiter
 
 
 def warn_skipped(number: int, example: str, path: Path) -> None:
@@ -60,8 +59,8 @@ def warn_skipped(number: int, example: str, path: Path) -> None:
     )
 
 
-def named_columns(header: list[str], columns: list[Any], path: Path) -> tuple[list[str], list[Any]]:
-    """Usable names and the columns of text they are for.
+def named_columns(header: list[str], columns: list[Any], path: Path) -> dict[str, Any]:
+    """The columns of text by usable names.
 
     Without a name, an index is left out, and so are empty columns.
     """
@@ -87,7 +86,8 @@ def named_columns(header: list[str], columns: list[Any], path: Path) -> tuple[li
         raise ValueError(
             f"{path} has one column only; a label and at least one more column are needed."
         )
-    return usable_names([header[k] for k in kept], path), [columns[k] for k in kept]
+    names = usable_names([header[k] for k in kept], path)
+    return dict(zip(names, [columns[k] for k in kept], strict=True))
 
 
 def _is_index(cells: Any) -> bool:

@@ -36,11 +36,10 @@ DECIMAL_COMMA = r"^[+-]?[0-9]+(,[0-9]+)?$"
 
 @dataclass
 class _Part:
-    """One file: names, and columns of Arrow that are text still to be typed unless it has types."""
+    """One file: columns of Arrow by name, which are text still to be typed unless it has types."""
 
     path: Path
-    names: list[str]
-    columns: list[Any]
+    columns: dict[str, Any]
     has_types: bool = False
     decimal_comma: bool = False
 
@@ -77,25 +76,20 @@ def read_table(
     files = [Path(paths)] if isinstance(paths, (str, Path)) else [Path(path) for path in paths]
     pandas = package("pandas")
     parts = [_read(path) for path in files]
-    names = parts[0].names
     for part in parts:
-        check_column(part.names, label, part.path)
+        check_column(list(part.columns), label, part.path)
         _check_same_columns(part, parts[0])
-    columns = []
-    for name in names:
+    decimal_comma = all(part.decimal_comma for part in parts)
+    columns = {}
+    for name in list(parts[0].columns):
         cells, has_types = _joined(parts, name)
         if has_types or as_written:
-            columns.append(to_series(cells))
+            columns[name] = to_series(cells)
         elif name == label:
-            columns.append(to_series(without_missing(cells)))
-        elif name in text:
-            columns.append(as_text(cells))
+            columns[name] = to_series(without_missing(cells))
         else:
-            decimal_comma = all(part.decimal_comma for part in parts)
-            columns.append(typed(cells, decimal_comma))
-    table = pandas.concat(dict(enumerate(columns)), axis=1)
-    table.columns = names
-    return _without_infinities(table, described(files))
+            columns[name] = as_text(cells) if name in text else typed(cells, decimal_comma)
+    return _without_infinities(pandas.concat(columns, axis=1), described(files))
 
 
 def described(paths: Sequence[str | Path]) -> str:
@@ -107,17 +101,16 @@ def described(paths: Sequence[str | Path]) -> str:
 def _read(path: Path) -> _Part:
     content = read_content(path)
     if content.startswith(PARQUET):
-        names, columns = read_parquet(content, path)
-        return _Part(path, usable_names(names, path), columns, has_types=True)
+        return _Part(path, read_parquet(content, path), has_types=True)
     if content.startswith(ZIP):
-        return _Part(path, *read_excel(content, path))
-    names, columns, delimiter = read_text(content, path)
-    return _Part(path, names, columns, decimal_comma=delimiter != ",")
+        return _Part(path, read_excel(content, path))
+    columns, delimiter = read_text(content, path)
+    return _Part(path, columns, decimal_comma=delimiter != ",")
 
 
 def _check_same_columns(part: _Part, first: _Part) -> None:
     for one, other in ((first, part), (part, first)):
-        absent = [name for name in one.names if name not in other.names]
+        absent = [name for name in one.columns if name not in other.columns]
         if absent:
             raise ValueError(
                 f"{other.path} has no column {absent[0]!r}, which {one.path} has; give all files "
@@ -128,16 +121,13 @@ def _check_same_columns(part: _Part, first: _Part) -> None:
 def _joined(parts: Sequence[_Part], name: str) -> tuple[Any, bool]:
     """The column of all files, and whether it has a type already.
 
-    What is of different types in several files is made text again and typed as a whole.
+    What is of different types in several files is made text again and typed as a whole. Files lose
+    the column, as they are large.
     """
     arrow = package("pyarrow")
-    columns = []
-    for part in parts:
-        place = part.names.index(name)
-        columns.append(part.columns[place])
-        part.columns[place] = None  # which is as large as the file
+    columns = [part.columns.pop(name) for part in parts]
     types = {one.type for one in columns}
-    is_text = any(arrow.types.is_string(one) or arrow.types.is_large_string(one) for one in types)
+    is_text = not types.isdisjoint((arrow.string(), arrow.large_string()))
     has_types = all(part.has_types for part in parts) and len(types) == 1 and not is_text
     if not has_types:
         columns = [column.cast(arrow.string()) for column in columns]
@@ -154,10 +144,10 @@ def typed(text: Any, decimal_comma: bool = False) -> Any:
     cells = without_missing(text)
     if _all(cells, WHOLE):
         return to_series(cells.cast(arrow.int64()))
-    is_name = f"^({IDENTIFIER.pattern})"
+    is_name = compute.match_substring_regex(cells, f"^({IDENTIFIER.pattern})")
     if decimal_comma and _all(cells, DECIMAL_COMMA):
         cells = compute.replace_substring(cells, ",", ".")
-    if _all(cells, f"(?i)^({NUMBER.pattern})$") and not _any(cells, is_name):
+    if _all(cells, f"(?i)^({NUMBER.pattern})$") and not compute.any(is_name).as_py():
         return to_series(compute.utf8_ltrim(cells, "+").cast(arrow.float64()))
     if _all(cells, "(?i)^(true|false)$"):
         return to_series(compute.equal(compute.utf8_lower(cells), "true"))
@@ -214,16 +204,9 @@ def _all(cells: Any, pattern: str) -> bool:
     return compute.all(compute.match_substring_regex(cells, pattern)).as_py() is True
 
 
-def _any(cells: Any, pattern: str) -> bool:
-    compute = package("pyarrow.compute")
-    return compute.any(compute.match_substring_regex(cells, pattern)).as_py() is True
-
-
 def _without_infinities(table: Any, source: str) -> Any:
     infinite = [
-        name
-        for name, kind in table.dtypes.items()
-        if kind.kind == "f" and np.isinf(table[name].to_numpy()).any()
+        name for name in table if table[name].dtype.kind == "f" and np.isinf(table[name]).any()
     ]
     if infinite:
         table[infinite] = table[infinite].replace([np.inf, -np.inf], np.nan)
@@ -292,8 +275,8 @@ MIDNIGHT = "^[0-9]{4}-[0-9]{2}-[0-9]{2} 00:00:00$"
 Row = list[str | None]
 
 
-def read_excel(content: bytes, path: Path) -> tuple[list[str], list[Any]]:
-    """Names and columns of text, as Arrow has them, of the first sheet that has a table."""
+def read_excel(content: bytes, path: Path) -> dict[str, Any]:
+    """Columns of text by name, as Arrow has them, of the first sheet that has a table."""
     openpyxl = package("openpyxl")
     try:
         with warnings.catch_warnings():
@@ -381,7 +364,7 @@ def _has_table(sheet: Any, path: Path) -> bool:
     return len(widths) > 1 and max(widths) > 1
 
 
-def _table(rows: list[Row], path: Path) -> tuple[list[str], list[Any]]:
+def _table(rows: list[Row], path: Path) -> dict[str, Any]:
     arrow = package("pyarrow")
     place = _fullest_place(rows[:SAMPLE_ROWS])
     if place:
@@ -419,8 +402,8 @@ def _days(cells: Any) -> Any:
 MOST_CELLS, MOST_CELLS_OF_A_BYTE = 2**30, 25
 
 
-def read_parquet(content: bytes, path: Path) -> tuple[list[str], list[Any]]:
-    """Names and Arrow columns of a Parquet file; an index that pandas stored is a column too."""
+def read_parquet(content: bytes, path: Path) -> dict[str, Any]:
+    """Arrow columns of a Parquet file by name; an index that pandas stored is a column too."""
     arrow, parquet = package("pyarrow"), package("pyarrow.parquet")
     try:
         about = parquet.read_metadata(arrow.BufferReader(content))
@@ -441,11 +424,9 @@ def read_parquet(content: bytes, path: Path) -> tuple[list[str], list[Any]]:
         raise ValueError(
             f"{path} has one column only; a label and at least one more column are needed."
         )
-    columns = [
-        plain_column(column, name, path)
-        for name, column in zip(table.column_names, table.columns, strict=True)
-    ]
-    return table.column_names, columns
+    names = usable_names(table.column_names, path)
+    columns = zip(names, table.columns, strict=True)
+    return {name: plain_column(column, name, path) for name, column in columns}
 
 
 def plain_column(column: Any, name: str, path: Path) -> Any:
