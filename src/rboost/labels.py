@@ -1,12 +1,12 @@
-"""Labels: all that was said of the classes of rows, as statements (row, source, class).
+"""Labels: statements (row, source, class) about the classes of rows.
 
-A source is whoever or whatever names classes: the column of labels, of which each context group is
-a source of its own; an annotator; a person who checked rows; a set of rows that are known to be
+A source is where statements come from: the column of labels, of which each context group is a
+source of its own; an annotator; a person who checked rows; a set of rows that are known to be
 right. Given labels have one noise matrix, with a context one for each group; those of annotators
-are not inferred yet. Classes are positions inside the package, names only
-where users pass and read them.
+are not inferred yet. Classes are positions inside the package, names only where users pass and
+read them.
 
-Rows of which the same was said share a *pattern*. A pattern has one likelihood of its statements
+Rows with the same statements share a *pattern*. A pattern has one likelihood of its statements
 given the true class, so all that a learner needs to know of labels is the pattern of each row and
 a small table of likelihoods (:class:`rboost.noise.likelihood.Likelihood`).
 
@@ -34,7 +34,7 @@ from rboost.table.columns import DATE, Column, as_text, named_columns, read_colu
 # checked the row, and labels that are known to be right.
 GIVEN, ANNOTATOR, ANSWER, TRUSTED = "given", "annotator", "answer", "trusted"
 OTHERS = (GIVEN, ANNOTATOR, TRUSTED)
-# The position of a class that nobody named.
+# The position of a missing class.
 NO_CLASS = -1
 # The error rate of every statement about a row that has several, before any rate is inferred.
 FIRST_ERROR = 0.1
@@ -119,7 +119,7 @@ class Labels:
         )
 
     def with_answers(self, position: Integers | None, at_random: Any = None) -> Self:
-        """What people said who checked rows, in the place of all that they said before."""
+        """Answers of people who checked rows, which replace all earlier answers."""
         if position is None:
             return self
         kept = np.array([own.kind != ANSWER for own in self.sources])
@@ -161,7 +161,7 @@ class Labels:
         )
 
     def check_rows(self, X: Any) -> None:
-        """Fail with one sentence unless something was said of every row of X."""
+        """Fail with one sentence unless every row of X has a statement."""
         if X.shape[0] != self.n_rows:
             raise ValueError(f"X has {X.shape[0]} rows but labels are of {self.n_rows}.")
         if (self.observed == NO_CLASS).any():
@@ -205,7 +205,7 @@ class Labels:
 
     @cached_property
     def checked(self) -> Integers:
-        """What people said who checked the row."""
+        """The answer of the person who checked the row."""
         return self.of_kind(ANSWER)
 
     @cached_property
@@ -229,14 +229,14 @@ class Labels:
     def patterns(self) -> Patterns:
         """The pattern of statements about each row; answers only about rows without a label.
 
-        How far answers speak for other labels is learnt by regression, once rows have held-out
+        What answers imply for other labels is learnt by regression, once rows have held-out
         scores (``noise/answers.py``).
         """
         is_used = self._is_of(*OTHERS) | (self.given[self.row] == NO_CLASS)
         row, n_classes = self.row[is_used], self.n_classes
         pairs = [((s, k),) for s in range(len(self.sources)) for k in range(n_classes)]
         statements: list[tuple[tuple[int, int], ...]] = [*pairs, ()]
-        code = np.full(self.n_rows, len(pairs), dtype=np.int32)  # nothing was said
+        code = np.full(self.n_rows, len(pairs), dtype=np.int32)  # no statement
         code[row] = self.source[is_used] * n_classes + self.stated[is_used]
         several = np.flatnonzero(np.bincount(row, minlength=self.n_rows) > 1)
         if len(several):
@@ -388,19 +388,14 @@ def _titled(context: Any) -> list[tuple[str, Any]]:
 
 
 def _is_one_column(context: Any) -> bool:
-    if isinstance(context, (list, tuple)):
-        rows = (list, tuple, np.ndarray)
-        lengths = {len(row) if isinstance(row, rows) else None for row in context}
-        return len(lengths) != 1 or lengths == {None}
     if hasattr(context, "columns"):
         return False
-    n_dimensions = len(getattr(context, "shape", ()))
-    if n_dimensions > 2:
+    shape = np.shape(context if hasattr(context, "shape") else np.asarray(context, dtype=object))
+    if len(shape) > 2:
         raise ValueError(
-            "context must be one column, or rows and columns, not an array of the shape "
-            f"{context.shape}."
+            f"context must be one column, or rows and columns, not an array of the shape {shape}."
         )
-    return n_dimensions < 2
+    return len(shape) < 2
 
 
 def _read(values: Any, title: str) -> Column:

@@ -5,7 +5,6 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from rboost.encoding import find_copies
 
 from rboost.audit import audit_labels
 from rboost.audit.labels import encode_labels, first_copies

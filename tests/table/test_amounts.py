@@ -89,7 +89,7 @@ def test_large_amounts_among_plain_numbers_are_no_exceptions():
 
 
 def test_a_few_words_among_amounts_count_as_missing():
-    with pytest.warns(UserWarning, match="1 cells in the column 'amount' .*such as 'on request'"):
+    with pytest.warns(UserWarning, match="1 cells of the column 'amount' .*such as 'on request'"):
         found = read(*["$1,234.50"] * 99, "on request")
     assert found[0] == 1234.5
     assert np.isnan(found[-1])

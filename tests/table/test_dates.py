@@ -89,7 +89,7 @@ def test_words_for_nothing_are_missing_and_a_few_strangers_too():
     dates[3], dates[5] = "?", "NA"
     assert np.isnan(seconds_of(dates)).sum() == 2
     dates[7] = "unknown"
-    with pytest.warns(UserWarning, match="1 cells in the column 'when' of dates are none"):
+    with pytest.warns(UserWarning, match="1 cells of the column 'when' are no dates"):
         assert np.isnan(seconds_of(dates)).sum() == 3
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import datetime
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -173,6 +173,8 @@ def _read(name: str, values: Any) -> Column:
     dtype = getattr(values, "dtype", None)
     if type(dtype).__name__ == "SparseDtype":
         raise TypeError(f"column {name!r} is sparse; make it dense with .sparse.to_dense().")
+    if type(dtype).__name__ == "PeriodDtype":
+        return _read(name, values.dt.to_timestamp())
     if isinstance(dtype, np.dtype):
         array = np.asarray(values)
         if array.dtype.kind in "biufcMm":
@@ -243,18 +245,15 @@ def _of_arrow(name: str, array: Any) -> Column | None:
         return Column(name, NUMBER, _floats(array.cast(pyarrow.uint8())), is_truth=True)
     if types.is_integer(kind) or types.is_floating(kind):
         return Column(name, NUMBER, _floats(array))
-    if types.is_timestamp(kind):
-        plain = array.cast(pyarrow.timestamp("us", kind.tz), safe=False).cast(pyarrow.int64())
-        return Column(name, DATE, _floats(plain) / 1e6)
-    if types.is_date(kind):
-        plain = array.cast(pyarrow.timestamp("s")).cast(pyarrow.int64())
-        return Column(name, DATE, _floats(plain))
+    if types.is_timestamp(kind) or types.is_date(kind):
+        microseconds = pyarrow.timestamp("us", getattr(kind, "tz", None))
+        whole = array.cast(microseconds, safe=False).cast(pyarrow.int64())
+        return Column(name, DATE, _floats(whole) / 1e6)
     return None
 
 
 def _is_text(types: Any, kind: Any) -> bool:
-    is_view = getattr(types, "is_string_view", lambda _: False)
-    return types.is_string(kind) or types.is_large_string(kind) or is_view(kind)
+    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
 
 
 def _floats(array: Any) -> Floats:
@@ -272,33 +271,29 @@ def _of_cells(name: str, cells: Sequence[Any]) -> Column:
     """A column read cell by cell, all of one kind or words."""
     types = {type(value) for value in cells if not is_missing(value)}
     for kind in types:
-        if not issubclass(kind, (str, *NUMBERS, *TIMES, *DURATIONS)) and kind.__name__ != "Period":
+        if not issubclass(kind, (str, *NUMBERS, *TIMES, *DURATIONS)):
             raise TypeError(
                 f"column {name!r} holds values of the kind {kind.__name__}, but each argument must "
                 "be a string, a number or a date; turn it into columns of these, or leave it out."
             )
     if any(issubclass(kind, np.complexfloating) for kind in types):
         return _of_numpy(name, np.asarray(cells, dtype=complex))
-    is_number = all(issubclass(kind, NUMBERS) for kind in types)
-    if is_number or all(issubclass(kind, DURATIONS) for kind in types):
-        return _of_numbers(name, cells, types)
-    if all(issubclass(kind, TIMES) or kind.__name__ == "Period" for kind in types):
-        numbers = [np.nan if is_missing(value) else _seconds(value) for value in cells]
-        return Column(name, DATE, np.array(numbers, dtype=np.float64))
+    for kinds, holds, convert in CONVERTED:
+        if all(issubclass(kind, kinds) for kind in types):
+            numbers = _converted(name, cells, convert)
+            is_truth = bool(types) and types <= {bool, np.bool_}
+            return Column(name, holds, numbers, is_truth=is_truth)
     return _column_of_words(name, cells)
 
 
-def _of_numbers(name: str, cells: Sequence[Any], types: set[type]) -> Column:
-    convert = float if all(issubclass(kind, NUMBERS) for kind in types) else _duration
+def _converted(name: str, cells: Sequence[Any], convert: Callable[[Any], float]) -> Floats:
     try:
-        numbers = [np.nan if is_missing(value) else convert(value) for value in cells]
+        return np.array([np.nan if is_missing(value) else convert(value) for value in cells], float)
     except OverflowError as error:
         raise ValueError(
             f"column {name!r} holds whole numbers of more than 300 digits; make words of them, or "
             "leave it out."
         ) from error
-    is_truth = bool(types) and all(issubclass(kind, (bool, np.bool_)) for kind in types)
-    return Column(name, NUMBER, np.array(numbers, dtype=np.float64), is_truth=is_truth)
 
 
 def _duration(value: Any) -> float:
@@ -311,13 +306,19 @@ def _duration(value: Any) -> float:
 
 
 def _seconds(value: Any) -> float:
-    if type(value).__name__ == "Period":
-        value = value.to_timestamp()
     if isinstance(value, np.datetime64):
         return float(value.astype("M8[us]").astype(np.int64)) / 1e6
     if not isinstance(value, datetime.datetime):
         value = datetime.datetime(value.year, value.month, value.day)
     return seconds_since_1970(value)
+
+
+# Types that all cells of a column may have, what it then holds, and the number of a cell.
+CONVERTED: tuple[tuple[tuple[type, ...], str, Callable[[Any], float]], ...] = (
+    (NUMBERS, NUMBER, float),
+    (DURATIONS, NUMBER, _duration),
+    (TIMES, DATE, _seconds),
+)
 
 
 def _column_of_words(name: str, cells: Iterable[Any]) -> Column:

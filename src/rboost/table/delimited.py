@@ -1,8 +1,8 @@
 """From text to columns of text: the delimiter found, the header made usable, every row checked.
 
-How a text is laid out is told by its beginning. Lines before the header are titles, narrower than
-the table, and comments that begin with ``#``. A header with one name less than the rows have cells
-is that of a table written with an index.
+The layout is inferred from the beginning of the text. Lines before the header are titles, narrower
+than the table, and comments that begin with ``#``. A header with one name less than the rows have
+cells is that of a table written with an index.
 """
 
 from __future__ import annotations

@@ -14,11 +14,11 @@ number    quantities, truth values, durations, amounts of money
 date      days or times
 category  words that rows share
 text      sentences: words with spaces in between, other ones in most rows
-name      another word without spaces in every row, such as an id: tells nothing
+name      another word without spaces in every row, such as an id: not used
 ========  =========================================================================
 
 What a model learnt of a column (levels, how dates and amounts are written) stays with it; a later
-table that contradicts it is told so in one sentence.
+table that contradicts it is refused with one sentence.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ class ColumnEncoder:
     def read(self, column: Column) -> Floats:
         """One number a row: the number, the seconds of a date, the code of a category.
 
-        Of texts it says only whether there is one, of names nothing.
+        0 for a text, and always NaN in a column of names.
         """
         if self.kind == NAME or self.is_empty:
             return np.full(len(column), np.nan)
@@ -269,7 +269,7 @@ class ColumnEncoder:
         if n_unread > (1 - NEARLY_ALL) * n_all:
             raise ValueError(self._contradicted_by(column, example))
         warnings.warn(
-            f"{n_unread} cells in the column {self.name!r} of {self.kind}s are none, such as "
+            f"{n_unread} cells of the column {self.name!r} are no {self.kind}s, such as "
             f"{example!r}; they count as missing.",
             stacklevel=2,
         )
@@ -527,7 +527,7 @@ def _learn(column: Column) -> ColumnEncoder:
     own = kind_of(column)
     if own.kind in (NUMBER, DATE):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # said when the rows are read
+            warnings.simplefilter("ignore")  # given when the rows are read
             values = own.read(column)
         return _with_scale(own, values)
     if own.kind == TEXT:
@@ -593,7 +593,7 @@ def level_counts(X: Any) -> list[int]:
 
 
 def standardized(columns: Floats) -> Floats:
-    """Columns of mean 0 and variance 1, in which missing values are 0 and nothing is far away."""
+    """Columns of mean 0 and variance 1, clipped at ±5, in which missing values are 0."""
     filled = SimpleImputer(keep_empty_features=True).fit_transform(columns)
     filled = filled - filled.mean(axis=0)
     deviation = filled.std(axis=0)
@@ -626,7 +626,7 @@ def find_copies(X: Any, labels: Any) -> Integers | None:
         return None
     try:
         values = np.asarray(for_trees(X))
-        # Rows that differ in their first columns are no copies, which is soon found out.
+        # Few columns are compared first, which is enough for most tables.
         for width in (3, 10, values.shape[1]):
             first = _first_alike(values[:, :width])
             n_copies = np.count_nonzero(first != np.arange(len(first)))

@@ -161,7 +161,7 @@ def as_text(text: Any) -> Any:
 
 
 def without_missing(text: Any) -> Any:
-    """Cells without the white space around them, null where they say that nothing is there."""
+    """Cells without the white space around them, null where they stand for a missing value."""
     compute, arrow = package("pyarrow.compute"), package("pyarrow")
     cells = compute.utf8_trim_whitespace(text)
     # Only short cells can be one of the words; lowering the case of long text takes long.
@@ -326,7 +326,7 @@ def _check_archive(content: bytes, path: Path) -> None:
             parser.StartDoctypeDeclHandler = refuse
             parser.StartElementHandler = lambda *found, to=elements: to.append(found)
             with archive.open(name) as file:
-                try:  # nothing can be defined any more once the first element begins
+                try:  # definitions come before the first element
                     while not elements and (part := file.read(2**12)):
                         parser.Parse(part)
                 except expat.ExpatError:

@@ -1,7 +1,7 @@
 """Tables to files: CSV, TSV, Parquet or Excel by the ending of the name, whole or not at all.
 
 CSV for people opens in a spreadsheet without running anything. A cell that begins with ``=``,
-``+``, ``-`` or ``@`` is a formula to a spreadsheet, whoever wrote it. Such cells get an apostrophe
+``+``, ``-`` or ``@`` is a formula to a spreadsheet. Such cells get an apostrophe
 in front, plain numbers like −1.5 do not. An apostrophe that is there already gets another one, so
 that :func:`unguarded` gives back every cell exactly.
 
@@ -142,7 +142,7 @@ def _write_excel(frame: Any, temporary: Path, path: Path, guarded: bool) -> None
 
 
 def _excel_value(value: Any) -> Any:
-    """A value that Excel has, or the text of one that it has not; None where nothing is."""
+    """A value that Excel has, or the text of any other; None where it is missing."""
     if value is None or isinstance(value, (str, bool)):
         return value
     if isinstance(value, int):
