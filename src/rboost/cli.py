@@ -298,10 +298,9 @@ def _review(options: argparse.Namespace) -> int:
     return 0
 
 
-def _images_root(data: str | list[str]) -> Path | None:
+def _images_root(data: list[str]) -> Path | None:
     """The folder of the table, which may be of several files; none if they have none in common."""
-    files = map(Path, [data] if isinstance(data, str) else data)
-    folders = [file.parent for file in files if file != STANDARD_INPUT]
+    folders = [file.parent for file in map(Path, data) if file != STANDARD_INPUT]
     try:
         common = Path(os.path.commonpath(folders))
     except ValueError:  # there is none, or they are on several drives

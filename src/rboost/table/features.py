@@ -185,13 +185,13 @@ def learn_directions(column: Column) -> TextDirections:
     n_texts = counts.shape[0]
     frequency = np.bincount(counts.indices, minlength=len(terms))
     idf = (np.log((1 + n_texts) / (1 + frequency)) + 1).astype(np.float32)
-    nothing = np.empty((0, len(terms)), np.float32)
-    weighed = TextDirections(terms, idf, nothing).weigh(column)
+    directions = TextDirections(terms, idf, np.ones((1, len(terms)), np.float32))
+    weighed = directions.weigh(column)
     n_directions = min(N_DIRECTIONS, len(terms) - 1, weighed.shape[0] - 1)
     if n_directions < 1:
-        return TextDirections(terms, idf, np.ones((1, len(terms)), np.float32))
+        return directions
     found = TruncatedSVD(n_directions, random_state=0).fit(weighed)
-    return TextDirections(terms, idf, found.components_.astype(np.float32))
+    return replace(directions, components=found.components_.astype(np.float32))
 
 
 def _counter() -> Any:
