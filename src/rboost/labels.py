@@ -108,34 +108,30 @@ class Labels:
         return sum(own.kind == GIVEN and own.name is not None for own in self.sources)
 
     def with_statements(self, source: Source, position: Integers) -> Self:
-        """One more source; ``position`` has a class or ``NO_CLASS`` for each row."""
+        """More statements of a source; ``position`` has a class or ``NO_CLASS`` for each row."""
+        sources = self.sources if source in self.sources else (*self.sources, source)
         row = np.flatnonzero(position != NO_CLASS)
         return replace(
             self,
             row=np.append(self.row, row),
-            source=np.append(self.source, np.full(len(row), len(self.sources))),
+            source=np.append(self.source, np.full(len(row), sources.index(source))),
             stated=np.append(self.stated, position[row]),
-            sources=(*self.sources, source),
+            sources=sources,
         )
 
     def with_answers(self, position: Integers | None, at_random: Any = None) -> Self:
         """Answers of people who checked rows, which replace all earlier answers."""
         if position is None:
             return self
-        kept = np.array([own.kind != ANSWER for own in self.sources])
-        others = kept[self.source]
-        before = replace(
-            self,
-            row=self.row[others],
-            source=(np.cumsum(kept) - 1)[self.source[others]],
-            stated=self.stated[others],
-            sources=tuple(own for own in self.sources if own.kind != ANSWER),
-        )
+        kept = ~self._is_of(ANSWER)
         drawn = np.zeros(self.n_rows, dtype=bool) if at_random is None else np.asarray(at_random)
         return replace(
-            before.with_statements(Source(ANSWER), position),
+            self,
+            row=self.row[kept],
+            source=self.source[kept],
+            stated=self.stated[kept],
             at_random=drawn & (position != NO_CLASS),
-        )
+        ).with_statements(Source(ANSWER), position)
 
     def followed_by_trusted(self, position: Integers | None) -> Self:
         """Further rows, whose classes are known."""

@@ -626,13 +626,15 @@ def find_copies(X: Any, labels: Any) -> Integers | None:
         return None
     try:
         values = np.asarray(for_trees(X))
+        if values.dtype.kind == "O":
+            values = values.astype(np.float64)
         # Few columns are compared first, which is enough for most tables.
         for width in (3, 10, values.shape[1]):
             first = _first_alike(values[:, :width])
             n_copies = np.count_nonzero(first != np.arange(len(first)))
             if n_copies < max(MANY_COPIES, LARGE_SHARE * len(first)):
                 return None
-    except (IndexError, TypeError, ValueError):
+    except (IndexError, TypeError, ValueError, OverflowError):
         return None  # text, categories and other shapes are the estimator's business
     labels = np.asarray(labels)
     return first if np.array_equal(labels, labels[first]) else None

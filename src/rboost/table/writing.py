@@ -23,7 +23,7 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator
-from datetime import date, datetime
+from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -33,8 +33,8 @@ from rboost.packages import package
 from rboost.table.delimited import listed
 
 ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".xlsx")
-# What Excel takes: rows, columns, characters in a cell, digits of a number, and since which year.
-MOST_ROWS, MOST_COLUMNS, EXCEL_CELL, MOST_DIGITS, FIRST_YEAR = 2**20, 2**14, 32_767, 15, 1900
+# What Excel takes: rows, columns, characters in a cell, whole numbers, and the first year.
+MOST_ROWS, MOST_COLUMNS, EXCEL_CELL, MOST_WHOLE, FIRST_YEAR = 2**20, 2**14, 32_767, 10**15, 1900
 # Characters that XML has no place for.
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
@@ -143,17 +143,18 @@ def _write_excel(frame: Any, temporary: Path, path: Path, guarded: bool) -> None
 
 def _excel_value(value: Any) -> Any:
     """A value that Excel has, or the text of any other; None where it is missing."""
-    if value is None or isinstance(value, (str, bool)):
-        return value
-    if isinstance(value, int):
-        return value if len(str(abs(value))) <= MOST_DIGITS else str(value)
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    if isinstance(value, datetime) and value.tzinfo is None and value.year >= FIRST_YEAR:
-        return value
-    if isinstance(value, date) and not isinstance(value, datetime) and value.year >= FIRST_YEAR:
-        return value
-    return str(value)
+    is_kept = (
+        value is None
+        or isinstance(value, (str, bool))
+        or (isinstance(value, int) and abs(value) < MOST_WHOLE)
+        or (isinstance(value, float) and math.isfinite(value))
+        or (
+            isinstance(value, date)
+            and value.year >= FIRST_YEAR
+            and getattr(value, "tzinfo", None) is None
+        )
+    )
+    return value if is_kept else str(value)
 
 
 # ---- CSV for people ----
