@@ -8,6 +8,7 @@ import pytest
 
 from rboost.audit import audit_labels
 from rboost.audit.labels import encode_labels, first_copies
+from rboost.table.features import find_copies
 from tests.audit.conftest import make_table
 
 
@@ -68,6 +69,13 @@ def test_groups_count_copies_once(tables):
     for one, other in zip(thrice.summary().groups, once.summary().groups, strict=True):
         assert one.wrong_share == pytest.approx(other.wrong_share)
         assert (one.low, one.high) == pytest.approx((other.low, other.high))
+
+
+def test_rows_of_which_only_the_sum_is_alike_are_no_copies():
+    """Beside a huge number small ones vanish in a sum."""
+    X = np.column_stack([np.full(100, 1e17), np.arange(100) % 50, np.arange(100) // 50])
+    assert find_copies(X, np.zeros(100)) is not None
+    np.testing.assert_array_equal(find_copies(X, np.zeros(100)), np.arange(100))
 
 
 def test_a_checked_copy_speaks_for_itself_only(tables):

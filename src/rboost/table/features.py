@@ -36,6 +36,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import normalize
+from sklearn.utils import gen_batches
 
 from rboost._typing import Floats, Integers
 from rboost.table.cells import (
@@ -71,6 +72,8 @@ N_DIRECTIONS, MOST_TERMS = 8, 20_000
 LONGEST_TEXT = 2000
 # Repeated rows are worth a warning from this many, and from this share of the table.
 MANY_COPIES, LARGE_SHARE = 20, 0.05
+# Stands for a missing value where rows are compared.
+UNUSUAL = -7654.321
 
 
 @dataclass(frozen=True)
@@ -626,25 +629,31 @@ def find_copies(X: Any, labels: Any) -> Integers | None:
         return None
     try:
         values = np.asarray(for_trees(X))
-        if values.dtype.kind == "O":
-            values = values.astype(np.float64)
         # Few columns are compared first, which is enough for most tables.
-        for width in (3, 10, values.shape[1]):
-            first = _first_alike(values[:, :width])
-            n_copies = np.count_nonzero(first != np.arange(len(first)))
-            if n_copies < max(MANY_COPIES, LARGE_SHARE * len(first)):
+        for columns in (values[:, :3], values):
+            keys = _row_keys(columns)
+            in_order = np.sort(keys)
+            n_copies = np.count_nonzero(in_order[1:] == in_order[:-1])
+            if n_copies < max(MANY_COPIES, LARGE_SHARE * len(keys)):
                 return None
     except (IndexError, TypeError, ValueError, OverflowError):
         return None  # text, categories and other shapes are the estimator's business
+    _, place, group = np.unique(keys, return_index=True, return_inverse=True)
+    first: Integers = place[group]
+    for block in gen_batches(len(first), 4096):  # rows of one key may differ after all
+        row, other = (values[rows].astype(np.float64) for rows in (block, first[block]))
+        is_same = ((row == other) | (np.isnan(row) & np.isnan(other))).all(axis=1)
+        first[block] = np.where(is_same, first[block], np.arange(len(first))[block])
     labels = np.asarray(labels)
     return first if np.array_equal(labels, labels[first]) else None
 
 
-def _first_alike(values: NDArray[Any]) -> Integers:
-    """For each row the first that has the same values, missing ones included."""
-    order = np.lexsort(values.T)
-    upper, lower = values[order[:-1]], values[order[1:]]
-    is_new = np.append(True, ~((upper == lower) | (np.isnan(upper) & np.isnan(lower))).all(axis=1))
-    first = np.empty(len(order), dtype=np.intp)
-    first[order] = order[is_new][np.cumsum(is_new) - 1]
-    return first
+def _row_keys(values: NDArray[Any]) -> Floats:
+    """A weighted sum of each row: equal for equal rows, and for hardly any others."""
+    factors = np.random.RandomState(0).uniform(0.5, 1.5, values.shape[1])
+    keys = np.empty(len(values))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for block in gen_batches(len(values), 4096):
+            rows = np.nan_to_num(values[block].astype(np.float64), nan=UNUSUAL, posinf=0, neginf=0)
+            keys[block] = np.einsum("ij,j", rows, factors)
+    return np.nan_to_num(keys)
