@@ -173,8 +173,6 @@ def _read(name: str, values: Any) -> Column:
     dtype = getattr(values, "dtype", None)
     if type(dtype).__name__ == "SparseDtype":
         raise TypeError(f"column {name!r} is sparse; make it dense with .sparse.to_dense().")
-    if type(dtype).__name__ == "PeriodDtype":
-        return _read(name, values.dt.to_timestamp())
     if isinstance(dtype, np.dtype):
         array = np.asarray(values)
         if array.dtype.kind in "biufcMm":
@@ -269,6 +267,10 @@ def _of_dictionary(name: str, array: Any) -> Column:
 
 def _of_cells(name: str, cells: Sequence[Any]) -> Column:
     """A column read cell by cell, all of one kind or words."""
+    if any(hasattr(value, "to_timestamp") for value in cells):  # periods of pandas
+        cells = [
+            value.to_timestamp() if hasattr(value, "to_timestamp") else value for value in cells
+        ]
     types = {type(value) for value in cells if not is_missing(value)}
     for kind in types:
         if not issubclass(kind, (str, *NUMBERS, *TIMES, *DURATIONS)):
