@@ -276,8 +276,8 @@ def add_review_command(commands: Any) -> None:
 def _review(options: argparse.Namespace) -> int:
     from rboost.audit.disk.folder import check_output, read_audit, write_refitted
     from rboost.audit.disk.record import read_record, read_request
-    from rboost.review.session import export_answers, open_review
-    from rboost.review.web.server import serve
+    from rboost.review import Review, serve
+    from rboost.review.folder import export_answers
 
     folder: Path = options.folder
     if not 0 <= options.port < 65536:
@@ -288,7 +288,7 @@ def _review(options: argparse.Namespace) -> int:
             check_output(Path(options.export), read_request(folder), folder)
         print(export_answers(read_audit(folder), folder, options.export or None))
         return 0
-    review = open_review(
+    review = Review(
         read_audit(folder),
         folder,
         save=partial(write_refitted, folder, opened),
@@ -336,7 +336,7 @@ def add_clean_command(commands: Any) -> None:
 def _clean(options: argparse.Namespace) -> int:
     from rboost.audit.disk.folder import check_output, read_audit, write_cleaned
     from rboost.audit.disk.record import read_request
-    from rboost.review.session import with_saved_answers
+    from rboost.review.folder import with_saved_answers
 
     folder: Path = options.folder
     request = read_request(folder)

@@ -20,7 +20,6 @@ from rboost._typing import Floats, Integers
 from rboost.audit.labels import NO_LABEL, TableLabels, counted_rows, first_copies
 from rboost.model import RBoostClassifier
 from rboost.noise import NoisePosterior
-from rboost.saving.estimators import SavedLinear
 from rboost.table.features import Features, TableEncoder
 from rboost.wrappers import NoiseCalibratedClassifier
 
@@ -56,7 +55,7 @@ def rows_for(scorer: Any, features: Features) -> Any:
     """The rows in the form that a scorer takes."""
     if isinstance(scorer, RBoostClassifier):
         return features
-    is_linear = isinstance(scorer.estimator, (LogisticRegression, SavedLinear))
+    is_linear = isinstance(scorer.estimator, LogisticRegression)
     return features.sparse if is_linear else features.dense
 
 

@@ -193,7 +193,8 @@ def learn_directions(column: Column) -> TextDirections:
     n_directions = min(N_DIRECTIONS, len(terms) - 1, weighed.shape[0] - 1)
     if n_directions < 1:
         return directions
-    found = TruncatedSVD(n_directions, random_state=0).fit(weighed)
+    with np.errstate(divide="ignore", invalid="ignore"):  # of texts with the same terms all
+        found = TruncatedSVD(n_directions, random_state=0).fit(weighed)
     return replace(directions, components=found.components_.astype(np.float32))
 
 

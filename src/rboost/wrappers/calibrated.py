@@ -23,7 +23,7 @@ from rboost._validation import (
     check_weighed,
     warn_of_one_class,
 )
-from rboost.fitting import ScoreClassifier
+from rboost.fitting import Savable, ScoreClassifier
 from rboost.labels import NO_CLASS, Labels
 from rboost.noise.inference import infer_with_answers, judge, prevalence_of
 from rboost.noise.matrix import check_noise_parameter
@@ -40,7 +40,7 @@ from rboost.wrappers.base import (
 
 
 @dataclass(eq=False, repr=False)
-class NoiseCalibratedClassifier(ClassifierAround, ScoreClassifier):
+class NoiseCalibratedClassifier(Savable, ClassifierAround, ScoreClassifier):
     """A classifier whose probabilities are of the true class, not of the observed label.
 
     The estimator is fitted as it is, to the labels as they are. Scores of rows it was not fitted to

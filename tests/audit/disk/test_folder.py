@@ -15,7 +15,7 @@ from rboost.audit.disk.folder import audit_into, read_audit, write_refitted
 from rboost.audit.disk.record import FORMAT, MODEL, REPORT, SUSPECTS, read_record
 from rboost.audit.disk.request import Request, read_inputs
 from rboost.files import staged
-from rboost.review.session import open_review
+from rboost.review.session import Review
 from tests.audit.disk.refits import refit
 from tests.audit.reports import without_pictures
 
@@ -122,7 +122,7 @@ def test_another_audit_in_the_folder_is_not_overwritten(made, folder, tmp_path):
 def reviewed(folder):
     """The review of a folder as the command opens it."""
     save = partial(write_refitted, folder, read_record(folder))
-    return open_review(read_audit(folder), folder, save)
+    return Review(read_audit(folder), folder, save)
 
 
 def refit_by(review):

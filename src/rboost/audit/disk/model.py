@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from rboost.audit.scorers import TableModel
 from rboost.saving import load_with_notes, save
-from rboost.saving.estimators import is_inner
-from rboost.saving.kinds import NOISE
+from rboost.saving.kinds import NOISE, is_inner
 from rboost.saving.schema import Classes, OrNone, Record, Sizes, declare, require
 from rboost.table.features import TableEncoder
 
@@ -65,13 +64,9 @@ def _is_sound(made: TableModel, sizes: Sizes) -> bool:
     return fits and is_inner(made.scorer, sizes["classes"])
 
 
-declare(
-    "table model", TableModel,
-    {
-        "encoder": OrNone(Record(("table encoder",), apart=True)),
-        "classes": Classes(),
-        "scorer": Record(("rboost", "calibrated"), apart=True),
-        "noise": Record(NOISE),
-    },
-    take=_to_data, make=_from_data, is_sound=_is_sound,
-)  # fmt: skip
+declare("table model", TableModel, take=_to_data, make=_from_data, is_sound=_is_sound)(
+    encoder=OrNone(Record(("table encoder",), apart=True)),
+    classes=Classes(),
+    scorer=Record(("rboost", "calibrated"), apart=True),
+    noise=Record(NOISE),
+)
