@@ -1,6 +1,6 @@
 """Scores become probabilities of the true class: the three ways of section 3.4.
 
-They are told the noise; :func:`rboost.noise.infer_noise` infers it as well.
+The noise is given; :func:`rboost.noise.infer_noise` infers it as well.
 
 A calibration of two classes is fitted to scores H, observed labels (0 or 1), the noise matrix of
 those labels (the identity stands for labels that can be trusted) and the link matrix of the scores.

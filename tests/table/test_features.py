@@ -201,6 +201,10 @@ OTHERS = {
     ),
     "duration": ([5400, None], pd.Series([HOUR, None])),
     "period": ([0, 31 * 86400], pd.Series(pd.period_range("1970-01", periods=2, freq="M"))),
+    "periods": (
+        [0, 31 * 86400],
+        pd.Series(pd.period_range("1970-01", periods=2, freq="M"), dtype=object),
+    ),
     "date objects": ([DAY, None], pd.Series([MOMENT.date(), np.float64("nan")], dtype=object)),
     "time objects": ([5400, None], pd.Series([datetime.time(1, 30), None], dtype=object)),
     "zone objects": (

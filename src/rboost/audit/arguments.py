@@ -21,8 +21,8 @@ from rboost.audit.labels import NO_LABEL, TableLabels, encode_labels, plain_valu
 from rboost.labels import Groups, group_rows
 from rboost.noise.inference import prevalence_of, smoothed_scores
 from rboost.packages import package
+from rboost.table.columns import as_frame
 from rboost.table.delimited import listed
-from rboost.table.frames import as_frame
 
 FEWEST_ROWS = 20
 # How far the probabilities of a row may be from 1 together: some are rounded to few digits.

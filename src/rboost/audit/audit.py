@@ -22,8 +22,7 @@ from rboost.audit.result import LabelAudit
 from rboost.audit.scorers import DEFAULT, make_scorer
 from rboost.audit.suspicion import SuspiciousColumnWarning, find_suspicious_columns
 from rboost.table.columns import Column, read_columns
-from rboost.table.copies import find_copies
-from rboost.table.features import Features, learn_encoder
+from rboost.table.features import Features, find_copies, learn_encoder
 
 # What a seed must be for NumPy.
 SEED = Number(0, integer=True, closed=True, high=2**32 - 1)

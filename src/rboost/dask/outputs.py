@@ -200,5 +200,5 @@ def check_ours(folder: Path) -> None:
 
 def _write_part(frame: Any, path: Path) -> None:
     # The type of a column of objects that are all missing cannot be inferred.
-    without = [name for name in frame if frame[name].dtype == object and frame[name].isna().all()]
+    without = [name for name in frame if frame[name].dtype.kind == "O" and frame[name].isna().all()]
     write_table(frame.astype(dict.fromkeys(without, "string")), path)

@@ -42,8 +42,7 @@ from rboost.noise.inference import infer_by_group, judge
 from rboost.noise.matrix import check_noise_parameter
 from rboost.noise.posterior import NoisePosterior
 from rboost.table.columns import as_table, is_numeric, read_columns, under_each_other
-from rboost.table.copies import warn_of_copies
-from rboost.table.features import Features, TableEncoder, learn_encoder
+from rboost.table.features import Features, TableEncoder, learn_encoder, warn_of_copies
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

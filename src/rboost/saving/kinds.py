@@ -72,8 +72,7 @@ from rboost.saving.schema import (
 from rboost.table.cells import FORMATS, ISO, NumberStyle
 from rboost.table.columns import CATEGORY, TEXT
 from rboost.table.columns import KINDS as COLUMN_KINDS
-from rboost.table.features import DATE_PARTS, ColumnEncoder, Levels, TableEncoder
-from rboost.table.texts import TextDirections
+from rboost.table.features import DATE_PARTS, ColumnEncoder, Levels, TableEncoder, TextDirections
 from rboost.wrappers import NoiseCalibratedClassifier
 
 MEMBERS = ("boosted learners", "boosted trees")

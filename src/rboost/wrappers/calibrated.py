@@ -40,7 +40,7 @@ from rboost.noise.inference import infer_noise, infer_with_answers, judge, preva
 from rboost.noise.matrix import check_noise_parameter
 from rboost.noise.posterior import NoisePosterior
 from rboost.table.columns import under_each_other
-from rboost.table.copies import warn_of_copies
+from rboost.table.features import warn_of_copies
 from rboost.wrappers.base import (
     ClassifierAround,
     check_scorer,

@@ -85,6 +85,7 @@ def test_folders_go_by_their_format_not_by_the_version_of_the_package(folder):
         ({"format": FORMAT + 1}, "made by a newer rboost .* pip install --upgrade rboost"),
         ({"format": FORMAT - 1}, "made by an older rboost .* run rboost audit again"),
         ({"format": None}, "is damaged; run rboost audit again"),
+        ({"classes": [[]]}, "is damaged; run rboost audit again"),
     ):
         (folder / "audit.json").write_text(json.dumps(record | change))
         if problem is None:

@@ -79,7 +79,9 @@ def read_record(folder: Path) -> dict[str, Any]:
             f"{SUSPECTS}, run it again with --cleaned FOLDER, or audit some rows without --cluster."
         )
     check_format(number, FORMAT, path)
-    is_whole = all(isinstance(record.get(name), kind) for name, kind in PARTS.items())
+    is_whole = all(isinstance(record.get(name), kind) for name, kind in PARTS.items()) and all(
+        isinstance(name, (str, int, float)) for name in record["classes"]
+    )
     if not is_whole or not Request.is_of_one(record["request"]):
         raise ValueError(f"{path} is damaged; {AGAIN}.")
     return record
