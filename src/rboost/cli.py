@@ -374,7 +374,7 @@ def add_predict_command(commands: Any) -> None:
 
 
 def _predict(options: argparse.Namespace) -> int:
-    from rboost.audit.disk.prediction import predict_file
+    from rboost.audit.disk.model import predict_file
     from rboost.table.sources import expanded, with_standard_input
     from rboost.table.writing import check_ending, csv_lines, write_table
 

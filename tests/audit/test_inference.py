@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.special import expit
 
-from rboost.audit.inference import infer
+from rboost.audit.fit import infer
 from rboost.audit.labels import NO_LABEL, table_labels
 from rboost.noise import infer_noise
 

@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from rboost import RBoostClassifier
-from rboost.audit import AnswersContradictWarning, audit_labels, features
+from rboost.audit import AnswersContradictWarning, audit_labels
 from tests.audit.conftest import make_table, quick
 
 NAMES = np.array(["ash", "birch", "cedar"], dtype=object)
@@ -101,8 +101,8 @@ def test_nothing_is_encoded_again(monkeypatch):
     def fail(*_):
         raise AssertionError("the table was encoded again")
 
-    monkeypatch.setattr(features, "as_features", fail)
-    monkeypatch.setattr("rboost.audit.scorers.as_features", fail)
+    monkeypatch.setattr("rboost.audit.fit.read_columns", fail)
+    monkeypatch.setattr("rboost.audit.fit.learn_encoder", fail)
     assert audit.refit({1: true[0]}).features is audit.features
 
 

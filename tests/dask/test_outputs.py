@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from rboost.encoding import learn_encoding
 
 from rboost.audit.cleaning import clean_labels, cleaned_frame
-from rboost.audit.inference import issue_probability
+from rboost.audit.fit import issue_probability
 from rboost.audit.labels import encode_labels
 from rboost.dask.blocks import make_blocks
 from rboost.dask.checks import check_facts, gather_facts

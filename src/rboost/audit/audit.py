@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,19 +10,16 @@ import numpy as np
 from rboost._typing import Integers
 from rboost._validation import Number
 from rboost.audit.arguments import check_arguments, given_scores
-from rboost.audit.fit import fit_model
-from rboost.audit.inference import infer
-from rboost.audit.insight.columns import SuspiciousColumn
-from rboost.audit.insight.reading import why_unused
+from rboost.audit.fit import DEFAULT, fit_model, infer, learn_features, make_scorer, merged_copies
+from rboost.audit.insight.suspicion import (
+    SuspiciousColumn,
+    SuspiciousColumnWarning,
+    find_suspicious_columns,
+)
 from rboost.audit.labels import TableLabels
-from rboost.audit.render import findings
-from rboost.audit.render.views import warn_of
-from rboost.audit.result import LabelAudit
-from rboost.audit.scorers import DEFAULT, make_scorer
-from rboost.audit.suspicion import SuspiciousColumnWarning, find_suspicious_columns
-from rboost.table.columns import Column, read_columns
-from rboost.table.copies import find_copies
-from rboost.table.features import Features, learn_encoder
+from rboost.audit.render.text import of_suspicious_column
+from rboost.audit.result import LabelAudit, warn_of
+from rboost.table.features import Features
 
 # What a seed must be for NumPy.
 SEED = Number(0, integer=True, closed=True, high=2**32 - 1)
@@ -152,39 +148,6 @@ def audit_labels(
     return audit
 
 
-def learn_features(table: Any) -> Features | None:
-    """The table in numbers, infinite ones missing; None where no column tells anything."""
-    if not table.shape[1]:
-        return None
-    columns = [_without_infinite(column) for column in read_columns(table)]
-    features = learn_encoder(columns).features_of(columns)
-    tells = any(not why_unused(own) for own in features.encoder.columns)
-    return features if tells else None
-
-
-def _without_infinite(column: Column) -> Column:
-    """Numbers too large for single precision, which trees compute in, are missing too."""
-    if column.numbers is None:
-        return column
-    is_large = np.abs(column.numbers) > np.finfo(np.float32).max
-    return replace(column, numbers=np.where(is_large, np.nan, column.numbers))
-
-
-def merged_copies(features: Features, given: Integers, n_extra: int) -> Integers | None:
-    """For each row the first that it is a copy of, label and all; None where there are few.
-
-    Rows without a label are themselves, as are trusted rows at the end, which may well repeat rows
-    of the table.
-    """
-    labelled = np.flatnonzero(given[: len(given) - n_extra] >= 0)
-    first = find_copies(features[labelled], given[labelled])
-    if first is None:
-        return None
-    copy_of = np.arange(len(given))
-    copy_of[labelled] = labelled[first]
-    return copy_of
-
-
 def _warn_of_copies(copy_of: Integers | None) -> None:
     if copy_of is not None:
         n_copies = int(np.count_nonzero(copy_of != np.arange(len(copy_of))))
@@ -201,6 +164,6 @@ def _suspicious_columns(
     """Columns that hide wrong labels, with a warning each."""
     found = find_suspicious_columns(table, features, labels, seed, by_group)
     for column in found:
-        sentence = findings.of_suspicious_column(column)
+        sentence = of_suspicious_column(column)
         warnings.warn(sentence, SuspiciousColumnWarning, stacklevel=3)
     return found

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rboost._typing import Floats, Integers
 from rboost._validation import Number
-from rboost.audit.inference import issue_probability
+from rboost.audit.fit import issue_probability
 from rboost.audit.labels import NO_LABEL, TableLabels
 from rboost.noise.inference import wrong_probability
 

@@ -18,7 +18,6 @@ from typing import Any
 
 from rboost.audit.cleaning import SUGGESTED
 from rboost.audit.disk.folder import check_folder
-from rboost.audit.disk.model import save_model
 from rboost.audit.disk.record import (
     CLUSTER,
     FORMAT,
@@ -30,13 +29,14 @@ from rboost.audit.disk.record import (
 )
 from rboost.audit.disk.request import ROW, Request
 from rboost.audit.insight.summary import AuditSummary
-from rboost.audit.render.terminal import describe, fitted, width
+from rboost.audit.render.text import describe, fitted, width
 from rboost.audit.wording import one_line, percent, with_noun
 from rboost.dask.audit import DistributedAudit, audit_labels
 from rboost.dask.outputs import ISSUE_COLUMNS, check_ours
 from rboost.engines.engine import POOL_ROWS
 from rboost.files import staged, writable, write_atomically
 from rboost.packages import package
+from rboost.saving import save
 from rboost.table.writing import write_csv
 
 distributed, parquet = package("distributed", "dask"), package("pyarrow.parquet", "dask")
@@ -164,7 +164,7 @@ def _write(
     with staged(folder, NAMES) as stage:
         audit.write_issues(stage / ISSUES)
         write_csv(suspects.round({"probability": 4}), stage / SUSPECTS)
-        save_model(audit.model, stage / MODEL, _about(audit, request))
+        save(audit.model, stage / MODEL, _about(audit, request))
         text = json.dumps(record, indent=1, ensure_ascii=False)
         write_atomically(stage / RECORD, text + "\n")
 

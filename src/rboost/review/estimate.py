@@ -10,7 +10,7 @@ import numpy as np
 from rboost._typing import Integers
 from rboost.audit import LabelAudit
 from rboost.audit.insight.checked import RandomChecks
-from rboost.audit.render.findings import of_contradiction
+from rboost.audit.render.text import of_contradiction
 
 # Names of rows that a comparison lists at most.
 MOST_NAMED = 50

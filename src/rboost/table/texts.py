@@ -69,7 +69,8 @@ def learn_directions(column: Column) -> TextDirections:
     n_directions = min(N_DIRECTIONS, len(terms) - 1, weighed.shape[0] - 1)
     if n_directions < 1:
         return TextDirections(terms, idf, np.ones((1, len(terms)), np.float32))
-    found = TruncatedSVD(n_directions, random_state=0).fit(weighed)
+    with np.errstate(invalid="ignore"):  # where all texts have the same terms, none explains more
+        found = TruncatedSVD(n_directions, random_state=0).fit(weighed)
     return TextDirections(terms, idf, found.components_.astype(np.float32))
 
 

@@ -71,7 +71,7 @@ def test_what_is_read_back_is_what_was_found(request_, tmp_path, model, n_classe
     assert again.ids.tolist() == audit.ids.tolist()
     assert again.ids[1] == "1.010"  # ids stay as they are written
     assert_allclose(again.inference.posterior, audit.inference.posterior)
-    assert_allclose(again.features, audit.features)
+    assert_allclose(again.features.values, audit.features.values)
     assert_allclose(again.noise_matrix, audit.noise_matrix)
     predicted = again.model.predict_proba(audit.table)
     np.testing.assert_array_equal(predicted, audit.model.predict_proba(audit.table))
@@ -199,7 +199,7 @@ def test_an_audit_whose_model_could_not_be_kept_is_fitted_again(request_, tmp_pa
         raise RecursionError("too deep")
 
     with monkeypatch.context() as patched:
-        patched.setattr("rboost.audit.disk.folder.save_model", fail)
+        patched.setattr("rboost.audit.disk.folder.save", fail)
         made, _ = audit_into(tmp_path / "out", request_)
     again = refit(tmp_path / "out", {0: 1})
     assert_allclose(again.scores, made.refit({"1.000": "b"}).scores)
@@ -290,9 +290,9 @@ def test_what_was_found_is_kept_if_a_file_cannot_be_made(name, request_, tmp_pat
         raise RecursionError("too deep")
 
     if name == MODEL:
-        monkeypatch.setattr("rboost.audit.disk.folder.save_model", fail)
+        monkeypatch.setattr("rboost.audit.disk.folder.save", fail)
     else:
-        monkeypatch.setattr("rboost.audit.render.views.render_report", fail)
+        monkeypatch.setattr("rboost.audit.result.render_report", fail)
     folder = tmp_path / "audit"
     with pytest.warns(UserWarning, match=f"{name} was not written, all else was: too deep"):
         made, _ = audit_into(folder, request_)

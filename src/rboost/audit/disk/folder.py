@@ -24,9 +24,8 @@ from numpy.typing import NDArray
 
 from rboost._typing import Integers
 from rboost.audit.arguments import as_objects, with_trusted
-from rboost.audit.audit import learn_features
 from rboost.audit.cleaning import clean_labels, cleaned_frame
-from rboost.audit.disk.model import load_model, save_model
+from rboost.audit.disk.model import load_model
 from rboost.audit.disk.record import (
     AGAIN,
     CHECKED,
@@ -50,7 +49,7 @@ from rboost.audit.disk.record import (
     request_of,
 )
 from rboost.audit.disk.request import Request, read_inputs, run_audit
-from rboost.audit.inference import infer, judge_rows
+from rboost.audit.fit import infer, judge_rows, learn_features, make_scorer
 from rboost.audit.insight.suspects import Suspects
 from rboost.audit.labels import (
     NO_LABEL,
@@ -61,7 +60,6 @@ from rboost.audit.labels import (
     table_labels,
 )
 from rboost.audit.result import LabelAudit
-from rboost.audit.scorers import make_scorer
 from rboost.files import (
     atomic_path,
     file_digest,
@@ -71,8 +69,8 @@ from rboost.files import (
     write_atomically,
 )
 from rboost.labels import group_rows
+from rboost.saving import save
 from rboost.table.columns import NUMBER
-from rboost.table.features import Features
 from rboost.table.reading import read_table, with_plain_numbers
 from rboost.table.sources import STANDARD_INPUT, with_standard_input
 from rboost.table.writing import check_ending, write_csv, write_table
@@ -153,7 +151,7 @@ def _write(
             shutil.copyfile(request.files[named.index(STANDARD_INPUT)], stage / STDIN)
         if audit.model is not None:
             with _or_without(MODEL, folder):
-                save_model(audit.model, stage / MODEL, _about(audit, request))
+                save(audit.model, stage / MODEL, _about(audit, request))
         with _or_without(REPORT, folder):
             origin = make_origin(folder, request, record, has_model=(stage / MODEL).exists())
             page = audit.to_html(suspects, f"Label audit of {origin.data}", origin)
@@ -186,11 +184,10 @@ def _or_without(name: str, folder: Path) -> Iterator[None]:
 
 def _about(audit: LabelAudit, request: Request) -> dict[str, Any]:
     """What predictions have to know of the table: its columns, and what they held."""
-    table, features = audit.table, audit.features
-    assert features is not None  # only an audit of probabilities has none, which is not written
+    encoder = audit.model.encoder
     return {
-        "columns": list(table.columns),
-        "text": [own.name for own in features.encoder.columns if own.kind != NUMBER],
+        "columns": encoder.names,
+        "text": [own.name for own in encoder.columns if own.kind != NUMBER],
         "classes": audit.classes.tolist(),
         "label": request.label,
         "id": request.id,
@@ -216,16 +213,14 @@ def read_audit(folder: Path) -> LabelAudit:
     labels = table_labels(
         classes, given, checked, request.label, at_random, as_written(inputs.y + none), said, groups
     )
-    scorer = None
+    features, scorer = learn_features(table), None
     if request.probabilities is None:
         scorer = make_scorer(request.model, request.seed, None, 0, request.device)
     if MODEL in record["files"]:
         model, _ = load_model(folder / MODEL)
-        features: Features | None = model.encoder.features(table)
         found = judge_rows(model.noise, scores, labels, copy_of)
     else:
         model = None
-        features = learn_features(table)
         found = infer(scores, labels, copy_of)
     return LabelAudit(
         table, labels, as_objects(ids), inputs.id_name, features, scores, found, model,

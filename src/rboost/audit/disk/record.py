@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rboost.audit.disk.request import Request
-from rboost.audit.insight.columns import SuspiciousColumn
+from rboost.audit.insight.suspicion import SuspiciousColumn
 from rboost.audit.render.report import Origin
 from rboost.files import files_digest
 from rboost.table.reading import described

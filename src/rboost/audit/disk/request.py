@@ -10,9 +10,9 @@ from typing import Any
 from rboost._validation import is_missing
 from rboost.audit.audit import audit_labels
 from rboost.audit.insight.checked import AnswersContradictWarning
+from rboost.audit.insight.suspicion import SuspiciousColumnWarning
 from rboost.audit.labels import spelling
 from rboost.audit.result import LabelAudit
-from rboost.audit.suspicion import SuspiciousColumnWarning
 from rboost.packages import package
 from rboost.table.reading import check_column, described, label_column, read_table
 from rboost.table.sources import STANDARD_INPUT

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from rboost._typing import Floats
-from rboost.audit.inference import Inference, issue_probability
+from rboost.audit.fit import Inference, issue_probability
 from rboost.audit.insight.checked import PredictiveCheck, RandomChecks
-from rboost.audit.insight.columns import SuspiciousColumn
 from rboost.audit.insight.suspects import Budget, Suspects, review_gain, usual_budgets
+from rboost.audit.insight.suspicion import SuspiciousColumn
 from rboost.audit.labels import NO_LABEL, TableLabels
 from rboost.labels import Groups
 from rboost.noise import NoisePosterior

@@ -16,7 +16,6 @@ import numpy as np
 
 from rboost.audit.insight.summary import ASSUMPTIONS
 from rboost.audit.insight.suspects import Suspects
-from rboost.audit.render import findings
 from rboost.audit.render.plots import (
     GroupNoiseDisplay,
     IssueDistributionDisplay,
@@ -25,7 +24,16 @@ from rboost.audit.render.plots import (
     PromiseDisplay,
     ReviewGainDisplay,
 )
-from rboost.audit.render.terminal import NEXT, in_words
+from rboost.audit.render.text import (
+    NEXT,
+    find_confusions,
+    in_words,
+    of_confusions,
+    of_dangers,
+    of_everything,
+    of_groups,
+    of_promises,
+)
 from rboost.audit.wording import (
     format_count,
     one_line,
@@ -128,12 +136,12 @@ def render_report(audit: Any, suspects: Suspects, title: str, origin: Origin | N
         script=script,
         policy=_policy(style, script),
         summary=summary,
-        sentences=findings.of_everything(summary),
-        confusions=findings.find_confusions(summary),
-        confused=findings.of_confusions(summary, LIMITS["most_flips"]),
+        sentences=of_everything(summary),
+        confusions=find_confusions(summary),
+        confused=of_confusions(summary, LIMITS["most_flips"]),
         **LIMITS,
-        dangers=findings.of_dangers(summary),
-        worst_group="".join(findings.of_groups(summary)[:1]),
+        dangers=of_dangers(summary),
+        worst_group="".join(of_groups(summary)[:1]),
         pictures=_draw_all(audit, suspects),
         ids=audit.ids,
         id_name=one_line(audit.id_name, 40),
@@ -142,7 +150,7 @@ def render_report(audit: Any, suspects: Suspects, title: str, origin: Origin | N
         n_columns=audit.table.shape[1],
         unlabelled=audit.explain_all(missing[surest[:MOST_UNLABELLED]]),
         assumptions=ASSUMPTIONS,
-        promise_sentence=findings.of_promises(audit.promises),
+        promise_sentence=of_promises(audit.promises),
         origin=origin,
         commands=COMMANDS if origin is None else origin.commands,
     )  # fmt: skip
@@ -153,7 +161,7 @@ def render_summary(audit: Any, most_rows: int) -> str:
     summary = audit.summary()
     return _environment().get_template("notebook.html.jinja").render(
         summary=summary,
-        sentences=[*findings.of_everything(summary), *findings.of_dangers(summary)],
+        sentences=[*of_everything(summary), *of_dangers(summary)],
         shown=audit.explain_all(audit.suspects().rows[:most_rows]),
         ids=audit.ids,
         id_name=audit.id_name,
