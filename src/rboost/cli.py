@@ -182,8 +182,7 @@ def _audit(options: argparse.Namespace) -> int:
 
 
 def _in_memory(folder: Path, request: Any, options: argparse.Namespace) -> int:
-    from rboost.audit.disk.folder import audit_into
-    from rboost.audit.disk.record import REPORT, SUSPECTS
+    from rboost.audit.disk.folder import REPORT, SUSPECTS, audit_into
 
     audit, suspects = audit_into(folder, request, options.budget, verbose=not options.quiet)
     print(audit.to_text(suspects))
@@ -194,7 +193,7 @@ def _in_memory(folder: Path, request: Any, options: argparse.Namespace) -> int:
 
 
 def _on_cluster(folder: Path, request: Any, options: argparse.Namespace) -> int:
-    from rboost.audit.disk.record import ISSUES, SUSPECTS
+    from rboost.audit.disk.folder import ISSUES, SUSPECTS
     from rboost.dask.folder import audit_into_folder
 
     options.stopped = "stopped; the same command goes on with the trees that were kept, if any"
@@ -274,8 +273,13 @@ def add_review_command(commands: Any) -> None:
 
 
 def _review(options: argparse.Namespace) -> int:
-    from rboost.audit.disk.folder import check_output, read_audit, write_refitted
-    from rboost.audit.disk.record import read_record, read_request
+    from rboost.audit.disk.folder import (
+        check_output,
+        read_audit,
+        read_record,
+        read_request,
+        write_refitted,
+    )
     from rboost.review.session import export_answers, open_review
     from rboost.review.web.server import serve
 
@@ -335,8 +339,7 @@ def add_clean_command(commands: Any) -> None:
 
 
 def _clean(options: argparse.Namespace) -> int:
-    from rboost.audit.disk.folder import check_output, read_audit, write_cleaned
-    from rboost.audit.disk.record import read_request
+    from rboost.audit.disk.folder import check_output, read_audit, read_request, write_cleaned
     from rboost.review.session import with_saved_answers
 
     folder: Path = options.folder
@@ -374,7 +377,7 @@ def add_predict_command(commands: Any) -> None:
 
 
 def _predict(options: argparse.Namespace) -> int:
-    from rboost.audit.disk.model import predict_file
+    from rboost.audit.disk.folder import predict_file
     from rboost.table.sources import expanded, with_standard_input
     from rboost.table.writing import check_ending, csv_lines, write_table
 

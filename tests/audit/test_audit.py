@@ -132,7 +132,7 @@ def test_rows_without_a_label_get_a_suggestion_and_change_nothing_else(model):
     assert np.all(audit.suspects(threshold=0.0).rows < 200)
     alone = quick(X[:200], y[:200], model=model)
     # Only the scale on which a linear model sees numbers is that of all rows.
-    atol = 1e-3 if model == "linear" else 1e-9
+    atol = 5e-3 if model == "linear" else 1e-9
     assert_allclose(audit.noise_matrix, alone.noise_matrix, atol=atol)
     assert_allclose(audit.issue_probability[:200], alone.issue_probability, atol=atol)
 

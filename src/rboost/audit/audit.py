@@ -7,19 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from rboost._typing import Integers
 from rboost._validation import Number
-from rboost.audit.arguments import check_arguments, given_scores
+from rboost.audit.arguments import check_arguments
 from rboost.audit.fit import DEFAULT, fit_model, infer, learn_features, make_scorer, merged_copies
-from rboost.audit.insight.suspicion import (
-    SuspiciousColumn,
-    SuspiciousColumnWarning,
-    find_suspicious_columns,
-)
-from rboost.audit.labels import TableLabels
+from rboost.audit.insight.suspicion import SuspiciousColumnWarning, find_suspicious_columns
 from rboost.audit.render.text import of_suspicious_column
 from rboost.audit.result import LabelAudit, warn_of
-from rboost.table.features import Features
 
 # What a seed must be for NumPy.
 SEED = Number(0, integer=True, closed=True, high=2**32 - 1)
@@ -109,61 +102,44 @@ def audit_labels(
     """
     if not SEED.accepts(random_state):
         raise ValueError(f"random_state must be {SEED}, not {random_state!r}.")
-    if probabilities is not None and X_trusted is not None:
-        raise ValueError("X_trusted has no probabilities; pass checked labels as y_checked.")
     if probabilities is not None and model != DEFAULT:
         raise ValueError("With probabilities no model is fitted; pass either of them.")
     asked = check_arguments(
-        X, y, y_checked, checked_at_random, X_trusted, y_trusted, context, ids,
-        str(getattr(y, "name", None) or "label") if label_name is None else label_name,
-        needs_columns=probabilities is None,
+        X, y, y_checked=y_checked, checked_at_random=checked_at_random, X_trusted=X_trusted,
+        y_trusted=y_trusted, probabilities=probabilities, context=context, ids=ids,
+        id_name=id_name, label_name=label_name,
     )  # fmt: skip
-    table, labels, groups = asked.table, asked.labels, asked.groups
-    given = None if probabilities is None else given_scores(probabilities, labels)
-    features = learn_features(table)
-    if features is None and given is None:
+    labels, scores = asked.labels, asked.scores
+    features = learn_features(asked.table)
+    copy_of, scorer, fitted, suspicious = None, None, None, ()
+    if scores is not None:
+        inference = infer(scores, labels)
+    elif features is None:
         raise ValueError(
             "No column says anything: all are empty, constant or different in every row; add "
             "columns that describe the rows."
         )
-    scorer, copy_of, fitted = None, None, None
-    suspicious: tuple[SuspiciousColumn, ...] = ()
-    if given is None and features is not None:
+    else:
         copy_of = merged_copies(features, labels.given, asked.n_extra)
         scorer = make_scorer(model, random_state, n_jobs, verbose, device)
         scores, inference, fitted = fit_model(scorer, features, labels, copy_of)
-        _warn_of_copies(copy_of)
-        if check_columns:
-            suspicious = _suspicious_columns(
-                table, features, labels, random_state, by_group=groups is None
+        if copy_of is not None:
+            n_copies = int(np.count_nonzero(copy_of != np.arange(len(copy_of))))
+            warnings.warn(
+                f"{n_copies} rows repeat others, label and all; they were taken for copies, of "
+                "which each counts once for the model and the noise.",
+                stacklevel=2,
             )
-    else:
-        assert given is not None
-        scores, inference = given, infer(given, labels)
+        if check_columns:
+            by_group = asked.groups is None
+            suspicious = find_suspicious_columns(
+                asked.table, features, labels, random_state, by_group
+            )
+    for column in suspicious:
+        warnings.warn(of_suspicious_column(column), SuspiciousColumnWarning, stacklevel=2)
     audit = LabelAudit(
-        table, labels, asked.ids, id_name, features, scores, inference, fitted, asked.n_extra,
-        groups, suspicious, copy_of, scorer,
+        asked.table, labels, asked.ids, id_name, features, scores, inference, fitted,
+        asked.n_extra, asked.groups, suspicious, copy_of, scorer,
     )  # fmt: skip
     warn_of(audit)
     return audit
-
-
-def _warn_of_copies(copy_of: Integers | None) -> None:
-    if copy_of is not None:
-        n_copies = int(np.count_nonzero(copy_of != np.arange(len(copy_of))))
-        warnings.warn(
-            f"{n_copies} rows repeat others, label and all; they were taken for copies, of which "
-            "each counts once for the model and the noise.",
-            stacklevel=3,
-        )
-
-
-def _suspicious_columns(
-    table: Any, features: Features, labels: TableLabels, seed: int, by_group: bool
-) -> tuple[SuspiciousColumn, ...]:
-    """Columns that hide wrong labels, with a warning each."""
-    found = find_suspicious_columns(table, features, labels, seed, by_group)
-    for column in found:
-        sentence = of_suspicious_column(column)
-        warnings.warn(sentence, SuspiciousColumnWarning, stacklevel=3)
-    return found

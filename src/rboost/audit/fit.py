@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,15 +68,14 @@ def why_unused(own: ColumnEncoder) -> str:
 
 
 def _finite_columns(table: Any) -> list[Column]:
-    return [_without_infinite(column) for column in read_columns(table)]
-
-
-def _without_infinite(column: Column) -> Column:
-    """Numbers too large for single precision, which trees compute in, are missing too."""
-    if column.numbers is None:
-        return column
-    is_large = np.abs(column.numbers) > np.finfo(np.float32).max
-    return replace(column, numbers=np.where(is_large, np.nan, column.numbers))
+    """The columns; numbers too large for single precision, in which trees compute, are missing."""
+    columns = read_columns(table)
+    for place, column in enumerate(columns):
+        if column.numbers is not None:
+            is_large = np.abs(column.numbers) > np.finfo(np.float32).max
+            numbers = np.where(is_large, np.nan, column.numbers)
+            columns[place] = replace(column, numbers=numbers)
+    return columns
 
 
 def merged_copies(features: Features, given: Integers, n_extra: int) -> Integers | None:
@@ -166,6 +165,7 @@ def _of_all_classes(scores: Floats, present: Integers, n_classes: int) -> Floats
     return found
 
 
+@dataclass(eq=False, repr=False)
 class TableModel(ClassifierMixin, BaseEstimator):
     """From frames to probabilities of classes: an encoder, a fitted scorer, the noise.
 
@@ -173,26 +173,15 @@ class TableModel(ClassifierMixin, BaseEstimator):
     that the report has.
     """
 
-    def __init__(
-        self,
-        encoder: TableEncoder,
-        scorer: Any,
-        classes: NDArray[Any],
-        noise: NoisePosterior,
-    ) -> None:
-        self.encoder = encoder
-        self.scorer = scorer
-        self.classes = classes
-        self.noise = noise
+    encoder: TableEncoder
+    scorer: Any
+    classes: NDArray[Any]
+    noise: NoisePosterior
 
     @property
     def classes_(self) -> NDArray[Any]:
         """The class labels, sorted."""
         return self.classes
-
-    def with_noise(self, noise: NoisePosterior) -> Self:
-        """The same model after more was learnt about the noise."""
-        return type(self)(self.encoder, self.scorer, self.classes, noise)
 
     def features(self, table: Any) -> Features:
         """The rows of a frame with the columns that the model was fitted to, in any order."""
@@ -228,8 +217,6 @@ class Inference:
     noise: NoisePosterior
     probability: Floats
     posterior: Floats
-    noise_matrix: Floats
-    noise_interval: Floats
     wrong_share: tuple[float, float]
     by_group: GroupedNoise | None = None
 
@@ -262,9 +249,7 @@ def judge_rows(
             mean = float(1 - posterior[observed, given].mean())
         share = min(low, mean), max(high, mean)  # the shortest interval may leave out the mean
     probability = noise.probability(scores)
-    return Inference(
-        noise, probability, posterior, noise.noise_matrix, noise.interval(), share, by_group
-    )
+    return Inference(noise, probability, posterior, share, by_group)
 
 
 def issue_probability(posterior: Floats, labels: TableLabels) -> Floats:

@@ -28,7 +28,6 @@ from rboost.audit.insight.checked import (
     Promise,
     check_predictions,
     compare_promises,
-    count_random_checks,
 )
 from rboost.audit.insight.columns import (
     ColumnReading,
@@ -51,6 +50,7 @@ from rboost.audit.render.plots import (
 from rboost.audit.render.report import InlineReport, Origin, render_report, render_summary
 from rboost.audit.render.text import as_lines, describe, list_rows, of_contradiction
 from rboost.labels import Groups
+from rboost.noise import NoisePosterior
 from rboost.noise.answers import LearntFromAnswers
 from rboost.table.features import Features, standardized
 from rboost.table.writing import write_csv
@@ -125,12 +125,12 @@ class LabelAudit:
         That of the likeliest kind of noise. Report and ``plot_noise_matrix`` show the mean over all
         kinds, which agrees with the number of labels that are expected to be wrong.
         """
-        return self.inference.noise_matrix
+        return self.inference.noise.noise_matrix
 
     @property
     def noise_interval(self) -> Floats:
         """Lower and upper ends, shape (2, n_classes, n_classes); they hold with probability .9."""
-        return self.inference.noise_interval
+        return self.inference.noise.interval()
 
     @cached_property
     def issue_probability(self) -> Floats:
@@ -159,21 +159,25 @@ class LabelAudit:
         """How good the model is, estimated without clean labels."""
         return estimate_quality(self.inference.posterior, self.inference.probability, self.labels)
 
-    @cached_property
-    def predictive_check(self) -> PredictiveCheck | None:
-        """How many checked labels were wrong, and how many were expected to be without answers."""
+    @property
+    def _unanswered(self) -> NoisePosterior | None:
+        """The noise as it was inferred without answers, if these are to be compared with it."""
         noise = self.inference.noise
         if not isinstance(noise, LearntFromAnswers) or self.groups is not None:
             return None  # nobody answered, or answers are expected to differ between groups
-        return check_predictions(noise.before, self.scores, self.labels)
+        return noise.before
+
+    @cached_property
+    def predictive_check(self) -> PredictiveCheck | None:
+        """How many checked labels were wrong, and how many were expected to be without answers."""
+        before = self._unanswered
+        return None if before is None else check_predictions(before, self.scores, self.labels)
 
     @cached_property
     def promises(self) -> tuple[Promise, ...]:
         """What was said of checked labels without the answers, and what people found."""
-        noise = self.inference.noise
-        if not isinstance(noise, LearntFromAnswers) or self.groups is not None:
-            return ()
-        return compare_promises(noise.before, self.scores, self.labels)
+        before = self._unanswered
+        return () if before is None else compare_promises(before, self.scores, self.labels)
 
     @cached_property
     def columns(self) -> tuple[ColumnReading, ...]:
@@ -225,11 +229,7 @@ class LabelAudit:
 
     def summary(self, suspects: Suspects | None = None) -> AuditSummary:
         """The numbers of the audit and of the suspects that were chosen from it."""
-        chosen = self.suspects() if suspects is None else suspects
-        return summarize(
-            self.labels, self.inference, chosen, self.unused_columns, self.groups,
-            self.column_warnings, count_random_checks(self.labels), self.predictive_check,
-        )  # fmt: skip
+        return summarize(self, self.suspects() if suspects is None else suspects)
 
     @cached_property
     def _explainer(self) -> Explainer:
@@ -255,7 +255,7 @@ class LabelAudit:
         """
         labels = self.labels.with_checked(checked, at_random)
         found = infer(self.scores, labels, self.copy_of)
-        model = None if self.model is None else self.model.with_noise(found.noise)
+        model = None if self.model is None else replace(self.model, noise=found.noise)
         return replace(self, labels=labels, inference=found, model=model)
 
     def refit(self, answers: Any, at_random: Any = None) -> Self:

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from rboost.audit.cleaning import SUGGESTED
-from rboost.audit.disk.folder import check_folder
-from rboost.audit.disk.record import (
+from rboost.audit.disk.folder import (
     CLUSTER,
     FORMAT,
     ISSUES,
@@ -26,6 +25,7 @@ from rboost.audit.disk.record import (
     NAMES,
     RECORD,
     SUSPECTS,
+    check_folder,
 )
 from rboost.audit.disk.request import ROW, Request
 from rboost.audit.insight.summary import AuditSummary

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from rboost.audit import Explanation, LabelAudit
-from rboost.audit.disk.record import CHECKED, STORE
+from rboost.audit.disk.folder import CHECKED, STORE
 from rboost.audit.labels import NO_LABEL
 from rboost.review.answers import CHANGE, KEEP, UNSURE, Answer, ConflictError, Log
 from rboost.review.background import Job, Refresher

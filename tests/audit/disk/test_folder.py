@@ -11,8 +11,16 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from rboost.audit.disk.folder import audit_into, read_audit, write_refitted
-from rboost.audit.disk.record import FORMAT, MODEL, REPORT, SUSPECTS, read_record
+from rboost.audit.disk.folder import (
+    FORMAT,
+    MODEL,
+    REPORT,
+    SUSPECTS,
+    audit_into,
+    read_audit,
+    read_record,
+    write_refitted,
+)
 from rboost.audit.disk.request import Request, read_inputs
 from rboost.files import staged
 from rboost.review.session import open_review
@@ -224,7 +232,7 @@ def test_a_second_round_keeps_the_answers_of_the_first(made, folder):
     assert dict(zip(written["key"], written["drawn_at_random"], strict=True))["1.000"] == "yes"
     assert np.flatnonzero(read_audit(folder).labels.at_random).tolist() == [0]
     assert sorted(written["key"]) == ["1.000", "1.010", "1.020"]
-    assert read_inputs(trusting).y_checked[2] is not None
+    assert read_inputs(trusting)["y_checked"][2] is not None
     audit_into(folder, trusting)  # no warning that it does not know the answers
     with pytest.warns(UserWarning, match="does not know"):
         audit_into(folder, request_)
@@ -236,8 +244,8 @@ def test_a_column_called_row_names_no_rows(tmp_path):
     table.to_csv(tmp_path / "table.csv", index=False)
     table.head(8).to_csv(tmp_path / "more.csv", index=False)
     inputs = read_inputs(Request(tmp_path / "table.csv", "label", trusted=tmp_path / "more.csv"))
-    assert not any(inputs.y_checked)
-    assert len(inputs.X_trusted) == 8
+    assert not any(inputs["y_checked"])
+    assert len(inputs["X_trusted"]) == 8
 
 
 @pytest.mark.parametrize("labels", [("TRUE", "FALSE"), ("1.0", "0.0"), ("1", "0"), ("-1", "+1")])
@@ -248,7 +256,7 @@ def test_labels_of_trusted_rows_are_those_of_the_table(labels, tmp_path):
     trusted = tmp_path / "checked.csv"
     trusted.write_text(f"key,checked_label\n1.000,{labels[0]}\n1.010,{labels[0]}\n")
     inputs = read_inputs(Request(tmp_path / "table.csv", "label", id="key", trusted=trusted))
-    assert inputs.y_checked[:2] == [inputs.y[0]] * 2
+    assert inputs["y_checked"][:2] == [inputs["y"][0]] * 2
 
 
 def test_a_stage_of_a_run_that_goes_on_is_left_alone(tmp_path):

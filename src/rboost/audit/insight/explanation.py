@@ -211,10 +211,8 @@ class Explainer:
     def explain(self, rows: Integers, verbose: bool = False) -> list[Explanation]:
         """Explain all of these rows; those that were explained before are remembered."""
         rows = np.atleast_1d(np.asarray(rows))
-        if len(rows) and rows.dtype.kind not in "iu":
-            raise ValueError(f"row must be a position from 0 to {len(self.labels) - 1}.")
-        rows = rows.astype(np.intp)
-        if len(rows) and not (rows.min() >= 0 and rows.max() < len(self.labels)):
+        are_whole = not len(rows) or rows.dtype.kind in "iu"
+        if not are_whole or not ((rows >= 0) & (rows < len(self.labels))).all():
             raise ValueError(f"row must be a position from 0 to {len(self.labels) - 1}.")
         new = [row for row in dict.fromkeys(rows.tolist()) if row not in self._known]
         if new:

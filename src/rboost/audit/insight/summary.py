@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from rboost._typing import Floats
-from rboost.audit.fit import Inference, issue_probability
-from rboost.audit.insight.checked import PredictiveCheck, RandomChecks
+from rboost.audit.fit import Inference
+from rboost.audit.insight.checked import PredictiveCheck, RandomChecks, count_random_checks
 from rboost.audit.insight.suspects import Budget, Suspects, review_gain, usual_budgets
 from rboost.audit.insight.suspicion import SuspiciousColumn
 from rboost.audit.labels import NO_LABEL, TableLabels
@@ -145,19 +145,10 @@ class AuditSummary:
         return {name: _plain(value) for name, value in asdict(self).items()}
 
 
-def summarize(
-    labels: TableLabels,
-    found: Inference,
-    suspects: Suspects,
-    unused_columns: tuple[str, ...] = (),
-    groups: Groups | None = None,
-    column_warnings: tuple[SuspiciousColumn, ...] = (),
-    random_checks: RandomChecks | None = None,
-    predictive_check: PredictiveCheck | None = None,
-) -> AuditSummary:
+def summarize(audit: Any, suspects: Suspects) -> AuditSummary:
     """Sum up an audit and the suspects that were chosen from it."""
+    labels, found, issue = audit.labels, audit.inference, audit.issue_probability
     observed = labels.is_observed
-    issue = issue_probability(found.posterior, labels)
     gain = review_gain(issue[observed])
     corrected = labels.is_checked & (labels.given >= 0) & (labels.checked != labels.given)
     n_unchecked, expected_wrong = len(gain) - 1, float(gain[-1])
@@ -185,12 +176,12 @@ def summarize(
         expected_found=suspects.expected_found,
         budgets=usual_budgets(gain),
         is_uncertain=_is_uncertain(labels, found),
-        unused_columns=unused_columns,
-        context="" if groups is None else groups.column,
-        groups=_groups(labels, found.by_group, groups),
-        column_warnings=column_warnings,
-        random_checks=random_checks,
-        predictive_check=predictive_check,
+        unused_columns=audit.unused_columns,
+        context="" if audit.groups is None else audit.groups.column,
+        groups=_groups(labels, found.by_group, audit.groups),
+        column_warnings=audit.column_warnings,
+        random_checks=count_random_checks(labels),
+        predictive_check=audit.predictive_check,
     )
 
 
@@ -198,7 +189,7 @@ def _is_uncertain(labels: TableLabels, found: Inference) -> bool:
     """Whether all labels might be right although classes overlap, or a rate be anything."""
     if not labels.is_observed.any():
         return False
-    low, high = found.noise_interval
+    low, high = found.noise.interval()
     overlap = 1 - found.probability[labels.current >= 0].max(axis=1).mean()
     might_be_right = found.wrong_share[0] == 0 and overlap > OVERLAP
     return bool(might_be_right or (high - low > WIDE).any())

@@ -10,7 +10,6 @@ Values are those of :attr:`rboost.table.features.Features.values`: numbers, date
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,16 +33,6 @@ TIMES, MORE = 1.5, 0.05
 PRIOR_ROWS = 5.0
 # Less frequent words are not what is usual; longer ones are cut.
 USUAL_SHARE, LONGEST_WORD = 0.1, 40
-
-
-class Usual(Protocol):
-    """What is usual in one column."""
-
-    def evidence(self, values: Floats, given: Integers, suggested: Integers) -> Floats:
-        """How far each value speaks for one class and against the other, in nats; 0 if not."""
-
-    def in_words(self, value: float, given: int, suggested: int) -> tuple[str, str]:
-        """What rows of the two classes usually have where this row has this value."""
 
 
 def usual_values(own: ColumnEncoder, values: Floats, members: Sequence[Integers]) -> Usual:
@@ -173,6 +162,9 @@ class UsualWords:
         share, word = float(self._shares[k, place]), self._names[place]
         cut = word if len(word) <= LONGEST_WORD else f"{word[: LONGEST_WORD - 1]}…"
         return f"{cut} ({percent(share)})" if share >= least else "various values"
+
+
+Usual = UsualNumbers | UsualWords
 
 
 def value_in_words(own: ColumnEncoder, value: float) -> str:
