@@ -62,7 +62,7 @@ def test_errors_alike_have_one_place():
         with pytest.raises(ValueError, match="no model") as caught:
             make_scorer(word, 0, None, 0)
         places.add(where_of(caught.value).rpartition(":")[0])
-    assert places == {"ValueError at audit/scorers.py"}
+    assert places == {"ValueError at audit/fit.py"}
 
 
 @pytest.mark.parametrize(

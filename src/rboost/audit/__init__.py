@@ -3,7 +3,7 @@
 from rboost.audit.audit import audit_labels
 from rboost.audit.insight.checked import AnswersContradictWarning
 from rboost.audit.insight.explanation import Explanation, Reason
-from rboost.audit.insight.suspects import Suspects
+from rboost.audit.insight.summary import Suspects
 from rboost.audit.insight.suspicion import SuspiciousColumn, SuspiciousColumnWarning
 from rboost.audit.labels import TableLabels
 from rboost.audit.render.plots import (

@@ -36,8 +36,14 @@ from rboost.audit.insight.columns import (
     read_columns,
 )
 from rboost.audit.insight.explanation import Explainer, Explanation
-from rboost.audit.insight.summary import AuditSummary, Quality, estimate_quality, summarize
-from rboost.audit.insight.suspects import Suspects, choose_suspects
+from rboost.audit.insight.summary import (
+    AuditSummary,
+    Quality,
+    Suspects,
+    choose_suspects,
+    estimate_quality,
+    summarize,
+)
 from rboost.audit.insight.suspicion import SuspiciousColumn
 from rboost.audit.labels import NO_LABEL, TableLabels
 from rboost.audit.render.plots import (

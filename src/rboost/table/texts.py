@@ -69,7 +69,7 @@ def learn_directions(column: Column) -> TextDirections:
     n_directions = min(N_DIRECTIONS, len(terms) - 1, weighed.shape[0] - 1)
     if n_directions < 1:
         return TextDirections(terms, idf, np.ones((1, len(terms)), np.float32))
-    with np.errstate(invalid="ignore"):  # where all texts have the same terms, none explains more
+    with np.errstate(divide="ignore", invalid="ignore"):  # where all texts have the same terms
         found = TruncatedSVD(n_directions, random_state=0).fit(weighed)
     return TextDirections(terms, idf, found.components_.astype(np.float32))
 

@@ -30,7 +30,7 @@ from rboost.audit.cleaning import clean_labels, cleaned_frame
 from rboost.audit.disk.model import load_model
 from rboost.audit.disk.request import ROW, Request, read_inputs, run_audit
 from rboost.audit.fit import infer, judge_rows, learn_features, make_scorer, merged_copies
-from rboost.audit.insight.suspects import Suspects
+from rboost.audit.insight.summary import Suspects
 from rboost.audit.insight.suspicion import SuspiciousColumn
 from rboost.audit.render.report import Origin
 from rboost.audit.result import LabelAudit

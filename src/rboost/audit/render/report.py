@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rboost.audit.insight.summary import ASSUMPTIONS
-from rboost.audit.insight.suspects import Suspects
+from rboost.audit.insight.summary import ASSUMPTIONS, Suspects
 from rboost.audit.render.plots import (
     GroupNoiseDisplay,
     IssueDistributionDisplay,
