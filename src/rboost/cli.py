@@ -106,16 +106,10 @@ def add_audit_command(commands: Any) -> None:
         help="what a model of your own says of rows it was not fitted to, a column for each class",
     )  # fmt: skip
     audit.add_argument("--id", metavar="COLUMN", help="what to call rows by (their number)")
+    several: Any = {"nargs": "+", "action": "extend", "default": [], "metavar": "COLUMN"}
+    audit.add_argument("--drop", **several, help="columns to leave aside")
     audit.add_argument(
-        "--drop",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="COLUMN",
-        help="columns to leave aside",
-    )
-    audit.add_argument(
-        "--context", nargs="+", action="extend", default=[], metavar="COLUMN",
+        "--context", **several,
         help="columns that labels may depend on but classes do not: annotator, source, date",
     )  # fmt: skip
     audit.add_argument(
@@ -135,11 +129,9 @@ def add_audit_command(commands: Any) -> None:
         "scheduler, or local for one on this machine",
     )  # fmt: skip
     audit.add_argument(
-        "--workers",
-        type=int,
-        metavar="N",
+        "--workers", type=int, metavar="N",
         help="processes of a local cluster (one a core, at most 4)",
-    )
+    )  # fmt: skip
     audit.add_argument(
         "--cleaned", type=Path, metavar="FOLDER",
         help="with --cluster, also write the table with better labels there, as Parquet",
@@ -302,9 +294,9 @@ def _review(options: argparse.Namespace) -> int:
     return 0
 
 
-def _images_root(data: str | list[str]) -> Path | None:
-    """The folder of the table, which may be of several files; none if they have none in common."""
-    files = map(Path, [data] if isinstance(data, str) else data)
+def _images_root(data: list[str]) -> Path | None:
+    """The folder of the files of a table; none if they have none in common."""
+    files = map(Path, data)
     folders = [file.parent for file in files if file != STANDARD_INPUT]
     try:
         common = Path(os.path.commonpath(folders))

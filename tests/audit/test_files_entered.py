@@ -1,5 +1,7 @@
 """How much of the package an audit runs through: the fewer files, the easier to follow."""
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from rboost.audit import audit_labels
@@ -10,10 +12,14 @@ MOST_FILES = 40
 
 
 @pytest.mark.slow
-def test_an_audit_enters_few_files():
-    """The second audit, as the first one imports what it needs; model, noise, check of columns."""
-    X, _, given = make_table(150, 2)
-    audit_labels(X, given)
-    entered = files_entered(lambda: audit_labels(X, given))
-    assert "audit/audit.py" in entered
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_an_audit_enters_few_files(n_classes):
+    """The second audit, as the first one imports what it needs; with the check of columns."""
+    X, _, given = make_table(150, n_classes)
+    table = pd.DataFrame(X, columns=["height", "girth"])
+    table["day"] = pd.date_range("2020", periods=150).astype(str)
+    table["site"] = np.array(["north", "south", "west"])[np.arange(150) % 3]
+    audit_labels(table, given)
+    entered = files_entered(lambda: audit_labels(table, given))
+    assert {"audit/audit.py", "audit/insight/suspicion.py", "model/fit.py"} <= set(entered)
     assert len(entered) <= MOST_FILES, "\n".join(entered)

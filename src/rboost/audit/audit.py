@@ -9,7 +9,15 @@ import numpy as np
 
 from rboost._validation import Number
 from rboost.audit.arguments import check_arguments
-from rboost.audit.fit import DEFAULT, fit_model, infer, learn_features, make_scorer, merged_copies
+from rboost.audit.fit import (
+    DEFAULT,
+    fit_model,
+    infer,
+    learn_features,
+    make_scorer,
+    merged_copies,
+    used_columns,
+)
 from rboost.audit.insight.suspicion import SuspiciousColumnWarning, find_suspicious_columns
 from rboost.audit.render.text import of_suspicious_column
 from rboost.audit.result import LabelAudit, warn_of
@@ -114,7 +122,7 @@ def audit_labels(
     copy_of, scorer, fitted, suspicious = None, None, None, ()
     if scores is not None:
         inference = infer(scores, labels)
-    elif features is None:
+    elif not used_columns(features):
         raise ValueError(
             "No column says anything: all are empty, constant or different in every row; add "
             "columns that describe the rows."

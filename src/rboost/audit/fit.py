@@ -48,14 +48,17 @@ MODELS: dict[str, Callable[[int], Any]] = {
 }
 
 
-def learn_features(table: Any) -> Features | None:
-    """The table in numbers, infinite ones missing; None where no column tells anything."""
+def learn_features(table: Any) -> Features:
+    """The table in numbers, infinite ones missing, with what its columns are."""
     if not table.shape[1]:
-        return None
+        return Features(np.empty((len(table), 0)), {}, TableEncoder(()))
     columns = _finite_columns(table)
-    encoder = learn_encoder(columns)
-    tells = any(not why_unused(own) for own in encoder.columns)
-    return encoder.features_of(columns) if tells else None
+    return learn_encoder(columns).features_of(columns)
+
+
+def used_columns(features: Features) -> list[int]:
+    """The positions of columns that may tell something."""
+    return [k for k, own in enumerate(features.encoder.columns) if not why_unused(own)]
 
 
 def why_unused(own: ColumnEncoder) -> str:
@@ -277,7 +280,7 @@ def fit_model(
     The scorer has inferred the noise from the same scores and labels, unless it was given others,
     or knows the noise.
     """
-    used = [k for k, own in enumerate(features.encoder.columns) if not why_unused(own)]
+    used = used_columns(features)
     if len(used) < features.shape[1]:
         features = features.only(used)
     fitted = clone(scorer)

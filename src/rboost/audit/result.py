@@ -20,6 +20,7 @@ from rboost.audit.fit import (
     infer,
     issue_probability,
     suggested_classes,
+    used_columns,
     why_unused,
 )
 from rboost.audit.insight.checked import (
@@ -81,8 +82,8 @@ class LabelAudit:
         What each row is called.
     id_name : str
         What the names of rows are: a column, or "row", which counts from 1.
-    features : Features or None
-        The table in numbers, with what its columns are; None if no column tells anything.
+    features : Features
+        The table in numbers, with what its columns are.
     scores : ndarray of shape (n_rows,), of more than two classes (n_rows, n_classes)
         What models say of each row that were not fitted to it.
     inference : Inference
@@ -106,7 +107,7 @@ class LabelAudit:
     labels: TableLabels
     ids: NDArray[Any]
     id_name: str
-    features: Features | None
+    features: Features
     scores: Floats
     inference: Inference
     model: Any
@@ -151,8 +152,6 @@ class LabelAudit:
     @cached_property
     def unused_columns(self) -> tuple[str, ...]:
         """Columns that say nothing: empty, constant, or names of rows."""
-        if self.features is None:
-            return tuple(map(str, self.table.columns))
         return tuple(own.name for own in self.features.encoder.columns if why_unused(own))
 
     @property
@@ -200,7 +199,7 @@ class LabelAudit:
     def standardized(self) -> Floats:
         """Features on one scale, for distances between rows."""
         of_rows = self.scores.reshape(len(self), -1)
-        return standardized(of_rows if self.features is None else self.features.dense)
+        return standardized(self.features.dense if used_columns(self.features) else of_rows)
 
     @cached_property
     def points(self) -> Floats:
@@ -287,7 +286,7 @@ class LabelAudit:
 
     def refitted(self, labels: TableLabels) -> Self:
         """The same audit, with the model fitted again to labels of which others are checked."""
-        if self.scorer is None or self.features is None:
+        if self.scorer is None:
             return self.with_checked(labels.checked, labels.at_random)
         check_enough(labels)
         scores, found, model = fit_model(self.scorer, self.features, labels, self.copy_of)

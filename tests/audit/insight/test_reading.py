@@ -62,4 +62,7 @@ def test_a_column_of_words_for_nothing_is_empty():
     left_aside = {"nothing": "empty", "hardly": "empty", "empty": "empty"}
     assert left_aside.items() <= why.items()
     assert why["key"] == "another word in every row, like a name"
-    assert learn_features(table[[*left_aside, "key", "same"]]) is None
+    useless = learn_features(table[[*left_aside, "key", "same"]])
+    assert {one.name: one.why for one in read_columns(useless, None)} == {
+        name: why[name] for name in useless.encoder.names
+    }

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
 from rboost.audit import audit_labels
-from rboost.audit.fit import learn_features
+from rboost.audit.fit import learn_features, used_columns
 from rboost.audit.insight.explanation import Explainer
 from rboost.audit.insight.usual import usual_values
 from rboost.audit.labels import table_labels
@@ -136,7 +136,7 @@ def explained(draw):
     posterior = np.empty((n_rows, 2))
     posterior[np.arange(n_rows), label], posterior[np.arange(n_rows), 1 - label] = 1 - wrong, wrong
     features = learn_features(table)
-    points = standardized(random.randn(n_rows, 3) if features is None else features.dense)
+    points = standardized(features.dense if used_columns(features) else random.randn(n_rows, 3))
     explainer = Explainer(table, labels, posterior, posterior, features, points, model=None)
     return explainer, wrong < 0.5
 

@@ -186,7 +186,7 @@ def read_audit(folder: Path) -> LabelAudit:
         raise ValueError(f"{folder / ROWS} is of another table; {AGAIN}.")
     labels = asked.labels.with_checked(checked, at_random)
     scorer, copy_of, model = None, None, None
-    if asked.scores is None and features is not None:
+    if asked.scores is None:
         scorer = make_scorer(request.model, request.seed, None, 0, request.device)
         copy_of = merged_copies(features, labels.given, asked.n_extra)
     if MODEL in record["files"]:
@@ -316,25 +316,17 @@ def read_record(folder: Path) -> dict[str, Any]:
             f"{folder} holds an audit on a cluster, which keeps no rows to review or to clean; see "
             f"{SUSPECTS}, run it again with --cleaned FOLDER, or audit some rows without --cluster."
         )
-    check_format(number, FORMAT, path)
+    if number != FORMAT:
+        newer = "a newer", "update it with: pip install --upgrade rboost"
+        age, remedy = newer if number > FORMAT else ("an older", f"{AGAIN} to make a new one.")
+        raise ValueError(
+            f"{path} was made by {age} rboost (its format is {number}, this one reads {FORMAT}); "
+            f"{remedy}"
+        )
     is_whole = all(isinstance(record.get(name), kind) for name, kind in PARTS.items())
     if not is_whole or not Request.is_of_one(record["request"]):
         raise ValueError(f"{path} is damaged; {AGAIN}.")
     return record
-
-
-def check_format(found: int, known: int, path: Path) -> None:
-    """Refuse a file of another format, newer or older, with one sentence."""
-    if found > known:
-        raise ValueError(
-            f"{path} was made by a newer rboost (its format is {found}, this one reads {known}); "
-            "update it with: pip install --upgrade rboost"
-        )
-    if found < known:
-        raise ValueError(
-            f"{path} was made by an older rboost (its format is {found}, this one reads {known}); "
-            f"{AGAIN} to make a new one."
-        )
 
 
 def _parsed(folder: Path) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats
-from rboost.audit.fit import TableModel, why_unused
+from rboost.audit.fit import TableModel, used_columns, why_unused
 from rboost.audit.insight.usual import value_in_words
 from rboost.audit.wording import format_value
 from rboost.table.columns import CATEGORY, DATE, NAME, NUMBER, TEXT
@@ -47,12 +47,9 @@ class ColumnReading:
     importance: float | None = None
 
 
-def read_columns(features: Features | None, model: TableModel | None) -> tuple[ColumnReading, ...]:
+def read_columns(features: Features, model: TableModel | None) -> tuple[ColumnReading, ...]:
     """All columns of the table, those that matter most first, those left aside last."""
-    if features is None:
-        return ()
-    columns = features.encoder.columns
-    used = [k for k, own in enumerate(columns) if not why_unused(own)]
+    columns, used = features.encoder.columns, used_columns(features)
     importance = {} if model is None else column_importance(model, features, used)
     found = [
         ColumnReading(own.name, CATEGORY if own.is_truth else own.kind, "", importance.get(k))
@@ -99,14 +96,13 @@ class Segment:
 
 
 def find_segments(
-    features: Features | None, issue_probability: Floats, most: int = 10
+    features: Features, issue_probability: Floats, most: int = 10
 ) -> tuple[Segment, ...]:
     """The segments with the most wrong labels beyond what other rows have, at most ``most``."""
     known = np.isfinite(issue_probability)
     wrong = issue_probability[known]
     found: list[tuple[float, Segment]] = []
-    for place, own in enumerate([] if features is None else features.encoder.columns):
-        assert features is not None
+    for place, own in enumerate(features.encoder.columns):
         for values, members in _parts(own, features.values[known, place]):
             n_rows = int(members.sum())
             if not FEWEST_ROWS <= n_rows <= len(wrong) - FEWEST_ROWS:

@@ -25,7 +25,7 @@ from sklearn.utils import gen_batches
 from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats, Integers
-from rboost.audit.fit import TableModel, issue_probability, suggested_classes, why_unused
+from rboost.audit.fit import TableModel, issue_probability, suggested_classes, used_columns
 from rboost.audit.insight.usual import Usual, range_edges, usual_values
 from rboost.audit.labels import NO_LABEL, TableLabels
 from rboost.progress import track
@@ -172,8 +172,8 @@ class Explanation:
 class Explainer:
     """Explains rows of a table; keeps what all explanations share.
 
-    ``features`` is the table in numbers; None if no column tells anything. ``standardized`` are
-    columns on one scale, for distances; ``model`` was fitted to the table, if there is one.
+    ``features`` is the table in numbers. ``standardized`` are columns on one scale, for distances;
+    ``model`` was fitted to the table, if there is one.
     """
 
     def __init__(
@@ -182,7 +182,7 @@ class Explainer:
         labels: TableLabels,
         posterior: Floats,
         probability: Floats,
-        features: Features | None,
+        features: Features,
         standardized: Floats,
         model: TableModel | None,
     ) -> None:
@@ -196,15 +196,13 @@ class Explainer:
             for k in range(len(labels.classes))
         ]
         # Without columns that tell anything, distances are those of scores.
-        self._source = (
-            np.arange(standardized.shape[1])
-            if features is None
-            else features.encoder.source("dense")
-        )
+        used = used_columns(features)
+        n_points = standardized.shape[1]
+        self._source = features.encoder.source("dense") if used else np.arange(n_points)
         self._right = np.where(wrong < 0.5, labels.current, NO_LABEL)
         points = comparable(standardized, self._source, self._right)
         self.neighbours = Neighbours(points, self._members)
-        self._tried = self._columns_tried()
+        self._tried = self._columns_tried(used)
         self._known: dict[int, Explanation] = {}
         self._usual: dict[int, Usual] = {}
 
@@ -251,7 +249,6 @@ class Explainer:
         found = []
         for k in np.argsort(-strength, kind="stable")[:MOST_REASONS].tolist():
             if strength[k] > WEAKEST:
-                assert self.features is not None
                 value = float(self.features.values[row, k])
                 typical = self._usual[k].in_words(value, given, suggested)
                 column = str(self.table.columns[k])
@@ -264,7 +261,6 @@ class Explainer:
         doubted = np.flatnonzero(self.labels.given[rows] != NO_LABEL)
         given, suggested = self.labels.given[rows[doubted]], self.suggested[rows[doubted]]
         for k in self._tried:
-            assert self.features is not None
             values = self.features.values[:, k]
             if k not in self._usual:
                 self._usual[k] = usual_values(
@@ -273,24 +269,18 @@ class Explainer:
             evidence[doubted, k] = self._usual[k].evidence(values[rows[doubted]], given, suggested)
         return evidence
 
-    def _columns_tried(self) -> list[int]:
+    def _columns_tried(self, used: list[int]) -> list[int]:
         """Columns whose values can be counted; of very many, those that tell most."""
-        if self.features is None:
-            return []
-        columns = self.features.encoder.columns
-        used = np.array(
-            [k for k, own in enumerate(columns) if own.kind != TEXT and not why_unused(own)],
-            dtype=np.intp,
-        )
-        if len(used) > MOST_COLUMNS:
-            told = relevance(self.standardized, self._source, self._right)[used]
-            used = np.sort(used[np.argsort(-told, kind="stable")[:MOST_COLUMNS]])
-        return used.tolist()
+        counted = [k for k in used if self.features.encoder.columns[k].kind != TEXT]
+        if len(counted) <= MOST_COLUMNS:
+            return counted
+        told = relevance(self.standardized, self._source, self._right)
+        return sorted(sorted(counted, key=lambda k: -told[k])[:MOST_COLUMNS])
 
     def _strengths(self, rows: Integers, verbose: bool) -> Floats:
         """How much each column that separates the classes speaks against the given label."""
         evidence = self._evidence(rows)
-        if self.model is None or self.features is None:
+        if self.model is None:
             return evidence
         strengths = np.zeros(evidence.shape)
         place, column = np.nonzero(evidence)

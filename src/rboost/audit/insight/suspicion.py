@@ -32,7 +32,7 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats, Integers
-from rboost.audit.fit import why_unused
+from rboost.audit.fit import used_columns
 from rboost.audit.labels import TableLabels
 from rboost.labels import Groups, group_rows
 from rboost.model import RBoostClassifier
@@ -227,8 +227,7 @@ def find_suspicious_columns(
     rows = np.flatnonzero(labels.is_observed)
     rows = np.sort(np.random.RandomState(seed).permutation(rows)[:MOST_ROWS])
     classes, label = np.unique(labels.given[rows], return_inverse=True)
-    encoders = features.encoder.columns
-    used = np.array([k for k, own in enumerate(encoders) if not why_unused(own)], dtype=np.intp)
+    used = used_columns(features)
     if len(rows) < FEWEST_ROWS or len(used) < 2 or len(classes) < 2:
         return ()
     sample = _Sample(features[rows], label, seed)
@@ -239,7 +238,7 @@ def find_suspicious_columns(
     return tuple(found)
 
 
-def _copies(sample: _Sample, used: Integers, names: list[str]) -> Iterator[SuspiciousColumn]:
+def _copies(sample: _Sample, used: list[int], names: list[str]) -> Iterator[SuspiciousColumn]:
     alone = {column: sample.errors_alone(column) for column in used}
     best = min(alone, key=lambda column: alone[column])
     if alone[best] > COPY_ERRORS:
@@ -256,7 +255,7 @@ def _copies(sample: _Sample, used: Integers, names: list[str]) -> Iterator[Suspi
 
 
 def _groupings(
-    sample: _Sample, used: Integers, names: list[str], table: Any
+    sample: _Sample, used: list[int], names: list[str], table: Any
 ) -> Iterator[SuspiciousColumn]:
     groups = dict(_groups_of(table, used))
     if not groups:
@@ -278,7 +277,7 @@ def _groupings(
             )  # fmt: skip
 
 
-def _groups_of(table: Any, used: Integers) -> Iterator[tuple[int, Groups]]:
+def _groups_of(table: Any, used: list[int]) -> Iterator[tuple[int, Groups]]:
     """The groups that each column would make as context; none if it has few rows of each value."""
     for column in used:
         with contextlib.suppress(ValueError):

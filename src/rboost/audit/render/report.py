@@ -170,33 +170,23 @@ def render_summary(audit: Any, most_rows: int) -> str:
 
 def _draw_all(audit: Any, suspects: Suspects) -> dict[str, Picture]:
     """All pictures of the report by their names."""
-    displays: dict[str, Any] = {
-        "matrix": NoiseMatrixDisplay.from_audit(audit),
-        "distribution": IssueDistributionDisplay.from_audit(audit),
-        "gain": ReviewGainDisplay.from_audit(audit, suspects),
-        "projection": ProjectionDisplay.from_audit(audit, suspects),
+    few = len(audit.classes) <= 4
+    distribution = IssueDistributionDisplay.from_audit(audit)
+    lanes = len(distribution.classes)
+    drawn: dict[str, tuple[Any, float, float]] = {  # width and height in inches
+        "matrix": (NoiseMatrixDisplay.from_audit(audit), *((4.8, 3.57) if few else (7.8, 6.12))),
+        "distribution": (distribution, 5.2, 0.8 + (1.2 if few else 0.62) * lanes),
+        "gain": (ReviewGainDisplay.from_audit(audit, suspects), 5.2, 3.6),
+        "projection": (ProjectionDisplay.from_audit(audit, suspects), 5.2, 4.6 if few else 5.4),
     }
     if audit.groups is not None:
-        displays["groups"] = GroupNoiseDisplay.from_audit(audit)
+        groups = GroupNoiseDisplay.from_audit(audit)
+        drawn["groups"] = groups, 5.2, 1.0 + 0.34 * len(groups.names)
     if audit.promises:
-        displays["promises"] = PromiseDisplay.from_audit(audit)
-    few = len(audit.classes) <= 4
-    heights = {
-        "matrix": 3.57 if few else 6.12,
-        "distribution": 0.8 + (1.2 if few else 0.62) * len(displays["distribution"].classes),
-        "gain": 3.6,
-        "projection": 4.6 if few else 5.4,
-        "groups": 1.0 + 0.34 * len(displays["groups"].names) if "groups" in displays else 0.0,
-        "promises": 3.4,
-    }
-    widths = {"matrix": 4.8 if few else 7.8}
+        drawn["promises"] = PromiseDisplay.from_audit(audit), 5.2, 3.4
     return {
-        name: Picture(
-            display,
-            draw(display, widths.get(name, 5.2), heights[name]),
-            is_wide=widths.get(name, 5.2) > 6,
-        )
-        for name, display in displays.items()
+        name: Picture(display, draw(display, width, height), is_wide=width > 6)
+        for name, (display, width, height) in drawn.items()
     }
 
 
