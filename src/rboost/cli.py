@@ -151,7 +151,7 @@ def _audit(options: argparse.Namespace) -> int:
     if options.seed < 0:
         raise ValueError(f"--seed must not be negative, but is {options.seed}.")
     if options.trusted_random and options.trusted is None:
-        raise ValueError("--trusted-random is said of trusted rows; pass them with --trusted.")
+        raise ValueError("--trusted-random needs trusted rows; pass them with --trusted.")
     _check_cluster(options)
     request = Request(
         data=expanded(options.data) if options.cluster is None else _parquet(options.data),
@@ -206,10 +206,10 @@ def _check_cluster(options: argparse.Namespace) -> None:
     if options.cluster is None:
         for name in ("workers", "cleaned"):
             if getattr(options, name) is not None:
-                raise ValueError(f"--{name} is said of a cluster; pass --cluster local too.")
+                raise ValueError(f"--{name} needs a cluster; pass --cluster local too.")
         return
     if options.workers is not None and options.cluster != "local":
-        raise ValueError("--workers is said of --cluster local; other clusters have theirs.")
+        raise ValueError("--workers is for --cluster local; other clusters have their own.")
     if options.workers is not None and options.workers < 1:
         raise ValueError(f"--workers must be at least 1, not {options.workers}.")
     in_memory_only = {

@@ -81,7 +81,7 @@ def test_tables_that_are_none_end_in_one_sentence(client, tables, problem, tmp_p
         (["--context", "kind"], "--context does not go"),
         (["--model", "linear"], "--model does not go"),
         (["--no-column-check"], "--no-column-check does not go"),
-        (["--workers", "2"], "--workers is said of --cluster local"),
+        (["--workers", "2"], "--workers is for --cluster local"),
         (["--drop", "churn"], "'churn' is the label"),
         (["--id", "keys"], "did you mean 'key'?"),
         (["--cluster", "nowhere"], "no address of a Dask scheduler"),
@@ -163,4 +163,4 @@ def test_a_lost_cluster_ends_in_one_sentence(client, data, tmp_path, capsys, mon
 def test_options_of_a_cluster_need_one(data, tmp_path, capsys):
     for options in (["--workers", "2"], ["--cleaned", tmp_path]):
         said = refused(capsys, "audit", data / "0.parquet", "--label", "churn", *options)
-        assert f"{options[0]} is said of a cluster" in said
+        assert f"{options[0]} needs a cluster" in said

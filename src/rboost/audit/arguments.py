@@ -80,7 +80,7 @@ def check_arguments(
     for name, values in (("y", given), ("ids", names), ("y_checked", checked)):
         _check_length("X", n_rows, name, values)
     if y_checked is None and np.any(checked_at_random):
-        raise ValueError("checked_at_random is said of checked labels; pass them as y_checked.")
+        raise ValueError("checked_at_random marks checked labels; pass them as y_checked.")
     _check_labels(checked, given)
     extra, extra_labels = _trusted_rows(table, X_trusted, y_trusted)
     n_extra = len(extra_labels)

@@ -57,7 +57,7 @@ def audit_labels(
         Labels of two or more classes, of any kind; those that differ only by case or white space
         are one. Rows where it is missing are left out of training and given a suggestion.
     y_checked : array-like of shape (n_rows,), default=None
-        What a person said who looked at the row; missing where nobody did. Such rows are trusted
+        The class that a person chose who checked the row, missing elsewhere. Such rows are trusted
         and never flagged.
     checked_at_random : bool or array-like of bool of shape (n_rows,), default=None
         Which of these rows were drawn for the check at random, if not by their labels or values.
@@ -80,7 +80,7 @@ def audit_labels(
         What scores the rows. Any classifier of as many classes will do.
     check_columns : bool, default=True
         Whether to look for columns that hide wrong labels: copies of the label, and columns that
-        tell who labelled a row or which part was mislabelled. A few small fits more.
+        identify who labelled a row or which part was mislabelled. A few small fits more.
     random_state : int, default=0
         Seed; the same seed gives the same result.
     n_jobs : int, default=None

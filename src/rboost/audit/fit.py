@@ -1,6 +1,6 @@
 """The model of an audit: it scores every row, held out; noise and true classes are inferred then.
 
-A scorer is a classifier with ``fit_labels``, which takes all that was said of rows, and then with
+A scorer is a classifier with ``fit_labels``, which takes every statement about rows, and then with
 ``held_out_scores_``, ``score_rows``, ``label_noise`` and ``group_noise``. An audit infers once, a
 review after every few answers.
 
@@ -57,12 +57,12 @@ def learn_features(table: Any) -> Features:
 
 
 def used_columns(features: Features) -> list[int]:
-    """The positions of columns that may tell something."""
+    """The positions of columns that are not empty, constant or names of rows."""
     return [k for k, own in enumerate(features.encoder.columns) if not why_unused(own)]
 
 
 def why_unused(own: ColumnEncoder) -> str:
-    """Why a column tells nothing; empty if it may tell something."""
+    """Why the model does not use a column; empty if it does."""
     if own.is_empty:
         return "empty"
     if own.is_constant:
@@ -126,7 +126,7 @@ def rows_for(scorer: Any, features: Features) -> Any:
 def fit_scorer(
     scorer: Any, features: Features, labels: TableLabels, copy_of: Integers | None = None
 ) -> tuple[Floats, bool]:
-    """Fit to all that was said of rows; score all of them.
+    """Fit to labels and answers; score all rows.
 
     ``copy_of`` has, for each row, the first that it is a copy of. Copies are fitted to once, as a
     row of which there is another is never held out, and have the same scores. Also returned:

@@ -26,7 +26,7 @@ NO_LABEL = NO_CLASS
 
 @dataclass(frozen=True, eq=False)
 class TableLabels(Labels):
-    """What was said of the rows of a table, with the words that people wrote.
+    """Labels and answers of the rows of a table, with the words that people wrote.
 
     ``name`` is that of the column of labels. ``written`` is the label of each row as it stands in
     the table, ``said`` what a person said of it, both also where they are too rare to be a class,
@@ -107,7 +107,7 @@ def table_labels(
 
 
 def first_copies(labels: TableLabels, copy_of: Integers | None) -> Integers:
-    """For each row the first that repeats it, label and all that people said of it included.
+    """For each row the first with the same features, label and answer.
 
     Rows without a given label are themselves alone.
     """
@@ -120,7 +120,7 @@ def first_copies(labels: TableLabels, copy_of: Integers | None) -> Integers:
 
 
 def counted_rows(labels: TableLabels, copy_of: Integers | None) -> Integers:
-    """Rows of which something was said; of copies, as ``copy_of`` tells them, the first alone."""
+    """Rows with a label or an answer; of copies, by ``copy_of``, the first alone."""
     is_first = first_copies(labels, copy_of) == np.arange(len(labels))
     return np.flatnonzero((labels.observed != NO_LABEL) & is_first)
 

@@ -180,7 +180,7 @@ class LabelAudit:
 
     @cached_property
     def promises(self) -> tuple[Promise, ...]:
-        """What was said of checked labels without the answers, and what people found."""
+        """Predicted probabilities of checked labels to be wrong, and what people found."""
         before = self._unanswered
         return () if before is None else compare_promises(before, self.scores, self.labels)
 
@@ -264,7 +264,7 @@ class LabelAudit:
         return replace(self, labels=labels, inference=found, model=model)
 
     def refit(self, answers: Any, at_random: Any = None) -> Self:
-        """A new audit of the same table, with the model fitted again to what people said.
+        """A new audit of the same table, with the model fitted again to answers of people.
 
         The result is that of :func:`rboost.audit.audit_labels` with ``y_checked``, but columns are
         neither encoded nor examined again. Where probabilities were given instead of a model, only
@@ -303,7 +303,7 @@ class LabelAudit:
         how : {"relabel", "drop", "weigh"}, default="relabel"
             Whether to write the suggested label where it is probable enough, to leave out rows
             whose label is so likely wrong, or to keep all rows with the probability that the label
-            is right as ``weight``. What a person said replaces the label in any case.
+            is right as ``weight``. An answer of a person replaces the label in any case.
         threshold : float, default=0.9
             The probability from which on a label is changed, or a row left out.
 
@@ -402,7 +402,7 @@ class LabelAudit:
 
 
 def warn_of(audit: Any) -> None:
-    """Warn where a fit says little: all rows are predicted alike, or the answers contradict it.
+    """Warn where all rows have the same prediction, or answers contradict the inferred noise.
 
     The warning points at the line that called the caller of this function.
     """

@@ -177,7 +177,7 @@ def read_audit(folder: Path) -> LabelAudit:
         if file_digest(folder / name) != digest:
             raise ValueError(f"{folder / name} does not belong to {folder / RECORD}; {AGAIN}.")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # said when it was audited
+        warnings.simplefilter("ignore")  # which the audit gave
         asked = check_arguments(**read_inputs(request))
         features = learn_features(asked.table)
     with np.load(folder / ROWS, allow_pickle=False) as rows:

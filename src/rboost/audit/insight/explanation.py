@@ -1,16 +1,14 @@
-"""Why a label is doubted: the columns that speak against it, and rows like it.
+"""Why a label is doubted: columns with evidence against it, and the nearest rows.
 
-A column is a reason if its value is not usual among rows that carry the given label, probably
-rightly, and clearly more frequent among those of the suggested one (``usual.py``). How much it
-speaks against the label is how far the log-odds of the suggested class fall when the row takes the
+A column is a reason if its value is not typical of rows that carry the given label, probably
+rightly, and clearly more frequent among those of the suggested one (``usual.py``). Its strength
+is how far the log-odds of the suggested class fall when the row takes the
 value of that column from rows of the given label, averaged over a few of them; without a model, the
 logarithm of how many times as frequent the value is. The strength is in nats: e^strength times.
 
-Which rows are alike: by columns that matter for the labels, each of which counts once.
-
-A column is worth what it tells of the labels: the mutual information, in nats, of the label and a
-feature of the column, of which the best counts, less what a column of chance would seem to tell.
-A text of which several features are made weighs no more than a single number.
+Distances between rows weight each column by its relevance: the mutual information, in nats, of the
+label and the best feature of the column, less a significance cutoff. The features of a text have
+together the weight of a single number.
 """
 
 from __future__ import annotations
@@ -36,10 +34,9 @@ from rboost.table.features import Features
 N_NEIGHBOURS, MOST_SEARCHED = 3, 200_000
 # Ranges in which a feature is counted, and rows that are looked at, at most.
 N_RANGES, MOST_ROWS = 8, 20_000
-# Significance cutoff of what a feature tells, in standard deviations.
+# Significance cutoff of the mutual information, in standard deviations.
 DEVIATIONS = 3.0
-# A column that tells nothing by itself keeps this share of the weight of the best, as it may tell
-# something together with others.
+# Least weight of a column as a share of the largest: it may be relevant together with others.
 LEAST_WEIGHT = 0.005
 # Rows whose values are borrowed, columns that are tried at most, and reasons that are given.
 N_TYPICAL, MOST_COLUMNS, MOST_REASONS = 5, 60, 3
@@ -51,7 +48,7 @@ WEAKEST = 0.05
 
 
 def relevance(standardized: Floats, source: Integers, label: Integers) -> Floats:
-    """What each column tells of the labels by itself, in nats.
+    """The mutual information of each column by itself and the labels, in nats.
 
     ``source`` (n_features,) has the column of each feature, ``label`` (n_rows,) the class of rows
     that are probably labelled rightly, −1 of others.
@@ -60,8 +57,8 @@ def relevance(standardized: Floats, source: Integers, label: Integers) -> Floats
     rows = rows[:: len(rows) // MOST_ROWS + 1]
     found = np.zeros(source.max(initial=-1) + 1)
     for feature, column in enumerate(source):
-        told = _information(standardized[rows, feature], label[rows])
-        found[column] = max(found[column], told)
+        own = _information(standardized[rows, feature], label[rows])
+        found[column] = max(found[column], own)
     return found
 
 
@@ -105,7 +102,7 @@ class Neighbours:
 
 
 def _information(feature: Floats, label: Integers) -> float:
-    """Mutual information of a feature and the labels, less what chance might seem to tell."""
+    """Mutual information of a feature and the labels above the significance cutoff, or 0."""
     edges = range_edges(feature, N_RANGES)
     n_rows, n_classes = len(label), label.max(initial=-1) + 1
     counts = np.zeros((len(edges) + 1, n_classes))
@@ -116,15 +113,15 @@ def _information(feature: Floats, label: Integers) -> float:
     joint = seen / n_rows
     apart = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        told = float(np.where(joint > 0, joint * np.log(joint / apart), 0.0).sum())
+        found = float(np.where(joint > 0, joint * np.log(joint / apart), 0.0).sum())
     freedom = (seen.shape[0] - 1) * (seen.shape[1] - 1)
     by_chance = (freedom + DEVIATIONS * np.sqrt(2 * freedom)) / (2 * n_rows)
-    return max(0.0, told - by_chance)
+    return max(0.0, found - by_chance)
 
 
 @dataclass(frozen=True)
 class Reason:
-    """A column that speaks against the given label and for the suggested one.
+    """A column whose value is evidence against the given label and for the suggested one.
 
     ``typical`` says what rows with the given label have, ``typical_suggested`` those with the
     suggested one.
@@ -195,7 +192,7 @@ class Explainer:
             np.flatnonzero((labels.current == k) & (wrong < 0.5))
             for k in range(len(labels.classes))
         ]
-        # Without columns that tell anything, distances are those of scores.
+        # Without a column that is used, distances are those of scores.
         used = used_columns(features)
         n_points = standardized.shape[1]
         self._source = features.encoder.source("dense") if used else np.arange(n_points)
@@ -244,7 +241,7 @@ class Explainer:
         )
 
     def _reasons(self, row: int, strength: Floats) -> tuple[Reason, ...]:
-        """The columns that speak most against the given label and for the suggested one."""
+        """The strongest reasons against the given label and for the suggested one."""
         given, suggested = int(self.labels.given[row]), int(self.suggested[row])
         found = []
         for k in np.argsort(-strength, kind="stable")[:MOST_REASONS].tolist():
@@ -270,15 +267,15 @@ class Explainer:
         return evidence
 
     def _columns_tried(self, used: list[int]) -> list[int]:
-        """Columns whose values can be counted; of very many, those that tell most."""
+        """Columns whose values can be counted; of very many, the most relevant."""
         counted = [k for k in used if self.features.encoder.columns[k].kind != TEXT]
         if len(counted) <= MOST_COLUMNS:
             return counted
-        told = relevance(self.standardized, self._source, self._right)
-        return sorted(sorted(counted, key=lambda k: -told[k])[:MOST_COLUMNS])
+        worth = relevance(self.standardized, self._source, self._right)
+        return sorted(sorted(counted, key=lambda k: -worth[k])[:MOST_COLUMNS])
 
     def _strengths(self, rows: Integers, verbose: bool) -> Floats:
-        """How much each column that separates the classes speaks against the given label."""
+        """The strength of each column with evidence against the given label; 0 of others."""
         evidence = self._evidence(rows)
         if self.model is None:
             return evidence

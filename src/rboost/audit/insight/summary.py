@@ -1,8 +1,8 @@
 """Rows whose labels are worth a look, and the numbers that report, terminal and audit.json share.
 
-How good the model is can be said although nobody knows the true labels: if the noise model holds,
-each row's posterior says how likely a prediction is to be right, and the mean over rows is the
-expected accuracy. Predictions are made without the row's own label.
+The accuracy of the model is estimated without true labels: if the noise model holds, the posterior
+of a row is the probability that its prediction is right, and the mean over rows is the expected
+accuracy. Predictions are made without the row's own label.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def project(
     rows = np.concatenate([others, doubted]).astype(np.intp)
     features = np.asarray(standardized[rows], dtype=np.float64)
     points = np.zeros((len(rows), 2))
-    if not np.ptp(features, axis=0).any():  # all alike, and no direction is better than another
+    if not np.ptp(features, axis=0).any():  # all rows are equal
         return rows, points, 1.0
     n_components = min(2, *features.shape)
     fitted = PCA(n_components, random_state=0).fit(features)

@@ -3,8 +3,8 @@
 A copy of the label makes every label look right. It alone predicts labels nearly without error, and
 all other columns together do not; a good feature has others that know nearly as much.
 
-A column that tells who labelled a row, or which part of the table was mislabelled, makes wrong
-labels vanish: a model that sees it is less sure where they are, which looks like overlap of
+A column that identifies who labelled a row, or which part of the table was mislabelled, hides wrong
+labels: a model that sees it is less sure where they are, which looks like overlap of
 classes. Four things then come together. With the column, rows of one of its groups are never as
 sure as others. Without it, labels of that group contradict what is sure far more often than those
 of others. The column does not help to predict them, as one that the class depends on would. And
@@ -54,7 +54,7 @@ SURER, MANY_ROWS = 0.75, 100
 MORE_OFTEN, DIFFERENCE, STILL_WRONG, LESS_SURE, EVIDENCE = 1.8, 0.08, 0.75, 0.05, 7.0
 # A column that spares more errors than this among all rows is a feature.
 HELPFUL = 0.05
-# Columns whose groups can be told from each other's with fewer errors than this say the same.
+# Two columns are redundant if the groups of one predict those of the other with fewer errors.
 UNLIKE = 0.1
 # Rows that are looked at: fewer say too little, and more would say no more.
 FEWEST_ROWS, MOST_ROWS = 100, 2000
@@ -87,7 +87,7 @@ class SuspiciousColumn:
 
 
 def say_the_same(first: Integers, second: Integers) -> bool:
-    """Whether the groups of the first column can be told from those of the second."""
+    """Whether the groups of the second column predict those of the first."""
     counts = np.zeros((second.max() + 2, first.max() + 2))
     np.add.at(counts, (second + 1, first + 1), 1)
     errors = len(first) - counts.max(axis=1).sum()
@@ -148,7 +148,7 @@ def contradicted_group(
 
 
 def _usual_rate(predicted: Integers, of_others: Integers, others_wrong: NDArray[np.bool_]) -> float:
-    """How often others are wrong that are predicted alike: noise may depend on the class."""
+    """The error rate of other rows with the same predictions: noise may depend on the class."""
     n_classes = max(predicted.max(), of_others.max()) + 1
     n_rows = np.bincount(of_others, minlength=n_classes)
     n_wrong = np.bincount(of_others, others_wrong, n_classes)
@@ -221,8 +221,8 @@ def find_suspicious_columns(
 ) -> tuple[SuspiciousColumn, ...]:
     """The columns of a table that hide wrong labels.
 
-    Labels that a person has checked play no part. Whether labels of some group are wrong more often
-    need not be asked where somebody has said what they depend on: not ``by_group``.
+    Checked labels are left out. Without ``by_group`` only copies of the label are looked for: where
+    there is a context, the noise of groups is inferred anyway.
     """
     rows = np.flatnonzero(labels.is_observed)
     rows = np.sort(np.random.RandomState(seed).permutation(rows)[:MOST_ROWS])

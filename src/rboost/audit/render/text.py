@@ -144,7 +144,8 @@ class Confusion:
 def find_confusions(summary: AuditSummary, is_brief: bool = False) -> list[Confusion]:
     """Kinds of wrong labels, those with the most rows first; of two classes all.
 
-    Lines that would read alike are one; if it is to be brief, also if only their rows differ.
+    Labels of a true class with the same rate and interval share a line; without ``is_brief`` only
+    if they also have the same number of rows.
     """
     together: dict[tuple[str, ...], list[FlipRate]] = {}
     for flip in summary.flips:
@@ -208,7 +209,7 @@ def of_dangers(summary: AuditSummary) -> list[str]:
 
 
 def _of_uncertainty(summary: AuditSummary) -> str:
-    """What the data cannot tell, and what would help; nothing where they can."""
+    """That the share of wrong labels is not identified, and a remedy; empty where it is."""
     if not summary.is_uncertain:
         return ""
     rate, widest = "", max(summary.noise, key=lambda entry: entry.high - entry.low)
@@ -249,7 +250,7 @@ def of_suspicious_column(found: SuspiciousColumn) -> str:
 
 
 def of_promises(promises: tuple[Promise, ...]) -> str:
-    """Whether labels that people checked were wrong as often as it was said before."""
+    """Whether checked labels were wrong as often as was predicted without the answers."""
     if not promises:
         return ""
     n_checked = sum(one.n_checked for one in promises)
