@@ -102,13 +102,10 @@ def lack_of_certainty(probability: Floats, group: Integers) -> float:
     surest = probability.max(axis=1)
     sureness = np.log(surest) - np.log(1.01 - surest)
     predicted = probability.argmax(axis=1)
-    everyone = _largest_lack(sureness, group)
-    of_classes = [_largest_lack(sureness[rows], group[rows]) for rows in _by_class(predicted)]
-    return everyone + max(of_classes)
-
-
-def _by_class(predicted: Integers) -> list[NDArray[np.bool_]]:
-    return [predicted == k for k in np.unique(predicted)]
+    of_classes = [
+        _largest_lack(sureness[predicted == k], group[predicted == k]) for k in np.unique(predicted)
+    ]
+    return _largest_lack(sureness, group) + max(of_classes)
 
 
 def _largest_lack(sureness: Floats, group: Integers) -> float:
@@ -160,7 +157,8 @@ def _surer_half(probability: Floats) -> NDArray[np.bool_]:
     """Of the rows for which a class is predicted, the surer half."""
     surest, predicted = probability.max(axis=1), probability.argmax(axis=1)
     chosen = np.zeros(len(surest), dtype=bool)
-    for rows in map(np.flatnonzero, _by_class(predicted)):
+    for k in np.unique(predicted):
+        rows = np.flatnonzero(predicted == k)
         order = np.argsort(-surest[rows], kind="stable")
         chosen[rows[order[: (len(rows) + 1) // 2]]] = True
     return chosen
@@ -181,13 +179,18 @@ class SuspiciousColumnWarning(UserWarning):
     """A column hides wrong labels; the audit names it."""
 
 
+@dataclass(frozen=True, eq=False)
 class _Sample:
-    """Some rows of a table in numbers, and what trees say of them."""
+    """Some rows with the columns that are used, and trees that are fitted to them."""
 
-    def __init__(self, features: Features, label: Integers, seed: int) -> None:
-        self.features = features
-        self.label = label
-        self.seed = seed
+    features: Features
+    label: Integers
+    seed: int
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return self.features.encoder.names
 
     def scores(self, without: Sequence[int] = ()) -> Floats:
         """Held-out scores of trees that see all columns but these."""
@@ -230,39 +233,36 @@ def find_suspicious_columns(
     used = used_columns(features)
     if len(rows) < FEWEST_ROWS or len(used) < 2 or len(classes) < 2:
         return ()
-    sample = _Sample(features[rows], label, seed)
-    names = [str(name) for name in table.columns]
-    found = list(_copies(sample, used, names))
+    sample = _Sample(features[rows].only(used), label, seed)
+    found = list(_copies(sample))
     if by_group and not found:  # wrong labels that a copy hides can be looked for once it is gone
-        found = list(_groupings(sample, used, names, table.iloc[rows]))
+        found = list(_groupings(sample, table.iloc[rows, used]))
     return tuple(found)
 
 
-def _copies(sample: _Sample, used: list[int], names: list[str]) -> Iterator[SuspiciousColumn]:
-    alone = {column: sample.errors_alone(column) for column in used}
-    best = min(alone, key=lambda column: alone[column])
+def _copies(sample: _Sample) -> Iterator[SuspiciousColumn]:
+    alone = np.array([sample.errors_alone(column) for column in range(len(sample.names))])
+    best = int(alone.argmin())
     if alone[best] > COPY_ERRORS:
         return
-    copies = [column for column in used if column == best or alone[column] <= EXACT]
-    if len(copies) == len(used):
+    copies = [column for column, rate in enumerate(alone) if column == best or rate <= EXACT]
+    if len(copies) == len(alone):
         return
     n_rows = len(sample.label)
     others = _probability(sample.scores(without=copies)).argmax(axis=1)
     without = float(np.mean(others != sample.label))
     if without >= OTHER_ERRORS and n_rows * without + 1 >= TIMES * (n_rows * alone[best] + 1):
         for column in copies:
-            yield SuspiciousColumn(names[column], COPY, alone[column], without)
+            yield SuspiciousColumn(sample.names[column], COPY, float(alone[column]), without)
 
 
-def _groupings(
-    sample: _Sample, used: list[int], names: list[str], table: Any
-) -> Iterator[SuspiciousColumn]:
-    groups = dict(_groups_of(table, used))
+def _groupings(sample: _Sample, table: Any) -> Iterator[SuspiciousColumn]:
+    groups = dict(_groups_of(table))
     if not groups:
         return
     with_all = _probability(sample.scores())
     for column, alike in _candidates(with_all, groups, sample.features):
-        if len(alike) + 1 == len(used):
+        if len(alike) + 1 == len(sample.names):
             continue
         scores, group = sample.scores(without=[column, *alike]), groups[column].position
         worst = contradicted_group(with_all, _probability(scores), sample.label, group)
@@ -272,14 +272,14 @@ def _groupings(
             shares = wrong_shares(scores, sample.label, group, worst)
         if shares is not None:
             yield SuspiciousColumn(
-                names[column], GROUPS, *shares, groups[column].names[worst],
-                tuple(names[other] for other in alike),
+                sample.names[column], GROUPS, *shares, groups[column].names[worst],
+                tuple(sample.names[other] for other in alike),
             )  # fmt: skip
 
 
-def _groups_of(table: Any, used: list[int]) -> Iterator[tuple[int, Groups]]:
+def _groups_of(table: Any) -> Iterator[tuple[int, Groups]]:
     """The groups that each column would make as context; none if it has few rows of each value."""
-    for column in used:
+    for column in range(table.shape[1]):
         with contextlib.suppress(ValueError):
             found = group_rows(table.iloc[:, [column]], len(table))
             if len(found) > 1:
