@@ -22,7 +22,7 @@ from benchmarks.paper.protocol import seed_of
 from benchmarks.planted_columns import mixed
 from benchmarks.suites import random_pairs
 from rboost._typing import Floats, Integers
-from rboost.audit.audit import learn_features
+from rboost.audit.fit import learn_features
 from rboost.noise import asymmetric, flip_labels, symmetric
 
 Random = np.random.RandomState

@@ -18,7 +18,11 @@ from rboost.audit.fit import (
     merged_copies,
     used_columns,
 )
-from rboost.audit.insight.suspicion import SuspiciousColumnWarning, find_suspicious_columns
+from rboost.audit.insight.suspicion import (
+    SuspiciousColumn,
+    SuspiciousColumnWarning,
+    find_suspicious_columns,
+)
 from rboost.audit.render.text import of_suspicious_column
 from rboost.audit.result import LabelAudit, warn_of
 
@@ -119,7 +123,8 @@ def audit_labels(
     )  # fmt: skip
     labels, scores = asked.labels, asked.scores
     features = learn_features(asked.table)
-    copy_of, scorer, fitted, suspicious = None, None, None, ()
+    copy_of, scorer, fitted = None, None, None
+    suspicious: tuple[SuspiciousColumn, ...] = ()
     if scores is not None:
         inference = infer(scores, labels)
     elif not used_columns(features):

@@ -168,16 +168,13 @@ def encode_labels(
     # Where a person replaced the label by one too rare to learn, the replaced one is gone as well.
     refuted = [value is not None and value not in place for value in checked]
     of_given[np.array(refuted, dtype=bool)] = NO_LABEL
+    # The word "1" beside the number 1 stays another class.
+    is_one_kind = len({isinstance(value, str) for value in frequent}) == 1
+    classes = np.array(frequent, dtype=None if is_one_kind else object)
     return table_labels(
-        as_classes(frequent), of_given, of_checked, name, at_random, as_written(written),
+        classes, of_given, of_checked, name, at_random, as_written(written),
         as_written(checked), groups,
     )  # fmt: skip
-
-
-def as_classes(values: list[Any]) -> NDArray[Any]:
-    """Classes as an array; the word "1" beside the number 1 stays another class."""
-    is_one_kind = len({isinstance(value, str) for value in values}) == 1
-    return np.array(values) if is_one_kind else np.array(values, dtype=object)
 
 
 def as_written(y: Any) -> NDArray[Any]:
