@@ -48,12 +48,19 @@ MODELS: dict[str, Callable[[int], Any]] = {
 }
 
 
-def learn_features(table: Any) -> Features:
-    """The table in numbers, infinite ones missing, with what its columns are."""
+def learn_features(table: Any, known: TableEncoder | None = None) -> Features:
+    """The table in numbers, infinite ones missing, with what its columns are.
+
+    Columns of the encoder ``known``, that of a model, are encoded by it.
+    """
     if not table.shape[1]:
         return Features(np.empty((len(table), 0)), {}, TableEncoder(()))
     columns = _finite_columns(table)
-    return learn_encoder(columns).features_of(columns)
+    learnt = {own.name: own for own in ([] if known is None else known.columns)}
+    unknown = [column for column in columns if column.name not in learnt]
+    learnt |= {own.name: own for own in learn_encoder(unknown).columns}
+    encoder = TableEncoder(tuple(learnt[column.name] for column in columns))
+    return encoder.features_of(columns)
 
 
 def used_columns(features: Features) -> list[int]:

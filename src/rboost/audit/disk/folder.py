@@ -179,21 +179,21 @@ def read_audit(folder: Path) -> LabelAudit:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # which the audit gave
         asked = check_arguments(**read_inputs(request))
-        features = learn_features(asked.table)
+        model = load_model(folder / MODEL)[0] if MODEL in record["files"] else None
+        features = learn_features(asked.table, None if model is None else model.encoder)
     with np.load(folder / ROWS, allow_pickle=False) as rows:
         scores, checked, at_random = (rows[name] for name in ("scores", "checked", "at_random"))
     if asked.labels.classes.tolist() != record["classes"] or len(scores) != len(asked.labels):
         raise ValueError(f"{folder / ROWS} is of another table; {AGAIN}.")
     labels = asked.labels.with_checked(checked, at_random)
-    scorer, copy_of, model = None, None, None
+    scorer, copy_of = None, None
     if asked.scores is None:
         scorer = make_scorer(request.model, request.seed, None, 0, request.device)
         copy_of = merged_copies(features, labels.given, asked.n_extra)
-    if MODEL in record["files"]:
-        model = load_model(folder / MODEL)[0]
-        found = judge_rows(model.noise, scores, labels, copy_of)
-    else:
+    if model is None:
         found = infer(scores, labels, copy_of)
+    else:
+        found = judge_rows(model.noise, scores, labels, copy_of)
     return LabelAudit(
         asked.table, labels, asked.ids, asked.id_name, features, scores, found, model,
         asked.n_extra, asked.groups, column_warnings(record), copy_of, scorer,
