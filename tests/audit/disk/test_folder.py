@@ -86,6 +86,21 @@ def test_what_is_read_back_is_what_was_found(request_, tmp_path, model, n_classe
     assert again.summary() == audit.summary()
 
 
+def test_columns_left_aside_and_texts_are_read_back(request_, tmp_path):
+    table = make_table(request_.data)
+    table["same"] = 1
+    table["story"] = [f"once {k} upon {k * k} a time" for k in range(len(table))]
+    table.to_csv(request_.data, index=False)
+    audit, _ = audit_into(tmp_path / "out", request_)
+    again = read_audit(tmp_path / "out")
+    assert again.unused_columns == audit.unused_columns == ("same",)
+    assert "same" not in again.model.encoder.names
+    rows = audit.suspects().rows
+    assert again.explain_all(rows) == audit.explain_all(rows)
+    fewer = audit.table.drop(columns="same")
+    assert_allclose(again.model.predict_proba(fewer), audit.model.probability(audit.features))
+
+
 def test_folders_go_by_their_format_not_by_the_version_of_the_package(folder):
     record = json.loads((folder / "audit.json").read_text())
     for change, problem in (
