@@ -27,12 +27,7 @@ from rboost.audit.labels import NO_LABEL, TableLabels, counted_rows, first_copie
 from rboost.model import RBoostClassifier
 from rboost.noise import NoisePosterior
 from rboost.noise.groups import GroupedNoise
-from rboost.noise.inference import (
-    infer_by_group,
-    infer_with_answers,
-    judge,
-    wrong_probability,
-)
+from rboost.noise.inference import infer_by_group, infer_with_answers, judge, wrong_probability
 from rboost.saving.estimators import SavedLinear
 from rboost.table.columns import NAME, Column, read_columns
 from rboost.table.copies import find_copies
@@ -46,6 +41,8 @@ MODELS: dict[str, Callable[[int], Any]] = {
     "linear": lambda seed: LogisticRegression(max_iter=1000),
     "forest": lambda seed: ExtraTreesClassifier(300, min_samples_leaf=5, random_state=seed),
 }
+# Scores of a class absent from the training labels are this far below the largest of the row.
+ABSENT = 10.0
 
 
 def learn_features(table: Any, known: TableEncoder | None = None) -> Features:
@@ -158,10 +155,6 @@ def fit_scorer(
         scores[others] = scorer.score_rows(rows_for(scorer, features[others]))
     is_of_labels = is_given and len(present) == len(labels.classes)
     return _of_all_classes(scores, present, len(labels.classes)), is_of_labels
-
-
-# Scores of a class absent from the training labels are this far below the largest of the row.
-ABSENT = 10.0
 
 
 def _of_all_classes(scores: Floats, present: Integers, n_classes: int) -> Floats:

@@ -30,12 +30,7 @@ from rboost.audit.insight.checked import (
     check_predictions,
     compare_promises,
 )
-from rboost.audit.insight.columns import (
-    ColumnReading,
-    Segment,
-    find_segments,
-    read_columns,
-)
+from rboost.audit.insight.columns import ColumnReading, Segment, find_segments, read_columns
 from rboost.audit.insight.explanation import Explainer, Explanation
 from rboost.audit.insight.summary import (
     AuditSummary,

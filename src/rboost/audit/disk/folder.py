@@ -34,14 +34,7 @@ from rboost.audit.insight.summary import Suspects
 from rboost.audit.insight.suspicion import SuspiciousColumn
 from rboost.audit.render.report import Origin
 from rboost.audit.result import LabelAudit
-from rboost.files import (
-    atomic_path,
-    file_digest,
-    files_digest,
-    staged,
-    writable,
-    write_atomically,
-)
+from rboost.files import atomic_path, file_digest, files_digest, staged, writable, write_atomically
 from rboost.packages import package
 from rboost.saving import save
 from rboost.table.columns import NUMBER

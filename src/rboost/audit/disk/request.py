@@ -67,11 +67,10 @@ class Request:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for a file."""
-        others = {"trusted": self.trusted, "probabilities": self.probabilities}
-        return {
-            **asdict(self),
+        return asdict(self) | {
             "data": [_absolute(path) for path in self.files],
-            **{name: path and _absolute(path) for name, path in others.items()},
+            "trusted": _absolute(self.trusted),
+            "probabilities": _absolute(self.probabilities),
         }
 
     @staticmethod
@@ -92,8 +91,8 @@ class Request:
         return cls(**{**values, **lists, **paths, "data": tuple(map(Path, values["data"]))})
 
 
-def _absolute(path: Path) -> str:
-    return str(path if path == STANDARD_INPUT else path.resolve())
+def _absolute(path: Path | None) -> str | None:
+    return None if path is None else str(path if path == STANDARD_INPUT else path.resolve())
 
 
 def read_inputs(request: Request) -> dict[str, Any]:
