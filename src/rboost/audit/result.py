@@ -233,10 +233,7 @@ class LabelAudit:
 
     @cached_property
     def _explainer(self) -> Explainer:
-        return Explainer(
-            self.table, self.labels, self.inference.posterior, self.inference.probability,
-            self.features, self.standardized, self.model,
-        )  # fmt: skip
+        return Explainer(self)
 
     def explain(self, row: int) -> Explanation:
         """Say why the label of the row at this position, counted from 0, is doubted."""

@@ -7,14 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
-from rboost.audit import audit_labels
-from rboost.audit.fit import learn_features, used_columns
-from rboost.audit.insight.explanation import Explainer
+from rboost.audit import LabelAudit, audit_labels
+from rboost.audit.fit import Inference, learn_features
 from rboost.audit.insight.usual import usual_values
 from rboost.audit.labels import table_labels
 from rboost.audit.wording import shortened
 from rboost.noise import flip_labels, symmetric
-from rboost.table.features import standardized
 
 
 def ends(text):
@@ -135,22 +133,24 @@ def explained(draw):
     wrong = np.where(random.rand(n_rows) < 0.3, 0.9, 0.1)
     posterior = np.empty((n_rows, 2))
     posterior[np.arange(n_rows), label], posterior[np.arange(n_rows), 1 - label] = 1 - wrong, wrong
-    features = learn_features(table)
-    points = standardized(features.dense if used_columns(features) else random.randn(n_rows, 3))
-    explainer = Explainer(table, labels, posterior, posterior, features, points, model=None)
-    return explainer, wrong < 0.5
+    found = Inference(None, posterior, posterior, wrong_share=(0.0, 1.0))
+    audit = LabelAudit(
+        table, labels, np.arange(n_rows), "row", learn_features(table), random.randn(n_rows), found,
+        model=None,
+    )  # fmt: skip
+    return audit, wrong < 0.5
 
 
 @pytest.mark.slow
 @settings(max_examples=30)
 @given(explained())
 def test_no_reason_of_any_table_refutes_itself(made_up):
-    explainer, right = made_up
-    given_ = explainer.labels.given
-    for one in explainer.explain(np.arange(len(right))):
+    audit, right = made_up
+    given_ = audit.labels.given
+    for one in audit.explain_all(np.arange(len(right))):
         k = given_[one.row]
         for reason in one.reasons:
-            column = explainer.table[reason.column]
+            column = audit.table[reason.column]
             assert_speaks(reason, column[right & (given_ == k)], column[right & (given_ != k)])
             assert reason.strength >= np.log(1.5)
 

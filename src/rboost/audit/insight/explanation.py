@@ -23,7 +23,7 @@ from sklearn.utils import gen_batches
 from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats, Integers
-from rboost.audit.fit import TableModel, issue_probability, suggested_classes, used_columns
+from rboost.audit.fit import TableModel, used_columns
 from rboost.audit.insight.usual import Usual, range_edges, usual_values
 from rboost.audit.labels import NO_LABEL, TableLabels
 from rboost.progress import track
@@ -167,37 +167,24 @@ class Explanation:
 
 
 class Explainer:
-    """Explains rows of a table; keeps what all explanations share.
+    """Explains rows of a :class:`rboost.audit.LabelAudit`; keeps what all explanations share."""
 
-    ``features`` is the table in numbers. ``standardized`` are columns on one scale, for distances;
-    ``model`` was fitted to the table, if there is one.
-    """
-
-    def __init__(
-        self,
-        table: Any,
-        labels: TableLabels,
-        posterior: Floats,
-        probability: Floats,
-        features: Features,
-        standardized: Floats,
-        model: TableModel | None,
-    ) -> None:
-        self.table, self.labels, self.posterior, self.model = table, labels, posterior, model
-        self.features, self.standardized = features, standardized
-        self.issue_probability = issue_probability(posterior, labels)
-        self.suggested = suggested_classes(posterior, probability, labels)
-        wrong = np.nan_to_num(self.issue_probability, nan=1.0)
+    def __init__(self, audit: Any) -> None:
+        self.audit = audit
+        self.labels: TableLabels = audit.labels
+        self.features: Features = audit.features
+        self.suggested: Integers = audit.suggested
+        labels = self.labels
+        wrong = np.nan_to_num(audit.issue_probability, nan=1.0)
         self._members = [
             np.flatnonzero((labels.current == k) & (wrong < 0.5))
             for k in range(len(labels.classes))
         ]
         # Without a column that is used, distances are those of scores.
-        used = used_columns(features)
-        n_points = standardized.shape[1]
-        self._source = features.encoder.source("dense") if used else np.arange(n_points)
+        used, n_points = used_columns(self.features), audit.standardized.shape[1]
+        self._source = self.features.encoder.source("dense") if used else np.arange(n_points)
         self._right = np.where(wrong < 0.5, labels.current, NO_LABEL)
-        points = comparable(standardized, self._source, self._right)
+        points = comparable(audit.standardized, self._source, self._right)
         self.neighbours = Neighbours(points, self._members)
         self._tried = self._columns_tried(used)
         self._known: dict[int, Explanation] = {}
@@ -234,8 +221,8 @@ class Explainer:
             row,
             str(self.labels.written[row]),
             suggested_name,
-            float(self.issue_probability[row]),
-            float(self.posterior[row, suggested]),
+            float(self.audit.issue_probability[row]),
+            float(self.audit.inference.posterior[row, suggested]),
             reasons,
             *near,
         )
@@ -243,18 +230,18 @@ class Explainer:
     def _reasons(self, row: int, strength: Floats) -> tuple[Reason, ...]:
         """The strongest reasons against the given label and for the suggested one."""
         given, suggested = int(self.labels.given[row]), int(self.suggested[row])
-        found = []
+        table, found = self.audit.table, []
         for k in np.argsort(-strength, kind="stable")[:MOST_REASONS].tolist():
             if strength[k] > WEAKEST:
                 value = float(self.features.values[row, k])
                 typical = self._usual[k].in_words(value, given, suggested)
-                column = str(self.table.columns[k])
-                found.append(Reason(column, self.table.iloc[row, k], float(strength[k]), *typical))
+                column, cell = str(table.columns[k]), table.iloc[row, k]
+                found.append(Reason(column, cell, float(strength[k]), *typical))
         return tuple(found)
 
     def _evidence(self, rows: Integers) -> Floats:
         """Log of how much more frequent a value is in the suggested class; 0 where no reason."""
-        evidence = np.zeros((len(rows), self.table.shape[1]))
+        evidence = np.zeros((len(rows), self.audit.table.shape[1]))
         doubted = np.flatnonzero(self.labels.given[rows] != NO_LABEL)
         given, suggested = self.labels.given[rows[doubted]], self.suggested[rows[doubted]]
         for k in self._tried:
@@ -271,13 +258,13 @@ class Explainer:
         counted = [k for k in used if self.features.encoder.columns[k].kind != TEXT]
         if len(counted) <= MOST_COLUMNS:
             return counted
-        worth = relevance(self.standardized, self._source, self._right)
+        worth = relevance(self.audit.standardized, self._source, self._right)
         return sorted(sorted(counted, key=lambda k: -worth[k])[:MOST_COLUMNS])
 
     def _strengths(self, rows: Integers, verbose: bool) -> Floats:
         """The strength of each column with evidence against the given label; 0 of others."""
         evidence = self._evidence(rows)
-        if self.model is None:
+        if self.audit.model is None:
             return evidence
         strengths = np.zeros(evidence.shape)
         place, column = np.nonzero(evidence)
@@ -289,7 +276,7 @@ class Explainer:
         typical[doubted] = [self._borrowed(int(rows[i]), int(given[i])) for i in doubted]
         base = np.zeros(len(rows))
         base[doubted] = self._log_odds(
-            self.model, self.features[rows[doubted]], given[doubted], suggested[doubted]
+            self.audit.model, self.features[rows[doubted]], given[doubted], suggested[doubted]
         )
         blocks = list(gen_batches(len(place), max(1, BLOCK_ROWS // N_TYPICAL)))
         for block in track(blocks, len(blocks), "Looking for reasons", enabled=verbose):
@@ -298,7 +285,7 @@ class Explainer:
             changed = self.features.exchanged(
                 rows[each], typical[i].ravel(), np.repeat(k, N_TYPICAL)
             )
-            after = self._log_odds(self.model, changed, given[each], suggested[each])
+            after = self._log_odds(self.audit.model, changed, given[each], suggested[each])
             strengths[i, k] = base[i] - after.reshape(-1, N_TYPICAL).mean(axis=1)
         return strengths
 
