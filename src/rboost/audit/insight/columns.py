@@ -128,7 +128,7 @@ def _parts(own: ColumnEncoder, values: Floats) -> list[tuple[str, NDArray[np.boo
     distinct, counts = np.unique(values[~missing], return_counts=True)
     parts = [("missing", missing)] if missing.any() and own.kind not in (NAME, TEXT) else []
     if own.kind in (NUMBER, DATE) and len(distinct) > MOST_RANGES:
-        # Edges are values of the column: between infinite ones nothing can be interpolated.
+        # Edges are values that occur, as they are named.
         shares = np.linspace(0, 1, MOST_RANGES + 1)
         edges = np.unique(np.nanquantile(values, shares, method="lower"))
         for k, (low, high) in enumerate(pairwise(edges)):

@@ -94,8 +94,7 @@ class UsualNumbers:
         rounded = np.array([float(f"{number:.6g}") for number in numbers])
         above = np.minimum(numbers, rounded) > high[given]
         below = np.maximum(numbers, rounded) < low[given]
-        with np.errstate(invalid="ignore"):  # between infinite numbers there is no distance
-            off = np.maximum(low[:, np.newaxis] - numbers, numbers - high[:, np.newaxis]).clip(0)
+        off = np.maximum(low[:, np.newaxis] - numbers, numbers - high[:, np.newaxis]).clip(0)
         each = np.arange(len(numbers))
         is_near = off[suggested, each] <= NEARER * off[given, each]
         leans = is_near & (
@@ -209,7 +208,7 @@ def range_edges(numbers: Floats, n_ranges: int) -> Floats:
 
 
 def _quantiles(numbers: Floats, shares: Floats) -> Floats:
-    """Some of the numbers, as between infinite ones nothing can be interpolated."""
+    """Quantiles that are themselves among the numbers; NaN without any."""
     if not len(numbers):
         return np.full(len(shares), np.nan)
     return np.asarray(np.quantile(numbers, shares, method="inverted_cdf"), dtype=np.float64)
