@@ -139,8 +139,8 @@ class Explanation:
     """Why the label of a row is doubted.
 
     ``agreeing`` are positions of the nearest rows that carry the suggested label, probably rightly.
-    ``opposing`` are the nearest that carry the given one. Distances are in columns that matter for
-    the labels (``likeness.py``).
+    ``opposing`` are the nearest that carry the given one. Distances weight
+    columns by their relevance for the labels.
     """
 
     row: int
