@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rboost.audit.disk.folder import read_audit, write_refitted
-from rboost.audit.disk.record import read_record
+from rboost.audit.disk.folder import read_audit, read_record, write_refitted
 from rboost.cli import main
 from rboost.review.session import Review
 from tests.cli.tables import make_table

@@ -1,4 +1,4 @@
-"""Tables in several files and from standard input."""
+"""Tables in several files, and from standard input."""
 
 import io
 import sys
@@ -6,8 +6,7 @@ import sys
 import pandas as pd
 import pytest
 
-from rboost.audit.disk.folder import read_audit
-from rboost.audit.disk.record import read_record
+from rboost.audit.disk.folder import read_audit, read_record
 from rboost.cli import main
 from tests.audit.disk.refits import refit
 from tests.cli.tables import N_ROWS, refused, run

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rboost.audit.cleaning import clean_labels, cleaned_frame
-from rboost.audit.inference import issue_probability
+from rboost.audit.fit import issue_probability
 from rboost.audit.labels import encode_labels
 from rboost.dask.blocks import make_blocks, summarize
 from rboost.dask.outputs import (

@@ -163,4 +163,4 @@ def test_a_lost_cluster_ends_in_one_sentence(client, data, tmp_path, capsys, mon
 def test_options_of_a_cluster_need_one(data, tmp_path, capsys):
     for options in (["--workers", "2"], ["--cleaned", tmp_path]):
         said = refused(capsys, "audit", data / "0.parquet", "--label", "churn", *options)
-        assert f"{options[0]} is an option of clusters" in said
+        assert f"{options[0]} needs a cluster" in said

@@ -15,6 +15,7 @@ from rboost._typing import Floats, Integers
 from rboost._validation import Number, OneOf
 from rboost.audit.audit import SEED
 from rboost.audit.cleaning import THRESHOLD
+from rboost.audit.fit import TableModel
 from rboost.audit.insight.summary import (
     OVERLAP,
     WIDE,
@@ -24,8 +25,7 @@ from rboost.audit.insight.summary import (
     flip_rates,
 )
 from rboost.audit.labels import FEWEST_OF_CLASS, NO_LABEL, encode_labels
-from rboost.audit.render.terminal import renamed
-from rboost.audit.scorers import TableModel
+from rboost.audit.render.text import renamed
 from rboost.dask.blocks import Summary, summarize
 from rboost.dask.cluster import Connection, wait_for
 from rboost.dask.fitting import FitProgress, TableFit, fit_table

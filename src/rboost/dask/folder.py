@@ -17,9 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from rboost.audit.cleaning import SUGGESTED
-from rboost.audit.disk.folder import check_folder
-from rboost.audit.disk.model import save_model
-from rboost.audit.disk.record import (
+from rboost.audit.disk.folder import (
     CLUSTER,
     FORMAT,
     ISSUES,
@@ -27,17 +25,18 @@ from rboost.audit.disk.record import (
     NAMES,
     RECORD,
     SUSPECTS,
+    check_folder,
 )
 from rboost.audit.disk.request import ROW, Request
 from rboost.audit.insight.summary import AuditSummary
-from rboost.audit.render.terminal import describe, fitted, width
+from rboost.audit.render.text import describe, fitted, width
 from rboost.audit.wording import one_line, percent, with_noun
 from rboost.dask.audit import DistributedAudit, audit_labels
 from rboost.dask.outputs import ISSUE_COLUMNS, check_ours
 from rboost.engines.engine import POOL_ROWS
 from rboost.files import staged, writable, write_atomically
 from rboost.packages import package
-from rboost.table.columns import NUMBER
+from rboost.saving import save
 from rboost.table.writing import write_csv
 
 distributed, parquet = package("distributed", "dask"), package("pyarrow.parquet", "dask")
@@ -165,21 +164,14 @@ def _write(
     with staged(folder, NAMES) as stage:
         audit.write_issues(stage / ISSUES)
         write_csv(suspects.round({"probability": 4}), stage / SUSPECTS)
-        save_model(audit.model, stage / MODEL, _about(audit, request))
+        save(audit.model, stage / MODEL, _about(audit, request))
         text = json.dumps(record, indent=1, ensure_ascii=False)
         write_atomically(stage / RECORD, text + "\n")
 
 
 def _about(audit: DistributedAudit, request: Request) -> dict[str, Any]:
-    """What predictions have to know of the table: its columns, and what they held."""
-    columns = audit.model.encoder.columns
-    return {
-        "columns": [own.name for own in columns],
-        "text": [own.name for own in columns if own.kind != NUMBER],
-        "classes": audit.classes.tolist(),
-        "label": request.label,
-        "id": request.id,
-    }
+    """What predictions have to know of the table: which columns are label and name of a row."""
+    return {"label": request.label, "id": request.id}
 
 
 def _first(suspects: Any, id_name: str) -> str:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rboost._typing import Floats, Integers
 from rboost.audit.cleaning import THRESHOLD, clean_labels, cleaned_frame
-from rboost.audit.inference import issue_probability, suggested_classes
+from rboost.audit.fit import issue_probability, suggested_classes
 from rboost.audit.insight.summary import PROBABLY, expected_flips
 from rboost.audit.labels import NO_LABEL, TableLabels, as_written, table_labels
 from rboost.dask.blocks import Block, Summary

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rboost.audit import LabelAudit, TableLabels
-from rboost.audit.disk.record import CHECKED, STORE
+from rboost.audit.disk.folder import CHECKED, STORE
 from rboost.audit.disk.request import AT_RANDOM, YES
 from rboost.packages import package
 from rboost.review.answers import Answer, Log, agreement

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from rboost.audit import Explanation, LabelAudit
-from rboost.audit.disk.record import CHECKED
+from rboost.audit.disk.folder import CHECKED
 from rboost.audit.labels import NO_LABEL
 from rboost.review.answers import CHANGE, KEEP, UNSURE, Answer, ConflictError, Log
 from rboost.review.background import Task

@@ -10,7 +10,7 @@ import numpy as np
 from rboost._typing import Integers
 from rboost.audit import LabelAudit, TableLabels
 from rboost.audit.labels import NO_LABEL
-from rboost.audit.render.findings import of_contradiction
+from rboost.audit.render.text import of_contradiction
 from rboost.review.answers import Log
 from rboost.review.queue import ORDERS, random_draws, rank
 

@@ -383,7 +383,10 @@ class TableEncoder:
 
     def features(self, X: Any) -> Features:
         """The rows of a table with the same columns, in any order."""
-        columns = read_columns(X)
+        return self.features_of(self.matched(read_columns(X)))
+
+    def matched(self, columns: Sequence[Column]) -> list[Column]:
+        """Columns with the names of these, in this order."""
         place = {column.name: k for k, column in enumerate(columns)}
         absent = [name for name in self.names if name not in place]
         if absent:
@@ -391,7 +394,7 @@ class TableEncoder:
                 f"The table lacks the column {absent[0]!r} that the model was fitted to; pass one "
                 "with the same columns."
             )
-        return self.features_of([columns[place[name]] for name in self.names])
+        return [columns[place[name]] for name in self.names]
 
     def features_of(self, columns: Sequence[Column]) -> Features:
         """The rows of columns that were read."""

@@ -56,7 +56,7 @@ def emulate(browser, **features):
 
 
 def test_everything_can_be_read_and_is_named(visit, browser):
-    page = visit(labelled(WORDS), remembered={"reviewer": "Ann"})
+    page = visit(labelled(WORDS, 40 * len(WORDS)), remembered={"reviewer": "Ann"})
     page.answer("u")
     page.until(lambda: "Ann: 1 answer" in page.text("people"))
     page.until(lambda: page.text("status").startswith("Saved"))

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from rboost.audit.insight.columns import (
+from rboost.audit.insight.suspicion import (
     contradicted_group,
     lack_of_certainty,
     say_the_same,
