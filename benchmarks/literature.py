@@ -16,14 +16,6 @@ from sklearn.preprocessing import StandardScaler
 
 from rboost import NoiseAwareClassifier
 from rboost._typing import Floats
-from rboost.literature.classifiers import (
-    DepurationNeighborsClassifier,
-    MultiAnnotatorLogisticRegression,
-    RobustDiscriminantClassifier,
-    RobustGaussianProcessClassifier,
-    RobustKernelLogisticRegression,
-    RobustMixtureDiscriminantClassifier,
-)
 from rboost.rivals import (
     AdaCostClassifier,
     BaggedBoostClassifier,
@@ -34,6 +26,14 @@ from rboost.rivals import (
     ModestBoostClassifier,
     OutlierRemovalBoostClassifier,
     RobustBoostClassifier,
+)
+from rboost.robust import (
+    DepurationNeighborsClassifier,
+    MultiAnnotatorLogisticRegression,
+    RobustDiscriminantClassifier,
+    RobustGaussianProcessClassifier,
+    RobustKernelLogisticRegression,
+    RobustMixtureDiscriminantClassifier,
 )
 
 Build = Callable[[Floats | None, int], Any]

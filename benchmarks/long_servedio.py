@@ -35,7 +35,10 @@ from rboost import (
 from rboost._typing import Floats
 from rboost.datasets import make_long_servedio
 from rboost.files import write_atomically
-from rboost.literature.classifiers import (
+from rboost.noise import flip_labels, symmetric
+from rboost.progress import track
+from rboost.rivals import LogitBoostClassifier, RobustBoostClassifier
+from rboost.robust import (
     DepurationNeighborsClassifier,
     MultiAnnotatorLogisticRegression,
     RobustDiscriminantClassifier,
@@ -43,9 +46,6 @@ from rboost.literature.classifiers import (
     RobustKernelLogisticRegression,
     RobustMixtureDiscriminantClassifier,
 )
-from rboost.noise import flip_labels, symmetric
-from rboost.progress import track
-from rboost.rivals import LogitBoostClassifier, RobustBoostClassifier
 
 RATES = (0.0, 0.1)
 N_TRAIN, N_TEST, N_ROUNDS = 1000, 4000, 300

@@ -22,7 +22,7 @@ from benchmarks.paper.protocol import seed_of
 from benchmarks.planted_columns import mixed
 from benchmarks.suites import random_pairs
 from rboost._typing import Floats, Integers
-from rboost.audit.audit import learn_features
+from rboost.audit.fit import learn_features
 from rboost.noise import asymmetric, flip_labels, symmetric
 
 Random = np.random.RandomState
@@ -76,7 +76,6 @@ def load(name: str) -> tuple[pd.DataFrame, Integers]:
 def doubts(X: pd.DataFrame, y: Integers) -> tuple[Floats, Integers]:
     """How unsure a forest is of rows that it was not fitted to, and the likeliest other class."""
     table = learn_features(X)
-    assert table is not None
     features = np.nan_to_num(table.dense)
     forest = RandomForestClassifier(100, min_samples_leaf=3, random_state=0)
     probability = cross_val_predict(forest, features, y, cv=5, method="predict_proba")

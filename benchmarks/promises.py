@@ -67,7 +67,7 @@ def measure(case: Case) -> Promise:
         case, len(true), n_classes, len(suspects), suspects.expected_precision,
         float(wrong[suspects.rows].mean()) if len(suspects) else float("nan"),
         audit.expected_wrong_labels / len(true), audit.inference.wrong_share, float(wrong.mean()),
-        rates_held(audit.inference.noise_interval, flips / flips.sum(axis=1, keepdims=True)),
+        rates_held(audit.noise_interval, flips / flips.sum(axis=1, keepdims=True)),
     )  # fmt: skip
 
 

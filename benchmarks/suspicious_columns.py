@@ -22,7 +22,7 @@ from benchmarks.markdown import table
 from benchmarks.pages import write_page
 from benchmarks.planted_columns import CLEAN, KINDS, PLANTED, Case, clean_cases, planted_cases
 from rboost.audit import LabelAudit, audit_labels
-from rboost.audit.suspicion import MOST_FITS
+from rboost.audit.insight.suspicion import MOST_FITS
 
 OUT = Path("docs/audit/columns.md")
 HALVES = ("report", "choice")

@@ -64,8 +64,7 @@ def write_tables() -> None:
 
 def answer(folder: Path) -> None:
     """Say the truth of the rows that the page would show first."""
-    from rboost.audit.disk.folder import read_audit
-    from rboost.audit.disk.record import STORE
+    from rboost.audit.disk.folder import STORE, read_audit
     from rboost.review import AnswerStore, fingerprint
     from rboost.review.queue import mixed
 

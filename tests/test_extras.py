@@ -11,7 +11,7 @@ import pytest
 import rboost
 
 OPTIONAL = ("dask", "distributed", "xgboost", "cupy", "cudf")
-TABLES = ("pandas", "polars", "pyarrow", "skrub", "narwhals", "openpyxl")
+TABLES = ("pandas", "polars", "pyarrow", "narwhals", "openpyxl")
 PAGES = ("matplotlib", "jinja2", "starlette", "uvicorn", "http.server")
 HEAVY = (*OPTIONAL, *TABLES, *PAGES, "sklearn", "scipy", "lightgbm")
 PROJECT = Path(__file__).parents[1] / "pyproject.toml"

@@ -9,6 +9,7 @@ from rboost._validation import (
     all_or_nothing,
     as_counts,
     check_class_labels,
+    check_lengths,
     check_trusted_labels,
 )
 from tests.models import algorithm_1
@@ -93,3 +94,8 @@ def test_trusted_labels_are_numbered_as_the_classes_are():
     np.testing.assert_array_equal(found, [2, 0, 2])
     with pytest.raises(ValueError, match="belong together"):
         check_trusted_labels(X[:3], None, classes)
+
+
+def test_a_number_is_no_table():
+    with pytest.raises(ValueError, match="X has 1 rows but y has 20; pass one label a row"):
+        check_lengths(3.5, Y)

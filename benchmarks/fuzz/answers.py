@@ -15,9 +15,9 @@ import httpx
 from benchmarks.fuzz import world
 from benchmarks.fuzz.mutations import ODD, damaged
 from benchmarks.fuzz.outcome import Failed
-from rboost.review import open_review
-from rboost.review.web.access import Access
+from rboost.review import Review
 from rboost.review.web.app import make_app
+from rboost.review.web.guard import Access
 
 PORT, N_REQUESTS = 21234, 12
 PATHS = (
@@ -43,7 +43,7 @@ ODD_VALUES: tuple[Any, ...] = (
 def answers(random: Random, folder: Path) -> None:
     """A review, opened anew, and a few requests; none may end in an error of the server."""
     audit = replace(world.audit(), scorer=None)  # thousands of new fits would take hours
-    review = open_review(audit, folder)
+    review = Review(audit, folder)
     access = Access(PORT)
     app = make_app(review, access)
     (folder / "requests.txt").write_text("")

@@ -10,28 +10,21 @@ from benchmarks.speed.native import fused_pass, stream_bandwidth
 from benchmarks.speed.timing import interleaved
 
 STREAM = "streaming read"
-MOVE = "the bytes of the pass, nothing computed"
 PASS = "fused pass"
 # A pass over a million rows takes milliseconds.
 TIMES_MORE_REPEATS = 10
 
 
 def measure_bandwidth(group: Group, repeats: int, skip_slow: bool) -> Entries:
-    """Bytes per second: X read in order, the bytes of a pass moved, and the pass itself."""
+    """Bytes per second: X read in order, and the pass of a round."""
     X, _ = training_rows(group.rows, group.truth, 0)
     repeats *= TIMES_MORE_REPEATS
     with threadpool_limits(group.threads):
-        bandwidth, source = stream_bandwidth(X, repeats)
-        entries = [{"method": STREAM, "bytes_per_second": bandwidth, "source": source}]
+        entries = [{"method": STREAM, "bytes_per_second": stream_bandwidth(X, repeats)}]
         fused = fused_pass(X)
         if fused is not None:
-            run, move = fused.run, fused.move
-            tasks = {PASS: lambda repeat: run, MOVE: lambda repeat: move}
-            seconds: dict[str, list[float]] = {name: [] for name in tasks}
-            for name, _, taken, _ in interleaved(tasks, repeats, str(group)):
-                seconds[name].append(taken)
-            entries += [
-                {"method": name, "bytes_per_second": fused.n_bytes / min(times)}
-                for name, times in seconds.items()
-            ]
+            run = fused.run
+            timed = interleaved({PASS: lambda repeat: run}, repeats, str(group))
+            fastest = min(seconds for _, _, seconds, _ in timed)
+            entries.append({"method": PASS, "bytes_per_second": fused.n_bytes / fastest})
     return entries

@@ -13,29 +13,21 @@ from benchmarks.speed.data import Rows
 from rboost import RobustLogisticRegression, native
 
 
-def stream_bandwidth(X: Rows, repeats: int) -> tuple[float, str]:
-    """Bytes per second of one thread that reads X once in order, and who read it.
-
-    Without the native core it is a dot product of X with itself, which reads it once.
-    """
-    module, flat, seconds = native.compiled(), X.reshape(-1), []
-    read: Callable[[Any], Any] = (lambda x: x.dot(x)) if module is None else module.stream_sum
+def stream_bandwidth(X: Rows, repeats: int) -> float:
+    """Bytes per second of one thread that reads X once in order, as a dot product of X does."""
+    flat, seconds = X.reshape(-1), []
     for _ in range(repeats):
         start = time.perf_counter()
-        read(flat)
+        flat.dot(flat)
         seconds.append(time.perf_counter() - start)
-    return X.nbytes / min(seconds), "NumPy" if module is None else "native"
+    return X.nbytes / min(seconds)
 
 
 @dataclass(frozen=True)
 class FusedPass:
-    """One pass over the rows as each round makes it, ready to be timed.
-
-    ``move`` reads and writes the same bytes and computes nothing.
-    """
+    """One pass over the rows as each round makes it, ready to be timed, and the bytes it moves."""
 
     run: Callable[[], Any]
-    move: Callable[[], Any]
     n_bytes: float
 
 
@@ -61,22 +53,10 @@ def fused_pass(X: Rows) -> FusedPass | None:
         n_threads=1,
     )
     samples = np.random.default_rng(0).integers(n_rows, size=(3, min(n_rows, 1000)))
-    for sample, starts in zip(samples, learner.starts(n_features, [0, 1, 2]), strict=True):
-        rounds.fit_learner(np.eye(2), sample, starts)
+    for seed, sample in enumerate(samples):
+        rounds.fit_learner(np.eye(2), sample, learner.starts(n_features, seed))
         rounds.judge()
         rounds.move(0.015)
-    return FusedPass(rounds.pass_only, rounds.stream_only, rounds.bytes_per_pass)
-
-
-def row_kernel(model: Any) -> Callable[[Any], Any] | None:
-    """Prediction of one row without the checks of ``predict``; None without the native core."""
-    module, learners = native.compiled(), _linear_ensemble(model).learners
-    if module is None or not hasattr(learners, "coefs"):
-        return None
-    coefs, intercepts, center = learners.coefs, learners.intercepts, learners.center
-    steps = _linear_ensemble(model).steps
-    return lambda X: module.linear_scores(X, coefs, intercepts, steps, center, True, 1)
-
-
-def _linear_ensemble(model: Any) -> Any:
-    return model._model.stack.members["linear"].ensemble
+    # Beside X: votes and last votes, read and written, missed steps and flags.
+    n_bytes = X.nbytes + n_rows * (2 * 8 + 2 * 4 + 8 + 1)
+    return FusedPass(rounds.judge, n_bytes)

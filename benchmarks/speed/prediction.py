@@ -10,14 +10,12 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.speed.data import draw, training_rows
 from benchmarks.speed.groups import Entries, Group
-from benchmarks.speed.methods import DEFAULT, LINEAR, METHODS, chosen
-from benchmarks.speed.native import row_kernel
+from benchmarks.speed.methods import DEFAULT, METHODS, chosen
 from benchmarks.speed.timing import Task, interleaved
 
 FIT_ROWS = 5_000
 # A call with one row is too short to be timed alone.
 CALLS_OF_ONE_ROW = 50
-KERNEL = f"{LINEAR}, kernel alone"
 # As written it is the same model; the default is timed where it is fitted.
 PREDICTED = tuple(name for name in METHODS if name != DEFAULT)
 
@@ -33,10 +31,6 @@ def measure_prediction(group: Group, repeats: int, skip_slow: bool) -> Entries:
         for name, method in chosen(PREDICTED, group.rows, skip_slow).items():
             model = method.build(group.rounds, group.threads).fit(X, y)
             predictions[name] = model.predict
-            if name == LINEAR and group.rows == 1:
-                kernel = row_kernel(model)
-                if kernel is not None:
-                    predictions[KERNEL] = kernel
         seconds: dict[str, list[float]] = {name: [] for name in predictions}
         for predict in predictions.values():
             predict(X_new[:1])

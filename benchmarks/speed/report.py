@@ -91,8 +91,7 @@ def page(results: Results, rounds: int) -> str:
         "## Memory bandwidth, one thread\n",
         f"{STREAM.capitalize()}: X read once in order. {PASS.capitalize()}: what each round does "
         "with all rows. It also reads and writes what is known of each row (its score, the steps "
-        "of learners that saw it, its last vote, its label); the middle column moves exactly these "
-        "bytes, and shows how fast memory can be read and written in turns.\n",
+        "of learners that saw it, its last vote, its label).\n",
         *bandwidth_section(results, rounds),
     ]
     return "\n".join(parts)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import partial
 
 from benchmarks.markdown import table
-from benchmarks.speed.bandwidth import MOVE, PASS, STREAM
+from benchmarks.speed.bandwidth import PASS, STREAM
 from benchmarks.speed.data import TEST_ROWS
 from benchmarks.speed.fits import FITTED, PREDICTION
 from benchmarks.speed.groups import Entries, Group, Results
@@ -236,19 +236,18 @@ def scaling_section(results: Results, rounds: int) -> Iterable[str]:
 
 
 def bandwidth_section(results: Results, rounds: int) -> Iterable[str]:
-    """Gigabytes a second of reading, of moving the bytes of a pass, and of the pass."""
+    """Gigabytes a second of reading, and of the pass."""
     found = groups_of(results, "pass", rounds)
     if not found:
         yield NOT_MEASURED
     for groups in found.values():
         rows = []
         for group in groups:
-            entries = [entry_of(results[group], name) for name in (STREAM, MOVE, PASS)]
-            read, move, fused = (
+            entries = [entry_of(results[group], name) for name in (STREAM, PASS)]
+            read, fused = (
                 None if entry is None else entry["bytes_per_second"] / 1e9 for entry in entries
             )
-            shares = [figure(ratio(fused, whole)) for whole in (move, read)]
-            speeds = [figure(speed) for speed in (read, move, fused)]
-            rows.append([counted(group.rows, "row"), *speeds, *shares])
-        columns = [f"{name}, GB/s" for name in (STREAM, MOVE, PASS)]
-        yield table(["", *columns, "share of the second", "share of the first"], rows)
+            speeds = [figure(speed) for speed in (read, fused)]
+            rows.append([counted(group.rows, "row"), *speeds, figure(ratio(fused, read))])
+        columns = [f"{name}, GB/s" for name in (STREAM, PASS)]
+        yield table(["", *columns, "share of the first"], rows)

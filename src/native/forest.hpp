@@ -11,7 +11,7 @@
 
 namespace rboost {
 
-// As in Python (rboost.learners.forest): a child or root that is negative is leaf ~number.
+// As in Python (rboost.engines.trees): a child or root that is negative is leaf ~number.
 struct ForestArrays {
     const int32_t *feature, *left, *right, *category_set;
     const double* threshold;

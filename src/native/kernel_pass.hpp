@@ -265,30 +265,4 @@ void judge_rows(const Rows<T>& rows, const Pass& pass, size_t begin, size_t end,
         judge<false>(rows, pass, begin, end, sums);
 }
 
-// The bytes of a pass, read and written in the same turns, with nothing computed: what memory allows.
-template <class T>
-void stream_rows(const Rows<T>& rows, const Pass& pass, size_t begin, size_t end, PassSums& result) {
-    const size_t m = rows.n_features;
-    Floats sums[4] = {};
-    Doubles missed{};
-    Ints flags{};
-    for (size_t i = begin; i + TILE <= end; i += TILE) {
-        const char* bytes = reinterpret_cast<const char*>(rows.values + i * m);
-        for (size_t b = 0; b + 4 * BYTES <= TILE * m * sizeof(T); b += 4 * BYTES)
-            for (int k = 0; k < 4; ++k) sums[k] += load<Floats>(bytes + b + k * BYTES);
-        for (size_t r = i; r < i + TILE; r += LANES) {
-            prefetch(rows.values + r * m, 0, LANES * m * sizeof(T));
-            store(pass.votes + r, load<Doubles>(pass.votes + r) + 0.0);
-            store(pass.votes + r + HALF, load<Doubles>(pass.votes + r + HALF) + 0.0);
-            store(pass.last_vote + r, load<Floats>(pass.last_vote + r) + 0.0f);
-            if (pass.missed != nullptr)
-                missed += load<Doubles>(pass.missed + r) + load<Doubles>(pass.missed + r + HALF);
-            flags |= widened(pass.flags + r);
-        }
-    }
-    // The sums must not be found to be useless.
-    const Floats total = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-    result.all = sum(low_doubles(total)) + sum(missed) + flags[0];
-}
-
 }  // namespace

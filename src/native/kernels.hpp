@@ -58,25 +58,6 @@ struct PassSums {
     double least_agreement = 1, largest_score = 0;
 };
 
-// Weighted Platt scaling of scores, and the statistics of the multiplicative update.
-struct PlattRows {
-    const double* scores;
-    const uint8_t* flags;
-    const double* weight;  // null when all are 1
-    size_t n_rows;
-};
-struct PlattPoint {
-    double center, spread;     // of the scores
-    double slope, offset;      // of (score - center) / spread
-    double target[2];          // smoothed probability of class 1 by observed class
-    double noise[2][2];        // the current noise matrix
-};
-struct PlattSums {
-    double by_offset = 0, by_slope = 0;                   // gradient of the loss
-    double curvature[3] = {0, 0, 0};                      // offset-offset, offset-slope, slope-slope
-    double responsibility[2][2] = {{0, 0}, {0, 0}};       // of class j for observed class k
-};
-
 // Rows of a sample whose residuals are kept at a time.
 constexpr size_t SAMPLE_BLOCK = 512;
 
@@ -106,25 +87,10 @@ struct Gather {
     size_t stride;  // as of a Sample
 };
 
-template <class T>
-struct LinearEnsemble {
-    const float* coefs;       // [learner][feature], unpadded
-    const float* intercepts;  // for centred columns
-    const float* steps;
-    size_t n_learners, n_features;
-    const T* center;
-    bool probability;
-};
-
 struct Kernels {
     const char* name;
-    // Sum of n numbers, as fast as memory delivers them: the yardstick of the benchmarks.
-    double (*stream_sum)(const float* values, size_t n);
     void (*judge_float)(const Rows<float>&, const Pass&, size_t begin, size_t end, PassSums&);
     void (*judge_double)(const Rows<double>&, const Pass&, size_t begin, size_t end, PassSums&);
-    void (*stream_float)(const Rows<float>&, const Pass&, size_t begin, size_t end, PassSums&);
-    void (*stream_double)(const Rows<double>&, const Pass&, size_t begin, size_t end, PassSums&);
-    void (*platt_sums)(const PlattRows&, const PlattPoint&, size_t begin, size_t end, PlattSums&);
     void (*exponentials)(double* values, size_t n);  // in place
     void (*gather_ff)(const Gather<float, float>&);
     void (*gather_fd)(const Gather<float, double>&);
@@ -135,10 +101,6 @@ struct Kernels {
     void (*logistic_double)(const Sample<double>&, const double* direction, double level,
                             const double* rates, double* scratch, LogisticSums&,
                             double* by_direction);
-    void (*predict_float)(const LinearEnsemble<float>&, const float* rows, size_t n_rows,
-                          double* scores);
-    void (*predict_double)(const LinearEnsemble<double>&, const double* rows, size_t n_rows,
-                           double* scores);
     void (*forest_float)(const PackedForest&, const float* rows, size_t n_rows, double* scores);
     void (*forest_double)(const PackedForest&, const double* rows, size_t n_rows, double* scores);
     const NoisePlattKernels* noise_platt;
@@ -147,11 +109,6 @@ struct Kernels {
     void judge(const Rows<T>& rows, const Pass& pass, size_t b, size_t e, PassSums& s) const {
         if constexpr (sizeof(T) == 4) judge_float(rows, pass, b, e, s);
         else judge_double(rows, pass, b, e, s);
-    }
-    template <class T>
-    void stream(const Rows<T>& rows, const Pass& pass, size_t b, size_t e, PassSums& s) const {
-        if constexpr (sizeof(T) == 4) stream_float(rows, pass, b, e, s);
-        else stream_double(rows, pass, b, e, s);
     }
     void gather(const Gather<float, float>& g) const { gather_ff(g); }
     void gather(const Gather<float, double>& g) const { gather_fd(g); }
@@ -165,12 +122,6 @@ struct Kernels {
                   const double* rates, double* scratch, LogisticSums& sums, double* by) const {
         logistic_double(sample, direction, level, rates, scratch, sums, by);
     }
-    void predict(const LinearEnsemble<float>& e, const float* x, size_t n, double* s) const {
-        predict_float(e, x, n, s);
-    }
-    void predict(const LinearEnsemble<double>& e, const double* x, size_t n, double* s) const {
-        predict_double(e, x, n, s);
-    }
     void forest(const PackedForest& f, const float* x, size_t n, double* s) const {
         forest_float(f, x, n, s);
     }
@@ -178,9 +129,6 @@ struct Kernels {
         forest_double(f, x, n, s);
     }
 };
-
-template <class T>
-using JudgeRows = void (Kernels::*)(const Rows<T>&, const Pass&, size_t, size_t, PassSums&) const;
 
 // The table for the best instruction set of this processor, unless another was chosen.
 const Kernels& kernels();

@@ -68,7 +68,7 @@ class Rounds : public LinearRounds {
     PassSums judge() override {
         if (out_of_bag_)
             for (int64_t i : sample_) flags_[size_t(i)] |= SEEN;
-        const PassSums sums = sweep(&Kernels::judge<T>);
+        const PassSums sums = sweep();
         if (out_of_bag_)
             for (int64_t i : sample_) flags_[size_t(i)] &= uint8_t(~SEEN);
         largest_score_ = sums.largest_score;
@@ -99,21 +99,6 @@ class Rounds : public LinearRounds {
         find_largest_score();
     }
 
-    void update_noise(double noise[2][2]) override {
-        settle();
-        const PlattRows rows{state_.votes, flags_.data(), table_.sample_weight, table_.n_rows};
-        rboost::update_noise(rows, team_, platt_, noise);
-    }
-
-    double bytes_per_pass() const override {
-        const double side = 2 * sizeof(double) + 2 * sizeof(float) + 1 +
-                            (out_of_bag_ ? sizeof(double) : 0) +
-                            (table_.sample_weight != nullptr ? sizeof(double) : 0);
-        return double(table_.n_rows) * (double(table_.n_features * sizeof(T)) + side);
-    }
-    void pass_only() override { sweep(&Kernels::judge<T>); }
-    double stream_only() override { return sweep(&Kernels::stream<T>).all; }
-    const std::vector<double>& center() const override { return columns_.mean; }
 
    private:
     // The score of a row, with the votes that the next pass will add.
@@ -182,7 +167,7 @@ class Rounds : public LinearRounds {
     }
 
     // One way over all rows, chunk by chunk.
-    PassSums sweep(JudgeRows<T> judge_rows) {
+    PassSums sweep() {
         const Rows<T> rows{table_.values, table_.n_rows, table_.n_features,
                            is_far_ ? columns_.template padded_mean<T>() : nullptr};
         const Pass pass{coef_.data(), intercept_, options_.probability, state_.votes,
@@ -190,7 +175,7 @@ class Rounds : public LinearRounds {
                         table_.sample_weight, last_step_, total_step, mixing_, log_scale_};
         chunks_.assign(n_chunks(table_.n_rows), PassSums{});
         team_.for_each_chunk(table_.n_rows, [&](size_t chunk, size_t begin, size_t end) {
-            (kernels().*judge_rows)(rows, pass, begin, end, chunks_[chunk]);
+            kernels().judge(rows, pass, begin, end, chunks_[chunk]);
         });
         PassSums total;
         for (const PassSums& chunk : chunks_) {
@@ -235,7 +220,6 @@ class Rounds : public LinearRounds {
     LogisticSolver solver_;
     SampleRows<float> float_rows_;
     SampleRows<double> double_rows_;
-    PlattState platt_;
     std::vector<PassSums> chunks_;
 
     // The samples of the new learner and of the previous one; the new one's weights.

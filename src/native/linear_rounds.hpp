@@ -9,7 +9,6 @@
 #include "kernels.hpp"
 #include "logistic.hpp"
 #include "parallel.hpp"
-#include "platt.hpp"
 
 namespace rboost {
 
@@ -61,13 +60,6 @@ class LinearRounds {
     virtual void move(double step) = 0;
     // Add the votes that are still to be added.
     virtual void settle() = 0;
-    // Steps 5 and 6 of Algorithm 1 as the paper has them.
-    virtual void update_noise(double noise[2][2]) = 0;
-    // For benchmarks: the pass over all rows alone, the same without computing, and its bytes.
-    virtual void pass_only() = 0;
-    virtual double stream_only() = 0;
-    virtual double bytes_per_pass() const = 0;
-    virtual const std::vector<double>& center() const = 0;
 
     double total_step = 0;
     std::vector<LinearLearner> kept;

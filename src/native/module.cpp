@@ -23,13 +23,6 @@ NB_MODULE(_native, m) {
                     std::string("This processor cannot run the kernels for ") + name + ".");
         },
         "name"_a);
-    m.def(
-        "stream_sum",
-        [](Vector<float> values) {
-            nb::gil_scoped_release unlocked;
-            return kernels().stream_sum(values.data(), values.shape(0));
-        },
-        "values"_a);
     bind_rounds(m);
     bind_tables(m);
     bind_forest(m);

@@ -102,40 +102,9 @@ nb::tuple judge(HeldRounds<T>& held) {
 }
 
 template <class T>
-OutMatrix update_noise(HeldRounds<T>& held, Matrix<double> noise) {
-    require(noise.shape(0) == 2 && noise.shape(1) == 2, "The noise matrix is 2 by 2.");
-    require(!held.missed, "The paper's noise is for scores that are not out-of-bag.");
-    const double* given = noise.data();
-    double updated[2][2] = {{given[0], given[1]}, {given[2], given[3]}};
-    {
-        nb::gil_scoped_release unlocked;
-        held.rounds->update_noise(updated);
-    }
-    return to_numpy<OutMatrix>({updated[0][0], updated[0][1], updated[1][0], updated[1][1]},
-                               {2, 2});
-}
-
-template <class T>
-void bind_benchmarks(nb::class_<HeldRounds<T>>& bound) {
-    using Held = HeldRounds<T>;
-    bound
-        .def_prop_ro("bytes_per_pass", [](Held& self) { return self.rounds->bytes_per_pass(); })
-        .def("stream_only",
-             [](Held& self) {
-                 nb::gil_scoped_release unlocked;
-                 return self.rounds->stream_only();
-             })
-        .def("pass_only", [](Held& self) {
-            nb::gil_scoped_release unlocked;
-            self.rounds->pass_only();
-        });
-}
-
-template <class T>
 void bind_rounds_of(nb::module_& m, const char* name) {
     using Held = HeldRounds<T>;
-    nb::class_<Held> bound(m, name);
-    bound
+    nb::class_<Held>(m, name)
         .def(
             "__init__",
             [](Held* self, Matrix<T> X, Vector<double> labels,
@@ -162,16 +131,7 @@ void bind_rounds_of(nb::module_& m, const char* name) {
         .def("move", [](Held& self, double step) { self.rounds->move(step); }, "step"_a)
         .def("kept", &kept<T>)
         .def("settle", [](Held& self) { self.rounds->settle(); })
-        .def("update_noise", &update_noise<T>, "noise_matrix"_a)
-        .def_prop_ro("total_step", [](Held& self) { return self.rounds->total_step; })
-        .def_prop_ro("center",
-                     [](Held& self) {
-                         std::vector<double> center = self.rounds->center();
-                         const size_t m = center.size();
-                         return to_numpy<OutVector>(std::move(center), {m});
-                     },
-                     nb::rv_policy::move);
-    bind_benchmarks(bound);
+        .def_prop_ro("total_step", [](Held& self) { return self.rounds->total_step; });
 }
 
 }  // namespace

@@ -11,8 +11,6 @@
 #include "bindings.hpp"
 #include "kernels.hpp"
 #include "logistic.hpp"
-#include "parallel.hpp"
-#include "platt.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -124,38 +122,6 @@ nb::tuple fit_logistic(Matrix<T> X, Vector<double> observed, Vector<double> weig
 }
 
 template <class T>
-OutVector linear_scores(Matrix<T> X, Matrix<double> coefs, Vector<double> intercepts,
-                        Vector<double> steps, Vector<double> center, bool probability,
-                        int n_threads) {
-    const size_t n = X.shape(0), width = X.shape(1), n_learners = coefs.shape(0);
-    require((n_learners == 0 || coefs.shape(1) == width) && center.shape(0) == width &&
-                intercepts.shape(0) == n_learners && steps.shape(0) == n_learners,
-            "coefs, intercepts, steps and center must fit together.");
-    std::vector<double> scores(n);
-    {
-        nb::gil_scoped_release unlocked;
-        const std::vector<float> coef(coefs.data(), coefs.data() + coefs.size());
-        const std::vector<float> step(steps.data(), steps.data() + n_learners);
-        const std::vector<T> middle(center.data(), center.data() + width);
-        std::vector<float> intercept(n_learners);
-        for (size_t k = 0; k < n_learners; ++k) {
-            double level = intercepts.data()[k];
-            for (size_t f = 0; f < width; ++f)
-                level += coefs.data()[k * width + f] * double(middle[f]);
-            intercept[k] = float(level);
-        }
-        const LinearEnsemble<T> ensemble{coef.data(), intercept.data(), step.data(), n_learners,
-                                         width,       middle.data(),    probability};
-        Team team(size_t(std::max(1, n_threads)), n);
-        team.for_each_chunk(n, [&](size_t, size_t begin, size_t end) {
-            kernels().predict(ensemble, X.data() + begin * width, end - begin,
-                              scores.data() + begin);
-        });
-    }
-    return to_numpy<OutVector>(std::move(scores), {n});
-}
-
-template <class T>
 void bind_tables_of(nb::module_& m) {
     m.def(
         "is_moderate",
@@ -167,32 +133,11 @@ void bind_tables_of(nb::module_& m) {
     m.def("fit_logistic", &fit_logistic<T>, "X"_a, "observed"_a, "weight"_a, "center"_a, "scale"_a,
           "starts"_a, nb::kw_only(), "C"_a.none(), "fit_intercept"_a, "estimate_noise"_a,
           "into_1"_a, "into_0"_a, "max_iter"_a, "tol"_a);
-    m.def("linear_scores", &linear_scores<T>, "X"_a, "coefs"_a, "intercepts"_a, "steps"_a,
-          "center"_a, "probability"_a, "n_threads"_a);
 }
 
 }  // namespace
 
 void bind_tables(nb::module_& m) {
-    m.def(
-        "fit_platt",
-        [](Vector<double> scores, Vector<bool> positive, Vector<double> weight) {
-            const size_t n = scores.shape(0);
-            require(n > 0 && positive.shape(0) == n && weight.shape(0) == n,
-                    "scores, positive and weight must have one entry a row.");
-            require_weight(weight);
-            PlattState state;
-            {
-                nb::gil_scoped_release unlocked;
-                std::vector<uint8_t> flags(n);
-                for (size_t i = 0; i < n; ++i) flags[i] = positive.data()[i] ? POSITIVE : 0;
-                const double no_noise[2][2] = {{1, 0}, {0, 1}};
-                Team alone(1, n);
-                fit_platt({scores.data(), flags.data(), weight.data(), n}, alone, no_noise, state);
-            }
-            return nb::make_tuple(state.slope, state.offset);
-        },
-        "scores"_a, "positive"_a, "weight"_a);
     // The first that fits is taken: arrays that must be copied become float64, which loses nothing.
     bind_tables_of<double>(m);
     bind_tables_of<float>(m);

@@ -167,7 +167,7 @@ def check_labels(y: Any, name: str = "y") -> NDArray[Any]:
 
 def is_missing(value: Any) -> bool:
     """Whether a single value is None, NaN, pandas.NA or NaT."""
-    # pandas.NA is told apart by its type, as pandas may not be there.
+    # pandas.NA is recognised by the name of its type, as pandas may not be installed.
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     differs = value != value  # NaN differs from itself; of an array this is no single answer
@@ -192,7 +192,7 @@ def plain_labels(y: NDArray[Any], name: str = "y") -> NDArray[Any]:
 
 def check_lengths(X: Any, labels: NDArray[Any], which: str = "") -> None:
     """Demand a label for every row of ``X`` and ``y``, or of ``X_trusted`` and ``y_trusted``."""
-    n_rows = X.shape[0] if hasattr(X, "shape") else len(np.asarray(X, dtype=object))
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(np.atleast_1d(np.asarray(X, dtype=object)))
     if n_rows != len(labels):
         raise ValueError(
             f"X{which} has {n_rows} rows but y{which} has {len(labels)}; pass one label a row."
@@ -276,7 +276,7 @@ def all_or_nothing(estimator: BaseEstimator) -> Iterator[None]:
 def check_checked_labels(y_checked: Any, n_rows: int, classes: NDArray[Any]) -> Integers | None:
     """The position of each checked label among the classes, −1 where it is missing.
 
-    None where nobody looked at any row.
+    None where no row was checked.
     """
     if y_checked is None:
         return None
@@ -348,7 +348,7 @@ def on_host(array: Any) -> Any:
 
 
 def check_trusted_rows(X_trusted: Any, check_X: Callable[[Any], Any]) -> Any:
-    """Validated trusted rows; says of which rows it speaks when they are refused."""
+    """Validated trusted rows; errors name X_trusted."""
     try:
         return check_X(X_trusted)
     except ValueError as error:

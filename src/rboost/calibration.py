@@ -1,6 +1,6 @@
 """Scores become probabilities of the true class: the three ways of section 3.4.
 
-They are told the noise; :func:`rboost.noise.infer_noise` infers it as well.
+The noise is given; :func:`rboost.noise.infer_noise` infers it as well.
 
 A calibration of two classes is fitted to scores H, observed labels (0 or 1), the noise matrix of
 those labels (the identity stands for labels that can be trusted) and the link matrix of the scores.
@@ -132,14 +132,22 @@ def _fit_line(
     design = np.column_stack([scores, np.ones_like(scores)])
     penalty = np.array([SLOPE_PENALTY, 1e-10])
     weight = sample_weight * np.array([1 - target, target])  # of a row as either label
+    is_clean = np.array_equal(noise_matrix, np.eye(2))
 
     def evaluate(line: Floats) -> tuple[float, Floats, Floats]:
         margin = design @ line
-        scores = np.column_stack([np.zeros_like(margin), margin])
-        rows = [NoisySoftmaxLoss(scores, np.full(len(margin), k), noise_matrix) for k in (0, 1)]
-        value = 0.5 * penalty @ line**2 + sum(weight[k] @ rows[k].loss() for k in (0, 1))
-        by_margin = sum(weight[k] * rows[k].by_scores()[:, 1] for k in (0, 1))
-        curvature = sample_weight * rows[0].curvature(np.array([0.0, 1.0]))
+        if is_clean:  # many times faster than the same by the general formula
+            positive = expit(margin)
+            value = sample_weight @ (np.logaddexp(0.0, margin) - target * margin)
+            by_margin = sample_weight * (positive - target)
+            curvature = sample_weight * positive * (1 - positive)
+        else:
+            scores = np.column_stack([np.zeros_like(margin), margin])
+            rows = [NoisySoftmaxLoss(scores, np.full(len(margin), k), noise_matrix) for k in (0, 1)]
+            value = sum(weight[k] @ rows[k].loss() for k in (0, 1))
+            by_margin = sum(weight[k] * rows[k].by_scores()[:, 1] for k in (0, 1))
+            curvature = sample_weight * rows[0].curvature(np.array([0.0, 1.0]))
+        value += 0.5 * penalty @ line**2
         gradient = design.T @ by_margin + penalty * line
         hessian = (design.T * curvature) @ design + np.diag(penalty)
         return float(value), gradient, hessian

@@ -106,16 +106,10 @@ def add_audit_command(commands: Any) -> None:
         help="what a model of your own says of rows it was not fitted to, a column for each class",
     )  # fmt: skip
     audit.add_argument("--id", metavar="COLUMN", help="what to call rows by (their number)")
+    several: Any = {"nargs": "+", "action": "extend", "default": [], "metavar": "COLUMN"}
+    audit.add_argument("--drop", **several, help="columns to leave aside")
     audit.add_argument(
-        "--drop",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="COLUMN",
-        help="columns to leave aside",
-    )
-    audit.add_argument(
-        "--context", nargs="+", action="extend", default=[], metavar="COLUMN",
+        "--context", **several,
         help="columns that labels may depend on but classes do not: annotator, source, date",
     )  # fmt: skip
     audit.add_argument(
@@ -135,11 +129,9 @@ def add_audit_command(commands: Any) -> None:
         "scheduler, or local for one on this machine",
     )  # fmt: skip
     audit.add_argument(
-        "--workers",
-        type=int,
-        metavar="N",
+        "--workers", type=int, metavar="N",
         help="processes of a local cluster (one a core, at most 4)",
-    )
+    )  # fmt: skip
     audit.add_argument(
         "--cleaned", type=Path, metavar="FOLDER",
         help="with --cluster, also write the table with better labels there, as Parquet",
@@ -159,7 +151,7 @@ def _audit(options: argparse.Namespace) -> int:
     if options.seed < 0:
         raise ValueError(f"--seed must not be negative, but is {options.seed}.")
     if options.trusted_random and options.trusted is None:
-        raise ValueError("--trusted-random is said of trusted rows; pass them with --trusted.")
+        raise ValueError("--trusted-random needs trusted rows; pass them with --trusted.")
     _check_cluster(options)
     request = Request(
         data=expanded(options.data) if options.cluster is None else _parquet(options.data),
@@ -182,8 +174,7 @@ def _audit(options: argparse.Namespace) -> int:
 
 
 def _in_memory(folder: Path, request: Any, options: argparse.Namespace) -> int:
-    from rboost.audit.disk.folder import audit_into
-    from rboost.audit.disk.record import REPORT, SUSPECTS
+    from rboost.audit.disk.folder import REPORT, SUSPECTS, audit_into
 
     audit, suspects = audit_into(folder, request, options.budget, verbose=not options.quiet)
     print(audit.to_text(suspects))
@@ -194,7 +185,7 @@ def _in_memory(folder: Path, request: Any, options: argparse.Namespace) -> int:
 
 
 def _on_cluster(folder: Path, request: Any, options: argparse.Namespace) -> int:
-    from rboost.audit.disk.record import ISSUES, SUSPECTS
+    from rboost.audit.disk.folder import ISSUES, SUSPECTS
     from rboost.dask.folder import audit_into_folder
 
     options.stopped = "stopped; the same command goes on with the trees that were kept, if any"
@@ -215,10 +206,10 @@ def _check_cluster(options: argparse.Namespace) -> None:
     if options.cluster is None:
         for name in ("workers", "cleaned"):
             if getattr(options, name) is not None:
-                raise ValueError(f"--{name} is said of a cluster; pass --cluster local too.")
+                raise ValueError(f"--{name} needs a cluster; pass --cluster local too.")
         return
     if options.workers is not None and options.cluster != "local":
-        raise ValueError("--workers is said of --cluster local; other clusters have theirs.")
+        raise ValueError("--workers is for --cluster local; other clusters have their own.")
     if options.workers is not None and options.workers < 1:
         raise ValueError(f"--workers must be at least 1, not {options.workers}.")
     in_memory_only = {
@@ -238,7 +229,7 @@ def _check_cluster(options: argparse.Namespace) -> None:
 
 def _parquet(data: list[Path]) -> tuple[Path, ...]:
     """The files of a data set, if they are Parquet."""
-    from rboost.dask.parquet import parquet_files
+    from rboost.dask.partitions import parquet_files
     from rboost.files import open_to_read
 
     files = parquet_files([] if STANDARD_INPUT in data else data)
@@ -274,10 +265,15 @@ def add_review_command(commands: Any) -> None:
 
 
 def _review(options: argparse.Namespace) -> int:
-    from rboost.audit.disk.folder import check_output, read_audit, write_refitted
-    from rboost.audit.disk.record import read_record, read_request
-    from rboost.review.session import export_answers, open_review
-    from rboost.review.web.server import serve
+    from rboost.audit.disk.folder import (
+        check_output,
+        read_audit,
+        read_record,
+        read_request,
+        write_refitted,
+    )
+    from rboost.review import Review, serve
+    from rboost.review.folder import export_answers
 
     folder: Path = options.folder
     if not 0 <= options.port < 65536:
@@ -288,7 +284,7 @@ def _review(options: argparse.Namespace) -> int:
             check_output(Path(options.export), read_request(folder), folder)
         print(export_answers(read_audit(folder), folder, options.export or None))
         return 0
-    review = open_review(
+    review = Review(
         read_audit(folder),
         folder,
         save=partial(write_refitted, folder, opened),
@@ -298,9 +294,9 @@ def _review(options: argparse.Namespace) -> int:
     return 0
 
 
-def _images_root(data: str | list[str]) -> Path | None:
-    """The folder of the table, which may be of several files; none if they have none in common."""
-    files = map(Path, [data] if isinstance(data, str) else data)
+def _images_root(data: list[str]) -> Path | None:
+    """The folder of the files of a table; none if they have none in common."""
+    files = map(Path, data)
     folders = [file.parent for file in files if file != STANDARD_INPUT]
     try:
         common = Path(os.path.commonpath(folders))
@@ -335,9 +331,8 @@ def add_clean_command(commands: Any) -> None:
 
 
 def _clean(options: argparse.Namespace) -> int:
-    from rboost.audit.disk.folder import check_output, read_audit, write_cleaned
-    from rboost.audit.disk.record import read_request
-    from rboost.review.session import with_saved_answers
+    from rboost.audit.disk.folder import check_output, read_audit, read_request, write_cleaned
+    from rboost.review.folder import with_saved_answers
 
     folder: Path = options.folder
     request = read_request(folder)
@@ -374,7 +369,7 @@ def add_predict_command(commands: Any) -> None:
 
 
 def _predict(options: argparse.Namespace) -> int:
-    from rboost.audit.disk.prediction import predict_file
+    from rboost.audit.disk.folder import predict_file
     from rboost.table.sources import expanded, with_standard_input
     from rboost.table.writing import check_ending, csv_lines, write_table
 

@@ -1,4 +1,4 @@
-"""Files written whole or not at all, folders checked before the work begins, paths that err."""
+"""Files written whole or not at all, folders checked beforehand, errors of paths explained."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def atomic_path(path: Path) -> Iterator[Path]:
     >>> (folder / "large.bin").read_bytes()
     b'one piece, another'
     """
-    with _said_plainly(path):
+    with _explained(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         # Writers go by the ending of the name, so it stays; the rest is cut, as names have a limit.
         descriptor, name = tempfile.mkstemp(
@@ -51,10 +51,10 @@ def atomic_path(path: Path) -> Iterator[Path]:
     os.close(descriptor)
     temporary = Path(name)
     try:
-        with _said_plainly(path, only_full=True):
+        with _explained(path, only_full=True):
             yield temporary
             _flush(temporary)
-        with _said_plainly(path):
+        with _explained(path):
             temporary.chmod(0o644)
             os.replace(temporary, path)
     except BaseException:
@@ -69,18 +69,19 @@ STAGE = ".stage-"
 def staged(folder: Path, names: Sequence[str]) -> Iterator[Path]:
     """Yield an empty folder whose entries move into ``folder`` together when the block ends well.
 
-    ``names`` are those of all files that there may be: of an earlier run no other stays. The first
-    of them comes last, so it can vouch for the others. What killed runs left behind is removed
-    first; the name of a stage says whose it is.
+    ``names`` are those of all files that there may be: those of an earlier run that are not
+    written again are removed. The first of them is moved last, so that where it is new, all others
+    are. What killed runs left behind is removed beforehand: the name of a stage has the number of
+    its process.
     """
     for left in folder.glob(f"{STAGE}*"):
         if not _is_running(left.name.removeprefix(STAGE).partition("-")[0]):
             shutil.rmtree(left, ignore_errors=True)
-    with _said_plainly(folder / "output"):
+    with _explained(folder / "output"):
         stage = Path(tempfile.mkdtemp(dir=folder, prefix=f"{STAGE}{os.getpid()}-"))
     try:
         yield stage
-        with _said_plainly(folder / "output"):
+        with _explained(folder / "output"):
             for name in reversed(names):
                 if (folder / name).is_dir():  # which nothing can replace
                     os.replace(folder / name, stage / f"earlier {name}")
@@ -112,10 +113,10 @@ def _flush(path: Path) -> None:
 def check_writable(folder: Path) -> None:
     """Make the folder if need be, and fail with one sentence when files cannot be written there.
 
-    A file is really written and removed: permissions alone tell too little of read-only and full
-    disks, and nothing to the superuser.
+    A file is really written and removed: permissions do not show that a disk is full or read-only,
+    and do not hold for the superuser.
     """
-    with _said_plainly(folder / "output"):
+    with _explained(folder / "output"):
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=folder, prefix=".rboost.") as file:
             file.write(b"\0" * 4096)
@@ -138,10 +139,10 @@ def writable(folder: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _said_plainly(path: Path, only_full: bool = False) -> Iterator[None]:
-    """Turn what the system says of writing ``path`` into one sentence with the remedy.
+def _explained(path: Path, only_full: bool = False) -> Iterator[None]:
+    """Turn errors of writing ``path`` into one sentence with the remedy.
 
-    With ``only_full``, errors other than that of a full disk are none of ours.
+    With ``only_full``, only errors of a full disk are explained.
     """
     try:
         yield

@@ -1,7 +1,6 @@
-"""What follows from the number of a row: its fold, and whether it is in a sample.
+"""Pseudo-random numbers by row: folds and samples that depend on the number of a row alone.
 
-A hash of the number, so that every process that holds some of the rows, in whatever order, comes to
-the same result.
+Numbers of rows are hashed, so that processes that hold different rows, in any order, agree.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from rboost._typing import Floats
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MULTIPLIERS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
-# What a number is drawn for: draws for two purposes know nothing of each other.
+# What a number is drawn for: draws for two purposes are independent.
 FOLDS, SAMPLE, NOISE, BAGS = 1, 2, 3, 4
 
 

@@ -18,7 +18,7 @@ def track(items: Iterable[Item], total: int, description: str, enabled: bool) ->
     """Yield the items; when enabled, show on standard error how many are done and the time left.
 
     ``description`` says what is being done. The bar moves in a terminal and in a notebook; only
-    its last line is written elsewhere. What is done within half a second shows nothing.
+    its last line is written elsewhere. Nothing is shown below half a second.
     """
     if not enabled:
         yield from items

@@ -68,7 +68,11 @@ def hostile_audit(small_model):
     labels = np.array(HOSTILE_CLASSES, dtype=object)[given]
     labels[:4] = None
     table = pd.DataFrame(
-        {"<b onclick=window.pwned=5>": X[:, 0], "q\"'&\x1b[1m": X[:, 1], "words": words}
+        {
+            "<b onclick=window.pwned=5>": X[:, 0],
+            "q\"'&\x1b[1m": X[:, 1],
+            "words": pd.Series(words, dtype=object),  # text of Arrow has no lone surrogates
+        }
     )
     audit = audit_labels(
         table, labels, ids=[f"{word[:40]}-{i}" for i, word in enumerate(words)],

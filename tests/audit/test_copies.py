@@ -5,10 +5,10 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from rboost.encoding import find_copies
 
 from rboost.audit import audit_labels
 from rboost.audit.labels import encode_labels, first_copies
+from rboost.table.features import find_copies
 from tests.audit.conftest import make_table
 
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.special import expit
 
-from rboost.audit.inference import infer
+from rboost.audit.fit import infer
 from rboost.audit.labels import NO_LABEL, table_labels
 from rboost.noise import infer_noise
 
@@ -67,14 +67,14 @@ def test_posteriors_are_distributions_and_checked_rows_are_certain(seed, n_class
     scores, labels = random_table(seed, n_classes, n_rows)
     found = infer(scores, labels)
     assert found.posterior.shape == found.probability.shape == (n_rows, n_classes)
-    for distribution in (found.posterior, found.probability, found.noise_matrix):
+    for distribution in (found.posterior, found.probability, found.noise.noise_matrix):
         assert np.all((distribution >= 0) & (distribution <= 1 + 1e-12))
         assert_allclose(distribution.sum(axis=1), 1, rtol=1e-9)
     one_hot = np.eye(n_classes)[labels.checked[labels.is_checked]]
     np.testing.assert_array_equal(found.posterior[labels.is_checked], one_hot)
     without = labels.current == NO_LABEL
     np.testing.assert_array_equal(found.posterior[without], found.probability[without])
-    low, high = found.noise_interval
+    low, high = found.noise.interval()
     assert low.shape == high.shape == (n_classes, n_classes)
     assert np.all((low >= 0) & (low <= high + 1e-12) & (high <= 1 + 1e-12))
 
@@ -97,8 +97,8 @@ def test_rows_without_a_label_are_not_used(n_classes):
     extra = 50 * np.random.RandomState(1).standard_normal((200, *scores.shape[1:]))
     more = labels_of(np.append(labels.given, np.full(200, NO_LABEL)), n_classes)
     alone, both = infer(scores, labels), infer(np.concatenate([scores, extra]), more)
-    assert_allclose(both.noise_matrix, alone.noise_matrix, atol=1e-7)
-    assert_allclose(both.noise_interval, alone.noise_interval, atol=1e-7)
+    assert_allclose(both.noise.noise_matrix, alone.noise.noise_matrix, atol=1e-7)
+    assert_allclose(both.noise.interval(), alone.noise.interval(), atol=1e-7)
     assert_allclose(both.posterior[:600], alone.posterior, atol=1e-7)
     assert_allclose(both.posterior[600:].sum(axis=1), 1)
 
@@ -110,20 +110,23 @@ def test_checked_rows_that_had_another_label_count_as_flips(n_classes):
     checked = np.where(np.arange(1000) < 500, true, NO_LABEL)
     before = infer(scores, labels)
     after = infer(scores, labels.with_checked(checked))
-    assert np.abs(after.noise_matrix - noise).max() < np.abs(before.noise_matrix - noise).max()
-    assert np.abs(after.noise_matrix - noise).max() < 0.08
+    assert (
+        np.abs(after.noise.noise_matrix - noise).max()
+        < np.abs(before.noise.noise_matrix - noise).max()
+    )
+    assert np.abs(after.noise.noise_matrix - noise).max() < 0.08
 
 
 @pytest.mark.slow
 def test_checked_flips_say_which_class_a_class_is_flipped_to():
     """Observed labels say 0 becomes 1 four times as often as 2; many checks say the contrary."""
     scores, labels, true = several_classes(2000, NOISE_3)
-    before = infer(scores, labels).noise_matrix
+    before = infer(scores, labels).noise.noise_matrix
     assert before[0, 1] > 2 * before[0, 2]
     given, checked = labels.given.copy(), np.full(2000, NO_LABEL)
     rows = np.flatnonzero(true == 0)[:400]
     given[rows], checked[rows] = np.where(np.arange(400) < 300, 0, 2), 0
-    after = infer(scores, table_labels(labels.classes, given, checked)).noise_matrix
+    after = infer(scores, table_labels(labels.classes, given, checked)).noise.noise_matrix
     assert after[0, 2] > after[0, 1]
 
 
@@ -135,8 +138,8 @@ def test_it_is_the_one_inference_of_the_package(n_classes):
     labels = labels.with_checked(np.where(is_checked, true, NO_LABEL))
     found = infer(scores, labels)
     expected = infer_noise(scores, labels.given, checked=labels.checked)
-    np.testing.assert_array_equal(found.noise_matrix, expected.noise_matrix)
-    np.testing.assert_array_equal(found.noise_interval, expected.interval())
+    np.testing.assert_array_equal(found.noise.noise_matrix, expected.noise_matrix)
+    np.testing.assert_array_equal(found.noise.interval(), expected.interval())
     np.testing.assert_array_equal(found.probability, expected.probability(scores))
     observed = ~is_checked
     posterior = expected.posterior(scores[observed], labels.given[observed])
@@ -159,7 +162,7 @@ def test_where_every_label_was_checked_nothing_is_left_to_be_wrong(n_classes):
     found = infer(scores, labels.with_checked(true))
     np.testing.assert_array_equal(found.posterior, np.eye(n_classes)[true])
     assert np.isnan(found.wrong_share).all()
-    assert np.isfinite(found.noise_matrix).all()
+    assert np.isfinite(found.noise.noise_matrix).all()
 
 
 def test_nothing_that_is_given_is_changed():

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
 
-from rboost.audit import SuspiciousColumnWarning, audit_labels, suspicion
+from rboost.audit import SuspiciousColumnWarning, audit_labels
+from rboost.audit.insight import suspicion
 from rboost.noise import flip_labels, symmetric
 
 

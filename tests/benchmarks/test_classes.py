@@ -91,7 +91,7 @@ def test_estimators_of_noise_are_compared(small):
     record = run_job(Job("classes", "vehicle", "sym20", 0, ESTIMATORS), 0)
     json.dumps(record)
     assert list(record["noise"]) == [
-        "noise-aware", "confident learning", "confident learning (cleanlab)", "anchor points"
+        "noise-aware", "confident learning", "confident learning (cleanlab)"
     ]  # fmt: skip
     for one in record["noise"].values():
         assert_allclose(np.sum(one["noise_matrix"], axis=1), 1)

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.fuzz import files, outcome, run
 from benchmarks.fuzz.run import KINDS, Case, cases, run_case, where_of
 from benchmarks.fuzz.tables import LABEL, TABLES, base_table, cells_of
-from rboost.audit.scorers import make_scorer
+from rboost.audit.fit import make_scorer
 
 # 80 cases; of what takes long only a few.
 SAMPLE = {
@@ -62,7 +62,7 @@ def test_errors_alike_have_one_place():
         with pytest.raises(ValueError, match="no model") as caught:
             make_scorer(word, 0, None, 0)
         places.add(where_of(caught.value).rpartition(":")[0])
-    assert places == {"ValueError at audit/scorers.py"}
+    assert places == {"ValueError at audit/fit.py"}
 
 
 @pytest.mark.parametrize(

@@ -339,15 +339,15 @@ def whole_results(ours):
     for threads in (1, 2):
         for rows in (100_000, 1_000_000, 4_000_000):
             put("scaling", rows, [fit_entry(LINEAR, [ours * rows * 1e-9 / threads])], threads)
-    speeds = ((bandwidth.STREAM, 1e10), (bandwidth.MOVE, 2e10), (bandwidth.PASS, 8e9))
+    speeds = ((bandwidth.STREAM, 1e10), (bandwidth.PASS, 8e9))
     put(
         "pass",
         1_000_000,
-        [{"method": m, "bytes_per_second": s, "source": "NumPy"} for m, s in speeds],
+        [{"method": m, "bytes_per_second": s} for m, s in speeds],
     )
     put("memory", 1_000_000, [{"method": LINEAR, "bytes": 88_000_000, "copy": 80_000_000}])
     put("predict", 1_000_000, [timed(LINEAR, 0.1), timed(LIGHTGBM, 3.0)])
-    put("predict", 1, [timed(LINEAR, 5e-4), timed(prediction.KERNEL, 2e-5)])
+    put("predict", 1, [timed(LINEAR, 5e-4)])
     put("trees", 100_000, [fit_entry(POOL, [5.0]), fit_entry(LIGHTGBM, [2.0])], truth="curved")
     for rows in DEFAULT_TARGETS:
         entries = [
@@ -374,7 +374,7 @@ def test_targets_are_read_from_minima():
     fitted = [value for what, value in values.items() if f"/ {LINEAR}" in what and "fit" in what]
     assert_allclose(fitted, [100] * 12)
     rest = [value for what, value in values.items() if f"/ {LINEAR}" not in what]
-    assert_allclose(rest, [2, 80, 1.1, 20, 0.5, 1, 2.5, *[3] * 6, 200, 1.5])
+    assert_allclose(rest, [2, 80, 1.1, 0.5, 1, 2.5, *[3] * 6, 200, 1.5])
     assert_allclose(values[f"predict 1,000,000 rows: LightGBM / {LINEAR}"], 30)
     fast, slow = (target_table(whole_results(ours)) for ours in (1, 50))
     assert "**no**" not in fast
@@ -388,7 +388,7 @@ def test_the_page_of_numbers_made_by_hand(tmp_path):
     assert draw(results, 150).startswith(b"\x89PNG")
     assert f"| **{LINEAR}** | 4.00e-07 | 5.00e-06 | 0.000100 | 0.00100 |" in text
     assert "| LightGBM | 100 | 100 | 100 | 100 |" in text
-    assert "| 1,000,000 rows | 10.0 | 20.0 | 8.00 | 0.400 | 0.800 |" in text
+    assert "| 1,000,000 rows | 10.0 | 8.00 | 0.800 |" in text
     assert "| 1,000,000 rows, 2 threads | 200 | 1.50 | 1.00 |" in text
     assert f"| **{DEFAULT}** | 3.00 | 3.00 | 3.00 |" in text
     assert f"Slope of log time over log rows: 1.00 ({LINEAR})" in text
@@ -424,14 +424,12 @@ def test_numbers_have_three_figures(value, shown):
 
 def test_what_the_native_core_offers_is_timed(monkeypatch):
     X, _ = data.draw(100, "linear", seed=0)
-    assert native.stream_bandwidth(X, 3)[1] == "native"
+    assert native.stream_bandwidth(X, 3) > 0
     fused = native.fused_pass(X)
-    fused.run()
-    fused.move()
+    for _ in range(2):
+        assert np.isfinite(fused.run()).all()
     assert fused.n_bytes > X.nbytes
     monkeypatch.setattr(switch, "compiled", lambda: None)
-    speed, source = native.stream_bandwidth(X, 3)
-    assert (speed > 0, source) == (True, "NumPy")
     assert native.fused_pass(X) is None
 
 

@@ -149,7 +149,7 @@ def test_a_few_words_among_numbers_are_missing_numbers(tmp_path, capsys):
     options = ["--label", "churn", "--id", "key", "--out", out, "--model", "linear", "--quiet"]
     code, said = run(capsys, "audit", path, *options)
     assert code == 0
-    assert "1 cells in the column 'amount' of numbers that are none, such as 'unknown'" in said
+    assert "1 cells of the column 'amount' are no numbers, such as 'unknown'" in said
     assert "amount" in pd.read_csv(out / "suspects.csv")["against_given_label"].str.cat()
 
 

@@ -7,10 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rboost.audit.disk.folder import read_audit, write_refitted
-from rboost.audit.disk.record import read_record
+from rboost.audit.disk.folder import read_audit, read_record, write_refitted
 from rboost.cli import main
-from rboost.review.session import open_review
+from rboost.review.session import Review
 from tests.cli.tables import make_table
 from tests.review.clients import key
 
@@ -68,7 +67,7 @@ def test_answers_come_first_and_are_told_from_given_labels(
     is_fitted_again, data, folder, tmp_path, capsys
 ):
     save = partial(write_refitted, folder, read_record(folder))
-    review = open_review(read_audit(folder), folder, save)
+    review = Review(read_audit(folder), folder, save)
     changed, kept = np.flatnonzero(review.snapshot.fitted.labels.given == 0)[:2].tolist()
     review.answer(key(), changed, "change", 1)
     review.answer(key(), kept, "keep", None)

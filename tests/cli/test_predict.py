@@ -73,4 +73,6 @@ def test_columns_keep_their_type_from_audit_to_prediction(tmp_path, capsys):
     predicted = pd.read_csv(predictions)["predicted churn"].to_numpy()
     assert np.mean((predicted == "yes") == (rows["answer"] == "TRUE")) > 0.95
     rows.assign(size="large").to_csv(new, index=False)
-    assert "has text such as 'large'" in refused(capsys, "predict", out / "model.rboost", new)
+    assert "now holds words such as 'large'" in refused(
+        capsys, "predict", out / "model.rboost", new
+    )

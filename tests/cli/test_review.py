@@ -174,10 +174,9 @@ def test_images_are_those_of_the_folder_of_the_table(tmp_path):
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
     one, other = (str(tmp_path / name / "table.csv") for name in ("a", "b"))
-    assert _images_root(one) == tmp_path / "a"
     assert _images_root([one]) == tmp_path / "a"
     assert _images_root([one, other]) == tmp_path
     assert _images_root([]) is None
-    assert _images_root("-") is None
+    assert _images_root(["-"]) is None
     assert _images_root(["-", one]) == tmp_path / "a"
     assert _images_root(["relative/table.csv", one]) is None

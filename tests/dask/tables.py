@@ -20,6 +20,8 @@ class Here:
     """As much of a client of Dask as the tables need; tasks run one after the other."""
 
     def compute(self, tasks):
+        if hasattr(tasks, "compute"):
+            return tasks.compute(scheduler="synchronous")
         return list(compute(*tasks, scheduler="synchronous"))
 
     def gather(self, values):

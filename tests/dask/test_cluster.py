@@ -36,7 +36,7 @@ def test_handlers_of_signals_are_left_alone_and_the_mask_is_restored(
     handle_interrupts(handler)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, already)
     try:
-        with cluster._deaf_to_interrupts():
+        with cluster._interrupts_deferred():
             assert signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
             assert signal.getsignal(signal.SIGINT) == handler
         assert signal.getsignal(signal.SIGINT) == handler
@@ -48,7 +48,7 @@ def test_handlers_of_signals_are_left_alone_and_the_mask_is_restored(
 def test_an_interrupt_meanwhile_is_heard_afterwards(handle_interrupts):
     heard = []
     handle_interrupts(lambda number, _: heard.append(number))
-    with cluster._deaf_to_interrupts():
+    with cluster._interrupts_deferred():
         signal.raise_signal(signal.SIGINT)  # of this thread; others have masks of their own
         assert heard == []
     assert heard == [signal.SIGINT]

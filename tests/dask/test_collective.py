@@ -7,6 +7,7 @@ import time
 import distributed
 import numpy as np
 import pytest
+from joblib import effective_n_jobs
 
 import dask
 from rboost.dask import collective
@@ -58,6 +59,11 @@ def test_all_that_is_told_arrives_in_order_while_the_function_runs(client):
     assert [number for number, *_ in told] == list(range(5))
     assert {size for _, size, *_ in told} == {2_000_000, 0}
     assert told[0][3] < told[-1][2]  # here before the last was told
+
+
+def test_a_process_has_all_its_threads(client):
+    """Although a worker of this machine is a daemon, which joblib gives one."""
+    assert run_together(client, blocks_of(client, 2), lambda *_: effective_n_jobs(3), tuple) == 3
 
 
 def test_an_error_of_the_function_is_raised_at_once_as_it_is(client):
@@ -139,7 +145,7 @@ def test_several_workers_of_a_process_leave_standard_error_as_it_was():
     first_out = threading.Event()
 
     def join(is_first):
-        with collective._without_ranks():
+        with collective._quiet_standard_error():
             both.wait()
             if not is_first:
                 first_out.wait(10)

@@ -3,7 +3,6 @@
 import os
 import signal
 from dataclasses import replace
-from types import SimpleNamespace
 
 import dask.array as da
 import numpy as np
@@ -12,11 +11,10 @@ from numpy.testing import assert_array_equal
 
 from rboost.dask import RBoostClassifier
 from rboost.dask.blocks import SAMPLE_ROWS, Block
-from rboost.dask.fitting import FitProgress, _counts_of, _for_bins, trusted_block
+from rboost.dask.fitting import FitProgress, _counts_of, is_for_bins, trusted_block
 from rboost.engines.engine import EngineSettings
 from rboost.engines.trees import BIN_ROWS
-from rboost.engines.xgboost import SingleProcess
-from rboost.learners.bins import Bins, learn_bins
+from rboost.engines.xgboost import Bins, SingleProcess, learn_bins
 from rboost.numbering import in_sample
 
 random = np.random.RandomState(0)
@@ -90,23 +88,20 @@ def test_trusted_rows_are_a_block_behind_all_others():
 @pytest.mark.parametrize("n_trusted", [0, 300])
 def test_bins_come_from_the_rows_that_one_process_takes(n_trusted):
     n_rows, seed = 150_000, 3
-    table = np.arange(n_rows + n_trusted, dtype=float)[:, np.newaxis]
-    drawn = in_sample(0, n_rows, SAMPLE_ROWS / n_rows, seed)
-    sizes = [7, 0, 89_993, 60_000]
-    first_rows = np.cumsum([0, *sizes[:-1]])
-    summary = SimpleNamespace(n_rows=n_rows, first_rows=first_rows, sizes=sizes)
-    found = _for_bins(table[:n_rows][drawn], table[n_rows:], summary, seed)
-    expected = table[in_sample(0, len(table), BIN_ROWS / len(table), seed)]
+    number = np.arange(n_rows + n_trusted)
+    drawn = number[:n_rows][in_sample(0, n_rows, SAMPLE_ROWS / n_rows, seed)]
+    sample = np.append(drawn, number[n_rows:])
+    found = sample[is_for_bins(sample, len(number), seed)]
+    expected = number[in_sample(0, len(number), BIN_ROWS / len(number), seed)]
     assert_array_equal(found, expected)
     assert abs(len(found) - BIN_ROWS) < 1000
 
 
-SUMMARY = SimpleNamespace(n_rows=100, label_weights={"a": 60.0, "b": 40.0})
 BINS = Bins((np.array([1.0, 2.0]), None), (0, 5))
 SETTINGS = EngineSettings(seed=3)
 # Two passes of two folds, one of which has not begun to grow.
 GROWN = [[b"one", b"two"], [b"three", b""]]
-FIT = {"summary": SUMMARY, "bins": BINS, "settings": SETTINGS, "noise_matrix": None}
+FIT = {"bins": BINS, "settings": SETTINGS, "noise_matrix": None}
 
 
 def begun(file, version="1", **changed):
@@ -134,8 +129,6 @@ def test_the_same_fit_goes_on(kept):
 @pytest.mark.parametrize(
     "changed",
     [
-        {"summary": SimpleNamespace(n_rows=101, label_weights=SUMMARY.label_weights)},
-        {"summary": SimpleNamespace(n_rows=100, label_weights={"a": 59.0, "b": 41.0})},
         {"bins": Bins((np.array([1.0, 2.5]), None), (0, 5))},
         {"settings": replace(SETTINGS, seed=4)},
         {"noise_matrix": np.eye(2)},

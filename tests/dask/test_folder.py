@@ -72,8 +72,8 @@ def test_the_model_predicts_later_rows(audited, tmp_path):
     found = pd.read_csv(tmp_path / "p.csv")
     assert found["key"].tolist() == later["key"].tolist()
     assert (found["predicted churn"] == later["truth"]).mean() > 0.95
-    model, about = load_model(audited / "model.rboost")
-    expected = model.predict_proba(later[about["columns"]])
+    model = load_model(audited / "model.rboost")[0]
+    expected = model.predict_proba(later[model.encoder.names])
     np.testing.assert_allclose(found[["p(no)", "p(yes)"]], expected, atol=1e-6)
 
 

@@ -20,13 +20,13 @@ def add_up(blocks, communicator, start, total, pause):
     """Sums over all blocks, one a step, with a checkpoint after each."""
     for step in range(start, STEPS):
         total = total + step * communicator.sum(np.sum(blocks, axis=0))
-        communicator.report({"step": step + 1, "total": total, "pid": os.getpid()})
+        communicator.report({"step": step + 1, "total": total.tolist(), "pid": os.getpid()})
         time.sleep(pause)
     return total, start
 
 
 class Checkpoint:
-    """The last thing told, from which the next attempt starts."""
+    """The last report, from which the next attempt starts."""
 
     def __init__(self, pause=0.05, when=None):
         self.step, self.total, self.starts, self.pause, self.when = 0, np.zeros(3), [], pause, when
@@ -36,7 +36,7 @@ class Checkpoint:
         return self.step, self.total, self.pause
 
     def listen(self, message):
-        self.step, self.total = message["step"], message["total"]
+        self.step, self.total = message["step"], np.array(message["total"])
         if self.when and self.step > 5:
             action, self.when = self.when, None
             action(message)
@@ -160,8 +160,13 @@ def assert_idle(client):
     while any(client.processing().values()) or any(client.run(_active_threads).values()):
         assert time.monotonic() < deadline
         time.sleep(0.1)
-    assert not any(client.run(lambda: len(collective._mailboxes)).values())
+    assert not any(client.run(lambda: len(collective._trackers)).values())
+    assert client.run_on_scheduler(_waiting_reports) == 0
 
 
 def _active_threads(dask_worker):
     return len(dask_worker.active_threads)
+
+
+def _waiting_reports(dask_scheduler):
+    return sum(queue.qsize() for queue in dask_scheduler.extensions["queues"].queues.values())

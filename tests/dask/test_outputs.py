@@ -4,22 +4,23 @@ import pytest
 from dask.delayed import delayed
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rboost.encoding import learn_encoding
 
 from rboost.audit.cleaning import clean_labels, cleaned_frame
-from rboost.audit.inference import issue_probability
+from rboost.audit.fit import issue_probability
 from rboost.audit.labels import encode_labels
-from rboost.dask.blocks import make_blocks
-from rboost.dask.checks import check_facts, gather_facts
+from rboost.dask.blocks import make_blocks, summarize
 from rboost.dask.outputs import (
     cleaned_table,
     fetch_rows,
     issue_frame,
     judge,
-    top_rows,
+    with_names,
+    worst_rows,
     write_parts,
 )
 from rboost.dask.partitions import joined, partitions_of
+from rboost.table.columns import read_columns
+from rboost.table.features import learn_encoder
 from tests.dask.tables import Here, cut, make_table, on_a_cluster
 
 TABLE = make_table(120).assign(y=np.random.RandomState(1).choice([1, 2, 4], 120))
@@ -29,7 +30,7 @@ POSTERIOR = np.random.RandomState(0).dirichlet([0.2] * 3, size=120)
 
 def partitioned(cuts, table=TABLE, client=None):
     partitions = partitions_of(cut(table, cuts), "y")
-    return partitions, check_facts(gather_facts(client or Here(), partitions))
+    return partitions, summarize(client or Here(), partitions)
 
 
 def split(values, cuts):
@@ -53,8 +54,8 @@ def test_parts_are_a_data_set_that_appears_when_it_is_complete(tmp_path):
     paths = write_parts(Here(), frames_of(3, 0, 2, frame=frame), tmp_path / "out")
     assert [path.name for path in paths] == [f"part-0000{k}.parquet" for k in range(3)]
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
-    pieces = Here().compute(partitions_of(tmp_path / "out", "y").pieces)
-    assert [piece.X["a"].tolist() for piece in pieces] == [[0, 1, 2], [0, 1]]
+    tables = Here().compute(partitions_of(tmp_path / "out", "y").tables())
+    assert [table["a"].tolist() for table in tables] == [[0, 1, 2], [0, 1]]
     assert pd.read_parquet(tmp_path / "out")["a"].tolist() == [0, 1, 2, 0, 1]
 
 
@@ -83,9 +84,9 @@ def test_folders_of_others_are_left_alone(tmp_path):
     (foreign / "part-00000.parquet").write_text("mine")
     file.write_text("mine")
     for folder, problem in [
-        (others, "holds other files; choose"),
-        (foreign, "was not written by rboost; choose"),
-        (file, "holds other files; choose"),
+        (others, "holds files that rboost has not written; choose"),
+        (foreign, "holds files that rboost has not written; choose"),
+        (file, "holds files that rboost has not written; choose"),
     ]:
         with pytest.raises(FileExistsError, match=problem):
             write_parts(Here(), frames_of(1), folder)
@@ -106,17 +107,19 @@ def test_workers_whose_disk_is_elsewhere(tmp_path):
 @settings(max_examples=30)
 def test_the_largest_are_those_of_the_whole(cuts, n_rows, n_values):
     values = np.random.RandomState(0).choice([*range(n_values), np.nan], 120)
-    summary = partitioned(cuts)[1]
-    rows = top_rows(Here(), split(values, cuts), summary, n_rows)
+    number = np.arange(120, dtype=np.int16)
+    whole = pd.DataFrame({"row": number, "label": number, "suggested": 0, "probability": values})
+    parts = [delayed(whole.iloc[rows]) for rows in split(np.arange(120), cuts)]
+    found = worst_rows(Here(), parts, n_rows)
     expected = sorted(np.flatnonzero(values >= 0), key=lambda row: (-values[row], row))[:n_rows]
-    assert rows.tolist() == expected
+    assert found["row"].tolist() == expected
 
 
-@given(CUTS, st.lists(st.integers(0, 119), max_size=10))
+@given(CUTS, st.lists(st.integers(0, 119), max_size=10, unique=True))
 @settings(max_examples=30)
 def test_rows_are_fetched_in_the_order_that_is_asked_for(cuts, rows):
     partitions, summary = partitioned(cuts)
-    found = fetch_rows(Here(), partitions.tables, summary, rows)
+    found = fetch_rows(Here(), partitions.tables(), summary, np.array(rows, dtype=int))
     assert found.index.tolist() == rows
     assert found["id"].tolist() == rows
     assert found.columns.tolist() == TABLE.columns.tolist()
@@ -124,8 +127,9 @@ def test_rows_are_fetched_in_the_order_that_is_asked_for(cuts, rows):
 
 def test_only_partitions_with_such_rows_are_read():
     partitions, summary = partitioned([40, 80])
-    partitions.tables[1] = None
-    assert fetch_rows(Here(), partitions.tables, summary, [100, 3])["id"].tolist() == [100, 3]
+    first, _, last = partitions.tables()
+    found = fetch_rows(Here(), [first, None, last], summary, np.array([100, 3]))
+    assert found["id"].tolist() == [100, 3]
 
 
 @given(CUTS, st.sampled_from(["relabel", "drop", "weigh"]))
@@ -136,13 +140,13 @@ def test_cleaned_tables_are_what_an_audit_cleans(cuts, how):
     parts = [
         cleaned_table(part, posterior, "y", summary, how, 0.8)
         for part, posterior in zip(
-            Here().compute(partitions.tables), split(POSTERIOR, cuts), strict=True
+            Here().compute(partitions.tables()), split(POSTERIOR, cuts), strict=True
         )
     ]
     labels = encode_labels(table["y"], name="y")
     mended = clean_labels(labels, POSTERIOR, how, 0.8)
     expected = cleaned_frame(table, labels, POSTERIOR, mended).reset_index(drop=True)
-    found = joined(parts)
+    found = joined(parts).reset_index(drop=True)
     assert found.columns.tolist() == expected.columns.tolist()
     for name in ("id", "y", "given_label", "label_source", "probability_wrong"):
         missing = expected[name].isna()
@@ -152,19 +156,19 @@ def test_cleaned_tables_are_what_an_audit_cleans(cuts, how):
 
 def test_parts_of_futures_on_a_cluster(tmp_path):
     table = TABLE.assign(y=TABLE["y"].where(TABLE["id"] != 7))
-    encoder = learn_encoding(table.drop(columns="y"))
+    encoder = learn_encoder(read_columns(table.drop(columns="y")))
     with on_a_cluster() as client:
         partitions, summary = partitioned([50, 50, 90], table, client)
         blocks = make_blocks(client, partitions, summary, encoder, NoBins())
         posteriors = client.scatter(split(POSTERIOR, [50, 50, 90]))
         issues = client.map(issues_of, blocks, posteriors, summary=summary)
-        write_parts(client, issues, tmp_path / "issues")
-        doubts = client.map(lambda issue: issue["probability"].to_numpy(), issues)
-        rows = top_rows(client, doubts, summary, 5)
-        suspects = fetch_rows(client, partitions.tables, summary, rows)
+        named = client.map(with_names, issues, classes=summary.classes)
+        write_parts(client, named, tmp_path / "issues")
+        rows = worst_rows(client, issues, 5)["row"].to_numpy() - 1
+        suspects = fetch_rows(client, partitions.tables(), summary, rows)
         cleaned = [
             delayed(cleaned_table)(table, posterior, "y", summary)
-            for table, posterior in zip(partitions.tables, posteriors, strict=True)
+            for table, posterior in zip(partitions.tables(), posteriors, strict=True)
         ]
         write_parts(client, cleaned, tmp_path / "cleaned")
     found = pd.read_parquet(tmp_path / "issues")
@@ -183,9 +187,11 @@ def test_parts_of_futures_on_a_cluster(tmp_path):
 
 
 class NoBins:
+    edges = ()
+
     def codes(self, columns):
         return np.zeros(columns.shape, dtype=np.uint8)
 
 
 def issues_of(block, posterior, summary):
-    return issue_frame(block, judge(block, posterior, summary), summary)
+    return issue_frame(block, judge(block, posterior, summary))

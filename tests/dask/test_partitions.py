@@ -3,40 +3,37 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rboost.dask import parquet
-from rboost.dask.checks import check_facts, gather_facts
+from rboost.dask import partitions as module
+from rboost.dask.blocks import summarize
 from rboost.dask.partitions import joined, partitions_of
 from rboost.table.reading import label_column, read_table
 from tests.dask.tables import Here, cut, make_table, write_files
 
 TABLE = make_table(60)
-# As it is read from files, where a word that is empty is a missing value.
-FROM_FILES = TABLE.assign(word=TABLE["word"].replace("", None))
 CUTS = st.lists(st.integers(0, 60), max_size=5)
 
 
 def read(partitions):
-    """All pieces under each other: features, labels, weights, whole tables."""
-    pieces = Here().compute(partitions.pieces)
-    weights = [piece.weight for piece in pieces]
-    return (
-        joined([piece.X for piece in pieces]),
-        np.concatenate([np.asarray(piece.y) for piece in pieces]),
-        None if weights[0] is None else np.concatenate(weights),
-        joined(Here().compute(partitions.tables)),
+    """All partitions under each other: features, labels, weights, whole tables."""
+    whole, X = (
+        joined(Here().compute(partitions.tables(names))).reset_index(drop=True)
+        for names in (None, partitions.features)
     )
+    weight = None if partitions.weight is None else whole[partitions.weight].to_numpy()
+    return X, whole[partitions.label].to_numpy(), weight, whole
 
 
 def check_is_table(partitions, table=TABLE):
     X, y, weight, whole = read(partitions)
     features = ["number", "whole", "word", "day"]
-    assert partitions.columns == features
+    assert partitions.features == features
     for found, names in ((X, features), (whole, list(table.columns))):
-        assert found.columns.tolist() == names
+        assert sorted(found.columns) == sorted(names)
         for name in names:
             missing = table[name].isna()
             assert (found[name].isna() == missing).all()
@@ -56,11 +53,11 @@ def test_a_frame_is_read_wherever_it_is_cut(cuts):
 def test_files_are_read_whatever_their_row_groups(tmp_path_factory, cuts, row_group, largest):
     folder = write_files(TABLE, tmp_path_factory.mktemp("data"), cuts, row_group_size=row_group)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parquet, "LARGEST_SPAN", largest)
-        patch.setattr(parquet, "ROWS_AT_A_TIME", 7)
+        patch.setattr(module, "LARGEST_SPAN", largest)
+        patch.setattr(module, "ROWS_AT_A_TIME", 7)
         partitions = partitions_of(folder, "y", "weight", drop=["id"])
-        check_is_table(partitions, FROM_FILES)
-        sizes = [len(piece.X) for piece in Here().compute(partitions.pieces)]
+        check_is_table(partitions, TABLE)
+        sizes = list(map(len, Here().compute(partitions.tables())))
     most = max(1, largest // (5 * 8 + 2 * 64))
     assert max(sizes) <= most
     if most >= 60:  # small row groups are read together
@@ -74,43 +71,38 @@ def test_files_are_named_in_every_way(tmp_path, monkeypatch):
     for paths in (str(folder), folder, names, "a*/*.parquet"):
         partitions = partitions_of(paths, "y", "weight", drop=["id"])
         assert [source[-10:] for source in partitions.sources] == ["00.parquet", "02.parquet"]
-        check_is_table(partitions, FROM_FILES)
+        check_is_table(partitions, TABLE)
 
 
 def test_files_may_have_their_columns_in_any_order_and_an_index_of_pandas(tmp_path):
     TABLE[:40].to_parquet(tmp_path / "a.parquet")
     TABLE[TABLE.columns[::-1]][40:].to_parquet(tmp_path / "b.parquet", index=True)
-    check_is_table(partitions_of(tmp_path, "y", "weight", drop=["id"]), FROM_FILES)
+    check_is_table(partitions_of(tmp_path, "y", "weight", drop=["id"]), TABLE)
 
 
 def test_whole_numbers_that_are_missing_in_one_file_stay_whole(tmp_path):
     frame = pd.DataFrame({"x": [1.0, 2, 3, 4], "y": pd.array([1, 2, None, 1], dtype="Int64")})
     partitions = partitions_of(write_files(frame, tmp_path, [2]), "y")
-    values = [value for piece in Here().compute(partitions.pieces) for value in piece.y.tolist()]
+    values = [one for table in Here().compute(partitions.tables()) for one in table["y"].tolist()]
     assert values == [1, 2, pd.NA, 1]
     assert all(isinstance(value, (int, type(pd.NA))) for value in values)
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), "str")])
-def test_words_in_files_are_missing_where_they_are_in_memory(tmp_path, kind):
+def test_labels_in_files_are_missing_where_they_are_in_memory(tmp_path, kind):
     words = ["x", "NA", "y", "", "x ", "n/a", " y", "?", None, " null ", "Nan", "no ne"]
     values = pa.array(words).cast(kind)
     table = pa.table({"word": values, "key": values, "y": values, "number": range(len(words))})
-    parquet.parquet.write_table(table, tmp_path / "t.parquet", row_group_size=5)
+    pq.write_table(table, tmp_path / "t.parquet", row_group_size=5)
     partitions = partitions_of(tmp_path, "y", drop=["key"])
     in_memory = read_table(tmp_path / "t.parquet", label="y")
-    X, y, _, whole = read(partitions)
+    _, y, _, whole = read(partitions)
     labels = label_column(in_memory, "y").astype(object)
-    assert labels.dropna().tolist() == ["x", "y", "x", "y", "?", "no ne"]
-    for found, expected in (
-        (pd.Series(y), labels), (whole["y"], labels), (X["word"], in_memory["word"]),
-        (whole["key"], in_memory["key"]),
-    ):  # fmt: skip
-        assert found.isna().tolist() == expected.isna().tolist()
-        assert found.dropna().tolist() == expected.dropna().tolist()
-    summary = check_facts(gather_facts(Here(), partitions))
-    assert summary.classes.tolist() == ["?", "no ne", "x", "y"]
-    assert summary.n_missing == 6
+    assert labels.dropna().tolist() == ["x", "y", "x", "y", "no ne"]
+    assert pd.Series(y).isna().tolist() == labels.isna().tolist()
+    assert pd.Series(y).dropna().tolist() == labels.dropna().tolist()
+    assert whole["key"].where(whole["key"].notna(), None).tolist() == words
+    assert summarize(Here(), partitions).classes.tolist() == ["no ne", "x", "y"]
 
 
 @pytest.mark.parametrize("values", [[[1.0, 2.0], [3.0]], [{"a": 1}, {"a": 2}]])
@@ -148,19 +140,17 @@ def test_arrays_are_cut_like_X_where_lengths_are_known(cuts, others, width):
     np.testing.assert_array_equal(found, X)
     np.testing.assert_array_equal(labels, y)
     np.testing.assert_array_equal(weight, X[:, 1])
-    assert whole.columns.tolist() == ["x0", "x1", "x2", "label"]
-    assert partitions.columns is None
-    assert len(partitions.pieces) == len(lengths)
+    assert whole.columns.tolist() == ["x0", "x1", "x2", "label", "sample_weight"]
+    assert not partitions.has_names
+    assert len(partitions.parts) == len(lengths)
 
 
 def test_chunks_of_unknown_length():
     X = da.from_array(np.arange(40.0).reshape(20, 2), chunks=(6, 1))
     some = X[X[:, 0] > 10]
     X_found, y_found, *_ = read(partitions_of(some, some[:, 1:] > 20))
-    np.testing.assert_array_equal(X_found[:, 1] > 20, y_found)
-    with pytest.raises(
-        ValueError, match=r"partition 0 has 0 rows in X but 6 in y; make y a column"
-    ):
+    np.testing.assert_array_equal(X_found["x1"] > 20, y_found)
+    with pytest.raises(ValueError, match=r"partition 0 has 0 rows in X but 6 in 'label'; give y"):
         read(partitions_of(some, X[:, 1] > 20))
 
 
@@ -186,8 +176,8 @@ def test_what_is_no_table_of_partitions_is_said_in_one_sentence(tmp_path):
     for problem, error, X, y in [
         ("of a table in memory dask.dataframe.from_pandas", TypeError, TABLE, "y"),
         ("no column 'Y' in X .did you mean 'y'", ValueError, frame, "Y"),
-        ("must be Dask series or names", TypeError, frame, np.zeros(60)),
-        ("y must be a Dask array like X, not ndarray", TypeError, array, np.zeros(20)),
+        ("must be Dask arrays or series like X, or names", TypeError, frame, np.zeros(60)),
+        ("like X, or names .*, not ndarray; dask", TypeError, array, np.zeros(20)),
         ("X has 20 rows but y has 19", ValueError, array, da.ones(19)),
         ("has 1 dimensions; reshape", ValueError, array[:, 0], array[:, 0]),
         ("one value a row", ValueError, array, array),
@@ -218,3 +208,31 @@ def test_the_version_is_another_of_other_labels():
     choices = [("y", ()), ("z", ()), ("y", ("z",)), ("z", ("y",))]
     versions = {partitions_of(frame, name, drop=drop).version for name, drop in choices}
     assert len(versions) == 4
+
+
+def test_one_sentence_where_files_make_no_table(tmp_path):
+    plain = pd.DataFrame({"a": [1.0, 2], "b": ["x", "y"], "y": ["p", "q"]})
+    for number, (problem, other) in enumerate([
+        ("1.parquet has no column 'a', which .*0.parquet has; give", plain.drop(columns="a")),
+        ("0.parquet has no column 'c', which .*1.parquet has; give", plain.assign(c=1)),
+        ("'a' holds numbers in .*0.parquet but words in .*1.parquet; con", plain.assign(a="1")),
+        ("'b' holds words in .*0.parquet but dates in .*1.pa", plain.assign(
+            b=pd.to_datetime(["2020-01-01", "2021-01-01"]))),
+        ("'y' holds words in .*0.parquet but numbers in .*1.parquet", plain.assign(y=[1, 2])),
+    ]):  # fmt: skip
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        plain.to_parquet(folder / "0.parquet")
+        other.to_parquet(folder / "1.parquet")
+        with pytest.raises(ValueError, match=problem) as caught:
+            partitions_of(folder, "y")
+        assert "\n" not in str(caught.value)
+
+
+def test_columns_that_are_empty_in_a_file_are_of_any_kind(tmp_path):
+    frame = pd.DataFrame({"a": [1.0, 2], "b": ["x", "y"], "y": ["p", "q"]})
+    for number, other in enumerate([frame.assign(b=None), frame.assign(b=np.nan), frame[:0]]):
+        other.to_parquet(tmp_path / f"{number}.parquet")
+    frame.to_parquet(tmp_path / "3.parquet")
+    X, *_ = read(partitions_of(tmp_path, "y"))
+    assert X["b"].where(X["b"].notna(), None).tolist() == [None] * 4 + ["x", "y"]

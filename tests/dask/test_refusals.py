@@ -81,7 +81,7 @@ def test_tables_that_are_none_end_in_one_sentence(client, tables, problem, tmp_p
         (["--context", "kind"], "--context does not go"),
         (["--model", "linear"], "--model does not go"),
         (["--no-column-check"], "--no-column-check does not go"),
-        (["--workers", "2"], "--workers is said of --cluster local"),
+        (["--workers", "2"], "--workers is for --cluster local"),
         (["--drop", "churn"], "'churn' is the label"),
         (["--id", "keys"], "did you mean 'key'?"),
         (["--cluster", "nowhere"], "no address of a Dask scheduler"),
@@ -154,7 +154,7 @@ def test_a_lost_cluster_ends_in_one_sentence(client, data, tmp_path, capsys, mon
     def lost(*_, **__):
         raise distributed.KilledWorker("task", None, 3)
 
-    monkeypatch.setattr(rboost.dask.audit, "gather_facts", lost)
+    monkeypatch.setattr(rboost.dask.audit, "summarize", lost)
     said = refused(capsys, *arguments(client, data, tmp_path / "out"))
     assert "run out of memory" in said
     assert not (tmp_path / "out").exists()
@@ -163,4 +163,4 @@ def test_a_lost_cluster_ends_in_one_sentence(client, data, tmp_path, capsys, mon
 def test_options_of_a_cluster_need_one(data, tmp_path, capsys):
     for options in (["--workers", "2"], ["--cleaned", tmp_path]):
         said = refused(capsys, "audit", data / "0.parquet", "--label", "churn", *options)
-        assert f"{options[0]} is said of a cluster" in said
+        assert f"{options[0]} needs a cluster" in said

@@ -58,13 +58,12 @@ def rounds_of(pool, observed, n_classes=2, loss=None, weight=None, trusted=None,
     columns = np.tile(np.eye(n_classes), 1 if trusted is None else 2)
     if votes is None:
         votes = RowVotes.zero(n_rows, n_classes, out_of_bag)
-    settings = RoundSettings(**{"sampling": "none", "max_samples": 1.0, **settings})
-    return LearnerRounds(
-        np.arange(float(n_rows))[:, np.newaxis], Likelihood(code, columns, weight), observed,
-        loss or ExponentialLoss(),
-        [check_learner(learner, settings.sampling, settings.votes) for learner in pool],
-        votes, Randomness(np.random.RandomState(0)), settings,
-    )  # fmt: skip
+    settings = {"sampling": "none", "max_samples": 1.0, "votes": "probability", **settings}
+    pool = [check_learner(learner, settings["sampling"], settings["votes"]) for learner in pool]
+    random = Randomness(np.random.RandomState(0))
+    settings = RoundSettings(loss or ExponentialLoss(), pool, random, **settings)
+    X = np.arange(float(n_rows))[:, np.newaxis]
+    return LearnerRounds(X, Likelihood(code, columns, weight), observed, votes, settings)
 
 
 def said(votes):

@@ -12,7 +12,6 @@ from sklearn.utils import get_tags
 from rboost import RBoostClassifier, RobustLogisticRegression
 from rboost.engines import pool
 from rboost.engines.learners import check_learner, coded, seeded_parameters
-from rboost.engines.linear import LinearLearners
 from rboost.engines.pool import (
     FIRST_INFERENCE,
     ROUNDS_ALONE,
@@ -35,13 +34,13 @@ def learners():
 @pytest.fixture
 def kept(monkeypatch):
     """The learners that rounds have kept, before they become arrays."""
-    found, finish = [], pool.LearnerRounds.finish
+    found, stack = [], pool.StackedLearners.of
 
-    def noted(self):
-        found[:] = finish(self)
-        return list(found)
+    def noted(ensemble, n_columns):
+        found[:] = ensemble.learners
+        return stack(ensemble, n_columns)
 
-    monkeypatch.setattr(pool.LearnerRounds, "finish", noted)
+    monkeypatch.setattr(pool.StackedLearners, "of", noted)
     return found
 
 
@@ -106,15 +105,13 @@ def test_no_learner_sees_more_rows_than_are_of_use(monkeypatch):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_linear_learners_are_weak_ones(n_classes):
+def test_linear_learners_are_weak_ones(n_classes, kept):
     """Of two classes in the native core, where there is one."""
     rows, _ = table(n_classes)
-    found = fit_engine(fit_linear, rows, noise=symmetric(0.2, n_classes), max_iter=4)
+    fit_engine(fit_linear, rows, noise=symmetric(0.2, n_classes), max_iter=4)
     wanted = {"n_init": 1, "max_rows": 1024, "tol": 1e-2}
-    learners = found.member.ensemble.learners
-    if n_classes == 3:
-        assert not isinstance(learners, LinearLearners)
-    for learner in learners:
+    assert len(kept) == 4
+    for learner in kept:
         assert type(learner) is RobustLogisticRegression
         assert {name: learner.get_params()[name] for name in wanted} == wanted
 

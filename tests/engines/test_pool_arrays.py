@@ -53,9 +53,11 @@ def test_sums_are_those_of_the_learners(n_classes, votes, dtype):
     X = (3 * X).astype(dtype)
     own = ensemble(n_classes, votes, X, y)
     stacked = StackedLearners.of(own, X.shape[1])
-    assert_allclose(stacked.scores(X, 1), own.scores(X, 1), atol=1e-12)
+    # Products of float32: those of kernel machines, and of linear models fitted to such rows.
+    atol = 1e-12 if n_classes == 2 and dtype is not np.float32 else 1e-5
+    assert_allclose(stacked.scores(X, 1), own.scores(X, 1), atol=atol)
     assert len(stacked) == len(own)
-    assert len(stacked.parts) == 4
+    assert len(stacked.parts) == 3
     assert_array_equal(stacked.feature_importances(), own.feature_importances())
 
 

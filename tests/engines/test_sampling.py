@@ -51,7 +51,7 @@ def test_rows_are_dealt_until_the_deck_is_used_up(rng):
 
 def test_weights_draws_in_proportion(rng):
     weights = np.array([0.0, 1.0, 2.0, 5.0, 1e-300])
-    drawn = Copies(slice(None), np.arange(5), weights).drawn(20_000, Randomness(rng))
+    drawn = Copies(np.arange(5), np.arange(5), weights).drawn(20_000, Randomness(rng))
     assert drawn.weights is None
     np.testing.assert_array_equal(drawn.rows, drawn.targets)
     assert_allclose(np.bincount(drawn.rows, minlength=5) / 20_000, weights / 8, atol=0.02)

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from rboost import RBoostClassifier
-from rboost.engines.stack import PENALTY, combine, likeliest_weights, spread
+from rboost.engines.engine import PENALTY, combine, likeliest_weights, spread
 from rboost.noise import flip_labels, symmetric
 from rboost.noise.likelihood import Likelihood
 

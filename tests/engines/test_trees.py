@@ -91,7 +91,7 @@ def test_the_model_is_the_mean_of_the_boosters_and_each_scores_its_own_fold(n_cl
         assert_array_equal(out, np.flatnonzero(fold == number))
         assert_array_equal(np.sort(np.concatenate([kept, out])), np.arange(len(rows.observed)))
         assert_allclose(boosters.scores[out], boosters.start + own[out], atol=1e-6)
-    member = BoostedTrees(boosters.forest(5), boosters.start)
+    member = BoostedTrees(boosters.forest(5), boosters.start, 5)
     assert_allclose(member.scores(rows.X, 1), boosters.start + np.mean(raw, axis=0))
     assert len(member) == 7
 

@@ -11,8 +11,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from rboost import RBoostClassifier
 from rboost.engines.engine import EngineSettings
-from rboost.engines.xgboost import BinnedRows, SingleProcess, XGBoostBoosters, fit_xgboost
-from rboost.learners.bins import learn_bins
+from rboost.engines.xgboost import (
+    BinnedRows,
+    SingleProcess,
+    XGBoostBoosters,
+    fit_xgboost,
+    learn_bins,
+)
 from rboost.noise import symmetric
 from rboost.numbering import hashed_folds
 from tests.engines.tables import Labelled, fit_engine, noise_of, table

@@ -8,8 +8,7 @@ from scipy import sparse
 from rboost import RBoostClassifier
 from rboost.engines.engine import EngineSettings
 from rboost.engines.trees import n_folds
-from rboost.engines.xgboost import BinnedRows, SingleProcess, XGBoostBoosters
-from rboost.learners.bins import learn_bins
+from rboost.engines.xgboost import BinnedRows, SingleProcess, XGBoostBoosters, learn_bins
 from rboost.noise import symmetric
 from rboost.numbering import hashed_folds
 from tests.engines.tables import Labelled, table

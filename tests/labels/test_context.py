@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rboost.labels.context import FEWEST_ROWS, MISSING, MOST_RANGES, OTHER, group_rows
+from rboost.labels import FEWEST_ROWS, MISSING, MOST_RANGES, OTHER, group_rows
 
 
 def members(groups):

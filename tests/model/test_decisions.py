@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 
+from rboost.engines.engine import Stack
 from rboost.engines.learners import coded
 from rboost.engines.pool import vote_scores
-from rboost.engines.stack import Stack
 from rboost.model.algorithm_1 import largest_where_decided
 from rboost.model.fit import StackedModel
 from rboost.noise import asymmetric, flip_labels, infer_noise, symmetric

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 SCRIPT = """
     import json, sys, warnings
     import rboost
-    from rboost.native import lightgbm as module
+    from rboost.native import boosters as module
 
     early = "lightgbm" in sys.modules
     if sys.argv[1:] == ["not installed"]:

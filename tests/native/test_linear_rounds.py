@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from rboost import AdaRBoostClassifier, RBoostClassifier, RobustLogisticRegression
 from rboost import native as switch
 from rboost.engines import pool
-from rboost.engines.linear import LinearLearners
+from rboost.engines.learners import NativeRounds
 from rboost.noise.matrix import with_rates
 
 native = pytest.importorskip("rboost.native._native")
@@ -49,6 +49,7 @@ def fit(version, X, y, sample_weight=None, learner=EXACT, trusted=None, n_rounds
     with pytest.MonkeyPatch.context() as patch:
         if version.startswith("out of bag"):
             patch.setattr(pool, "linear_learner", lambda: learner)
+            patch.setattr(pool.StackedLearners, "of", note_ensemble)
             model = RBoostClassifier(engines="linear", max_iter=n_rounds, **parameters)
         else:
             model = AdaRBoostClassifier(learner, n_estimators=n_rounds, **parameters)
@@ -63,16 +64,31 @@ def both(version, X, y, **options):
             warnings.simplefilter("ignore", UserWarning)  # that tiny tables teach nothing
             if not use:
                 patch.setattr(switch, "compiled", lambda: None)
+            started = []
+            begin = NativeRounds.__init__
+
+            def noted(*given, begin=begin, started=started):
+                started.append(True)
+                begin(*given)
+
+            patch.setattr(NativeRounds, "__init__", noted)
             models.append(fit(version, X, y, **options))
-            assert isinstance(ensemble_of(models[-1]).learners, LinearLearners) == use
+            assert bool(started) == use
     return models
+
+
+def note_ensemble(ensemble, n_columns, of=pool.StackedLearners.of):
+    """Stack the learners of engine "linear", and keep themselves beside their arrays."""
+    stacked = of(ensemble, n_columns)
+    vars(stacked)["noted"] = ensemble
+    return stacked
 
 
 def ensemble_of(model):
     """Learners and steps."""
     if isinstance(model, AdaRBoostClassifier):
         return model._ensemble
-    return model._model.stack.members["linear"].ensemble
+    return model._model.stack.members["linear"].ensemble.noted
 
 
 def row_scores(model):
@@ -93,7 +109,7 @@ def assert_same_fit(fast, slow, rtol=1e-4, atol=1e-7):
         assert_allclose(fast.estimator_errors_, slow.estimator_errors_, rtol=rtol, atol=1e-7)
         histories = fast.noise_matrix_history_, slow.noise_matrix_history_
         assert_allclose(*histories, rtol=rtol, atol=1e-6)
-    for one, other in zip(*(own.listed for own in ensembles), strict=True):
+    for one, other in zip(*(own.learners for own in ensembles), strict=True):
         assert type(one) is type(other)
         if hasattr(one, "coef_"):
             assert_allclose(one.coef_, other.coef_, rtol=1e-3, atol=1e-4)
@@ -218,7 +234,7 @@ def test_the_noise_of_learners_is_estimated_as_in_python():
     X, y = table(2000, 3, seed=13)
     learner = RobustLogisticRegression(n_init=3, tol=1e-8)
     fast, slow = both("out of bag", X, y, learner=learner, n_rounds=3)
-    learners = (ensemble_of(own).listed for own in (fast, slow))
+    learners = (ensemble_of(own).learners for own in (fast, slow))
     for one, other in zip(*learners, strict=True):
         assert_allclose(one.loss_, other.loss_, rtol=1e-5)
         assert_allclose(one.noise_matrix_, other.noise_matrix_, atol=5e-3)
@@ -252,6 +268,7 @@ def test_labels_of_context_groups_are_not_taken_for_certain_ones():
     """Two groups of two classes have as many patterns as labels and trusted labels."""
     X, y = table(300, 3, 0)
     group = np.where(np.arange(300) % 2, "ann", "bob")
-    fast = RBoostClassifier(engines="linear", max_iter=12, random_state=0)
-    fast.fit(X, y, context=group)
-    assert not isinstance(ensemble_of(fast).learners, LinearLearners)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(NativeRounds, "__init__", None)
+        model = RBoostClassifier(engines="linear", max_iter=12, random_state=0)
+        model.fit(X, y, context=group)

@@ -56,7 +56,7 @@ def test_constant_columns_denormals_and_large_numbers_are_harmless():
             learner = RobustLogisticRegression()
             model = fit(version, X.astype(dtype), y, learner=learner, n_rounds=5)
             assert np.isfinite(model.decision_function(X)).all()
-            assert all(np.isfinite(own.coef_).all() for own in ensemble_of(model).listed)
+            assert all(np.isfinite(own.coef_).all() for own in ensemble_of(model).learners)
 
 
 def test_huge_scores_do_not_overflow():

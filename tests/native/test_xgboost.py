@@ -13,7 +13,7 @@ from numpy.testing import assert_array_equal
 
 from rboost import RBoostClassifier
 from rboost._validation import on_host
-from rboost.native import xgboost as native
+from rboost.native import boosters as native
 
 pytest.importorskip("xgboost")
 pytestmark = pytest.mark.peers

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 
-from rboost.labels import NO_CLASS, Groups, Labels, Patterns
-from rboost.labels.statements import TRUSTED, Source
+from rboost.labels import NO_CLASS, TRUSTED, Groups, Labels, Patterns, Source
 from rboost.noise import asymmetric, infer_noise
 from rboost.noise.inference import (
     BIN_WIDTH,

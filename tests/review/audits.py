@@ -78,8 +78,8 @@ def saved_after(event):
 AUDITS = {"two": two_classes, "three": three_classes}
 
 if __name__ == "__main__":
-    from rboost.review import open_review, serve
+    from rboost.review import Review, serve
 
     folder, which, port = sys.argv[1:]
-    review = open_review(AUDITS[which](), Path(folder), save=lambda audit: time.sleep(0.5))
+    review = Review(AUDITS[which](), Path(folder), save=lambda audit: time.sleep(0.5))
     serve(review, port=int(port))

@@ -5,8 +5,8 @@ import uuid
 import anyio
 import httpx
 
-from rboost.review.web.access import Access
 from rboost.review.web.app import make_app
+from rboost.review.web.guard import Access
 
 PORT = 21234
 ORIGIN = f"http://127.0.0.1:{PORT}"

@@ -4,14 +4,14 @@ from contextlib import closing
 
 import pytest
 
-from rboost.review import AnswerStore, open_review
+from rboost.review import AnswerStore, Review
 from tests.review.audits import two_classes
 from tests.review.clients import Page
 
 
 @pytest.fixture
 def review(tmp_path):
-    return open_review(two_classes(), tmp_path)
+    return Review(two_classes(), tmp_path)
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def page(review):
 @pytest.fixture(scope="session")
 def unanswered(tmp_path_factory):
     """The page of a review for those who ask, and whose answers are refused."""
-    return Page(open_review(two_classes(), tmp_path_factory.mktemp("review")))
+    return Page(Review(two_classes(), tmp_path_factory.mktemp("review")))
 
 
 @pytest.fixture(scope="session")

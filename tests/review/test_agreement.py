@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from rboost.review.agreement import agreement, cohen_kappa
-from rboost.review.answers import Answer, Log
+from rboost.review.answers import Answer, Log, agreement
 
 LABELS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=40)
 
@@ -30,12 +29,6 @@ def reference(pairs):
 
 
 @given(LABELS)
-def test_kappa_is_that_of_scikit_learn(pairs):
-    expected, found = reference(pairs), cohen_kappa(pairs)
-    assert np.isnan(expected) if found is None else found == pytest.approx(expected, abs=1e-12)
-
-
-@given(LABELS)
 def test_two_people(pairs):
     log = make_log(
         [("Ann", row, one) for row, (one, _) in enumerate(pairs)]
@@ -44,7 +37,8 @@ def test_two_people(pairs):
     found = agreement(log)
     assert found.n_rows == len(pairs)
     assert found.n_agreed == sum(one == other for one, other in pairs)
-    assert found.kappa == pytest.approx(cohen_kappa(pairs), abs=1e-12)
+    kappa = np.nan if found.kappa is None else found.kappa
+    assert kappa == pytest.approx(reference(pairs), abs=1e-12, nan_ok=True)
     assert list(found.disagreements) == [
         row for row, (one, other) in enumerate(pairs) if one != other
     ]

@@ -5,30 +5,30 @@ import time
 
 import pytest
 
-from rboost.review.background import Job, Refresher, in_one_line
+from rboost.review.background import Task, in_one_line
 
 
 def test_work_asked_for_meanwhile_is_done_once():
     gate, runs = threading.Semaphore(0), []
-    latest = Refresher(lambda: (gate.acquire(), runs.append(1)))
+    latest = Task(lambda: (gate.acquire(), runs.append(1)))
     for _ in range(10):
         latest.ask()
     gate.release()
     gate.release()
     latest.wait()
     assert 1 <= len(runs) <= 2
-    assert latest.is_settled
+    assert latest.status == "done"
 
 
 def test_work_waits_for_a_pause_but_not_for_ever():
     runs = []
-    latest = Refresher(lambda: runs.append(time.monotonic()), quiet=30.0, longest=0.5)
+    latest = Task(lambda: runs.append(time.monotonic()), quiet=30.0, longest=0.5)
     begin = time.monotonic()
     while not runs and time.monotonic() < begin + 20:  # nobody pauses
         latest.ask()
         time.sleep(0.01)
     assert begin + 0.5 <= runs[0]
-    latest = Refresher(lambda: runs.append(time.monotonic()), quiet=30.0, longest=60.0)
+    latest = Task(lambda: runs.append(time.monotonic()), quiet=30.0, longest=60.0)
     latest.ask()
     latest.wait(20)  # who waits for the work has it without a pause
     assert len(runs) == 2
@@ -36,7 +36,7 @@ def test_work_waits_for_a_pause_but_not_for_ever():
 
 def test_long_work_takes_a_fifth_of_the_time_at_most():
     runs = []
-    latest = Refresher(lambda: (runs.append(time.monotonic()), time.sleep(0.1)), 0.02, 0.05)
+    latest = Task(lambda: (runs.append(time.monotonic()), time.sleep(0.1)), 0.02, 0.05)
     begin = time.monotonic()
     while time.monotonic() < begin + 1.2:
         latest.ask()
@@ -47,7 +47,7 @@ def test_long_work_takes_a_fifth_of_the_time_at_most():
 
 def test_work_that_fails_is_said_and_tried_again():
     errors = [ValueError("no")]
-    latest = Refresher(lambda: errors and (_ for _ in ()).throw(errors.pop()))
+    latest = Task(lambda: errors and (_ for _ in ()).throw(errors.pop()))
     latest.ask()
     latest.wait()
     assert latest.error == "no"
@@ -58,15 +58,23 @@ def test_work_that_fails_is_said_and_tried_again():
 
 def test_waiting_has_an_end():
     gate = threading.Event()
-    latest, job = Refresher(lambda: gate.wait(30) and None), Job()
+    latest = Task(lambda: gate.wait(30))
     latest.ask()
-    job.start(lambda: gate.wait(30))
-    for work in (latest, job):
-        with pytest.raises(TimeoutError):
-            work.wait(0.01)
+    with pytest.raises(TimeoutError):
+        latest.wait(0.01)
     gate.set()
     latest.wait()
+
+
+def test_work_that_is_started_runs_once():
+    gate = threading.Event()
+    job = Task(lambda: gate.wait(30) and "result")
+    assert job.status == "idle"
+    assert [job.start(), job.start()] == [True, False]
+    assert (job.status, job.result) == ("running", None)
+    gate.set()
     job.wait()
+    assert (job.status, job.result, job.error) == ("done", "result", None)
 
 
 def test_errors_are_one_line():

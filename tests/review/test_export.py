@@ -5,8 +5,8 @@ import time
 import pandas as pd
 import pytest
 
-from rboost.review import open_review
-from rboost.review.session import export_answers
+from rboost.review import Review
+from rboost.review.folder import export_answers
 from rboost.table.writing import unguarded, write_csv
 from tests.review.audits import two_classes
 from tests.review.clients import key
@@ -113,13 +113,13 @@ def test_an_answer_during_the_export_without_a_page_is_in_the_file(review, tmp_p
         if meanwhile:
             review.store.add(key(), meanwhile.pop(), "unsure", None)
 
-    monkeypatch.setattr("rboost.review.export.write_csv", slow_write)
+    monkeypatch.setattr("rboost.review.folder.write_csv", slow_write)
     path = export_answers(two_classes(), tmp_path)
     assert pd.read_csv(path)["name"].tolist() == ["r1", "r4", "r2"]
 
 
 def test_another_process_that_answers_is_not_overwritten(review, tmp_path):
-    other = open_review(two_classes(), tmp_path)
+    other = Review(two_classes(), tmp_path)
     for row in range(10, 30):
         (review, other)[row % 2].answer(key(), row, "unsure", None)
     read(other)

@@ -7,21 +7,11 @@ from hypothesis import strategies as st
 
 from rboost.review.queue import (
     ORDERS,
-    entropy,
     random_draws,
     random_order,
     rank,
-    still_open,
 )
 from tests.review.audits import three_classes, two_classes
-
-
-@given(st.lists(st.floats(0, 1), min_size=2, max_size=6).filter(sum))
-def test_entropy_lies_between_certainty_and_ignorance(weights):
-    p = np.array([weights]) / sum(weights)
-    found = entropy(p)[0]
-    assert 0 <= found <= np.log(len(weights)) + 1e-12
-    assert found == pytest.approx(-sum(x * np.log(x) for x in p[0] if x > 0), abs=1e-12)
 
 
 @pytest.mark.parametrize("make", [two_classes, three_classes])
@@ -89,8 +79,3 @@ def test_suspicious_starts_with_suspects_and_ends_with_rows_without_a_label():
     ranking = rank(audit, "suspicious")
     np.testing.assert_array_equal(ranking[: len(audit.suspects())], audit.suspects().rows)
     assert set(ranking[-2:]) == {7, 8}
-
-
-def test_open_rows_are_in_no_set():
-    assert still_open(np.array([4, 2, 9]), 10, {4: "answered"}, {2, 99}).tolist() == [9]
-    assert still_open(np.array([4]), 5, {4}).tolist() == []

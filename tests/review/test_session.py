@@ -9,17 +9,16 @@ import pandas as pd
 import pytest
 
 from rboost.audit.labels import NO_LABEL
-from rboost.review import fingerprint, open_review
+from rboost.review import Review, fingerprint
 from rboost.review.answers import ConflictError
+from rboost.review.folder import export_answers, with_saved_answers
 from rboost.review.queue import random_draws, random_order
-from rboost.review.session import export_answers, with_saved_answers
-from rboost.review.snapshot import Wanted
 from tests.review.audits import make_audit, three_classes, two_classes
 from tests.review.clients import key
 
 
 def first(review, order, skipped=()):
-    rows, _ = review.next_rows(Wanted(order), skipped=skipped)
+    rows = review.next_rows(order, skipped=skipped)
     return rows[0] if rows else None
 
 
@@ -36,14 +35,14 @@ def settle(review):
 
 @pytest.mark.parametrize("make", [two_classes, three_classes])
 def test_the_estimate_follows_the_answers_and_undo_restores_it(make, tmp_path):
-    review = open_review(make(), tmp_path)
+    review = Review(make(), tmp_path)
     start = review.snapshot.estimate
     for _ in range(5):
         row = first(review, "suspicious")
         review.answer(key(), row, "change", int(review.snapshot.live.suggested[row]))
     settle(review)
     now = review.snapshot.estimate
-    assert now.expected_wrong != start.expected_wrong
+    assert now["expected_wrong"] != start["expected_wrong"]
     answered = list(review.store.log().current)
     assert not set(review.snapshot.live.suspects().rows) & set(answered)
     for _ in range(5):
@@ -72,7 +71,7 @@ def test_skipped_rows_are_left_out(review):
 def test_a_row_without_a_label_takes_a_label_but_cannot_keep_one(review):
     with pytest.raises(ValueError, match="no label to keep"):
         review.answer(key(), 7, "keep", None)
-    assert review.explain(7).suggested in ("cat", "<i>dog</i>")
+    assert review.explain([7])[0].suggested in ("cat", "<i>dog</i>")
     assert review.answer(key(), 7, "change", 0).label == 0
 
 
@@ -120,8 +119,8 @@ def test_a_new_fit_learns_all_answers_and_says_what_changed(review):
     settle(review)
     assert asked == [{row: 1 - int(given[row]) for row in (1, 2, 3)}]
     changes = review.refit_job.result
-    assert changes.n_new_suspects == len(changes.new_suspects)
-    assert changes.before.noise != changes.after.noise
+    assert changes["n_new_suspects"] == len(changes["new_suspects"])
+    assert changes["before"]["noise"] != changes["after"]["noise"]
     assert review.snapshot.fitted is not before
     assert sorted(review.store.log().current) == [1, 2, 3, 4, 20]
     live = review.snapshot.live.labels.checked
@@ -138,7 +137,7 @@ def test_an_answer_that_was_learnt_can_be_taken_back(review, tmp_path):
     settle(review)
     assert not review.snapshot.live.labels.is_checked[1]
     review.store.close()
-    again = open_review(review.snapshot.fitted, tmp_path)
+    again = Review(review.snapshot.fitted, tmp_path)
     assert not again.snapshot.live.labels.is_checked[1]
     assert again.start == review.start
 
@@ -166,7 +165,7 @@ def test_answers_to_rows_that_do_not_exist_are_damage(review, tmp_path, change):
         file.execute(f"UPDATE events SET {change}")
         file.commit()
     audit = two_classes()
-    for use in (open_review, export_answers, with_saved_answers):
+    for use in (Review, export_answers, with_saved_answers):
         with pytest.raises(ValueError, match="is damaged or no file of answers"):
             use(audit, tmp_path)
 
@@ -188,7 +187,7 @@ def test_one_fit_at_a_time(review):
 def test_labels_that_were_checked_beforehand_are_kept(tmp_path):
     checked = [None] * 150
     checked[5] = "cat"
-    review = open_review(make_audit(checked, without=(7, 8)), tmp_path)
+    review = Review(make_audit(checked, without=(7, 8)), tmp_path)
     with pytest.raises(ConflictError, match="came with a checked label"):
         review.answer(key(), 5, "keep", None)
     review.answer(key(), 6, "keep", None)
@@ -221,13 +220,13 @@ def test_its_own_draws_are_counted_kept_by_a_fit_and_exported(review):
         review.answer(key(), asked[-1], kind, None)
         settle(review)
         if number == 23:
-            assert review.snapshot.estimate.random_checks is None
+            assert review.snapshot.estimate["random_checks"] is None
     expected = set(order[:8].tolist()) - {order[1]}
     assert set(order[:8].tolist()) <= set(asked)
     drawn = review.snapshot.live.labels.at_random
     assert set(np.flatnonzero(drawn).tolist()) == expected
-    assert review.snapshot.estimate.random_checks.n_checked == 7
-    assert review.snapshot.estimate.random_checks.n_wrong == 0
+    assert review.snapshot.estimate["random_checks"]["n_checked"] == 7
+    assert review.snapshot.estimate["random_checks"]["n_wrong"] == 0
     found = pd.read_csv(exported(review), keep_default_na=False)
     assert np.count_nonzero(found["drawn_at_random"] == "yes") == 7
     review.refit()
@@ -263,7 +262,7 @@ def test_other_orders_draw_nothing(review):
     for _ in range(30):
         review.answer(key(), first(review, "suspicious"), "keep", None)
     settle(review)
-    assert review.snapshot.estimate.random_checks is None
+    assert review.snapshot.estimate["random_checks"] is None
 
 
 def test_the_export_holds_the_answers_and_no_formulas(review):

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from rboost.saving import MODELS
 from rboost.saving.file import FORMAT, MAGIC, NUMBERS, SEAL_LENGTH, read_content, sealed
 from rboost.saving.schema import DTYPES
 
 START = len(MAGIC) + NUMBERS.size + SEAL_LENGTH
 # What may stand in the place of any value of the document.
 ODD = (None, True, -1, 0, 1, 3, 2**31, 2**60, 10**400, 0.5, -1e300, float("nan"), float("inf"), "",
-       "x", "number", [], [1], {}, {"array": 0}, {"kind": "rboost"})  # fmt: skip
+       "x", "number", [], [1], {}, {"array": 0}, {"is": "rboost"})  # fmt: skip
 
 
 class Forged:
@@ -72,7 +71,7 @@ def _places(value, keys):
 def outcome(content, X):
     """What a file ends in: a prediction, or one sentence; anything else is raised."""
     try:
-        model, _ = read_content(content, Path("model.rboost"), MODELS)
+        model, _ = read_content(content, Path("model.rboost"))
     except ValueError as error:
         said = str(error)
         assert said.startswith("model.rboost ")

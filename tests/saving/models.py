@@ -6,10 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
-from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from rboost import (
@@ -105,10 +102,6 @@ def robust_logistic(n_classes):
     return RobustLogisticRegression(n_init=1, C=np.inf, random_state=0).fit(names, y), names
 
 
-def linear_pipeline():
-    return make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression(max_iter=1000))
-
-
 TREE, RLR = DecisionTreeClassifier(max_depth=2), RobustLogisticRegression(n_init=1, C=0.1)
 MODELS = {
     "default": rboost,
@@ -148,9 +141,8 @@ MODELS = {
         ExtraTreesClassifier(9, min_samples_leaf=5, random_state=0), dtype=np.float32
     ),
     "forest, 3 classes": lambda: calibrated(RandomForestClassifier(9, random_state=0), 3, 1),
-    "linear pipeline": lambda: calibrated(linear_pipeline()),
-    "linear pipeline, 3 classes": lambda: calibrated(linear_pipeline(), 3, 1),
     "logistic regression": lambda: calibrated(LogisticRegression()),
+    "logistic regression, 3 classes": lambda: calibrated(LogisticRegression(), 3),
     "calibrated rBoost": lambda: calibrated(RBoostClassifier(max_iter=9, random_state=0)),
     "calibrated algorithm 1": lambda: calibrated(AdaRBoostClassifier(n_estimators=5)),
 }  # fmt: skip

@@ -26,9 +26,6 @@ SHOWN = ("classes_", "n_features_in_", "feature_names_in_", "noise_matrix_", "no
          "noise_matrix_history_", "coef_", "intercept_", "loss_")  # fmt: skip
 
 
-pytestmark = pytest.mark.filterwarnings("ignore:Skipping features without any observed values")
-
-
 @pytest.fixture(params=MODELS)
 def both(request, tmp_path):
     """A model, the same from its file, and rows."""
@@ -242,7 +239,7 @@ def test_what_is_known_of_a_model_comes_back(tmp_path):
 
 def test_only_models_are_written(tmp_path):
     with pytest.raises(ValueError, match="Steepening is not saved"):
-        write_file(tmp_path / "x", Steepening(), {}, ("rboost",))
+        write_file(tmp_path / "x", Steepening(), {})
 
 
 def test_rows_of_another_kind_than_those_fitted_to():

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rboost.table.columns import kind_of, read_column
-from rboost.table.features import learn_encoder
+from rboost.table.columns import read_column
+from rboost.table.features import kind_of, learn_encoder
 
 UNITS = ["", "$", "€", "£", "R$", "USD ", "CHF ", "¥ "]
 BEHIND = ["", "€", " €", " EUR", " kr", "%", " %", "\u00a0€"]
@@ -89,7 +89,7 @@ def test_large_amounts_among_plain_numbers_are_no_exceptions():
 
 
 def test_a_few_words_among_amounts_count_as_missing():
-    with pytest.warns(UserWarning, match="1 cells in the column 'amount' .*such as 'on request'"):
+    with pytest.warns(UserWarning, match="1 cells of the column 'amount' .*such as 'on request'"):
         found = read(*["$1,234.50"] * 99, "on request")
     assert found[0] == 1234.5
     assert np.isnan(found[-1])

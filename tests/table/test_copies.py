@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from rboost.table.columns import under_each_other
-from rboost.table.copies import warn_of_copies
+from rboost.table.features import warn_of_copies
 
 X = np.arange(12.0).reshape(6, 2)
 
@@ -54,5 +54,8 @@ def test_copies_are_told_from_rows_that_happen_to_be_alike(rng):
     warn_of_copies(rng.standard_normal((200, 2)), np.ones(200))
     warn_of_copies(np.array([["a"], ["b"]] * 100), np.ones(200))
     warn_of_copies(np.array([[10**400], [1]] * 100), np.ones(200))  # no number of a table
-    with pytest.warns(UserWarning, match="100 rows of X repeat others"):
-        warn_of_copies(np.tile(rng.standard_normal((100, 2)), (2, 1)), np.tile([0, 1], 100))
+    copies = np.tile(rng.standard_normal((100, 2)), (2, 1))
+    copies[[0, 100], 1] = np.nan
+    for table in (copies, copies.astype(object), pd.DataFrame(copies).assign(flag=True)):
+        with pytest.warns(UserWarning, match="100 rows of X repeat others"):
+            warn_of_copies(table, np.tile([0, 1], 100))

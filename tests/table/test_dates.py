@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rboost.table.cells import ISO, date_format
-from rboost.table.columns import kind_of, read_column, read_columns
-from rboost.table.features import date_part, learn_encoder
+from rboost.table.columns import read_column, read_columns
+from rboost.table.features import date_part, kind_of, learn_encoder
 
 TIMES = pd.date_range("2013-01-01 10:00", periods=200, freq="7h")
 SECONDS = TIMES.astype("datetime64[s]").astype(np.int64).to_numpy()
@@ -89,7 +89,7 @@ def test_words_for_nothing_are_missing_and_a_few_strangers_too():
     dates[3], dates[5] = "?", "NA"
     assert np.isnan(seconds_of(dates)).sum() == 2
     dates[7] = "unknown"
-    with pytest.warns(UserWarning, match="1 cells in the column 'when' of dates are none"):
+    with pytest.warns(UserWarning, match="1 cells of the column 'when' are no dates"):
         assert np.isnan(seconds_of(dates)).sum() == 3
 
 

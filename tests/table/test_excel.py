@@ -7,7 +7,7 @@ from datetime import date, datetime, time
 import openpyxl
 import pytest
 
-from rboost.table import excel
+from rboost.table import reading
 from rboost.table import sources as unpacking
 from rboost.table.reading import read_table
 from tests.table.test_unpacking import zipped
@@ -141,7 +141,7 @@ def test_entities_that_are_made_to_fill_the_memory(tmp_path, member, encoding):
 
 
 def test_rows_that_claim_to_be_wide(tmp_path, monkeypatch):
-    monkeypatch.setattr(excel, "MOST_CELLS", 10**6)
+    monkeypatch.setattr(reading, "MOST_EXCEL_CELLS", 10**6)
     path = saved(tmp_path, book_of([["a", "b"], [1, 2]]))
     wide = "".join(f'<row r="{n}"><c r="XFD{n}"/></row>' for n in range(3, 1000)).encode()
     changed(path, "xl/worksheets/sheet1.xml",

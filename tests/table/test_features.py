@@ -201,6 +201,10 @@ OTHERS = {
     ),
     "duration": ([5400, None], pd.Series([HOUR, None])),
     "period": ([0, 31 * 86400], pd.Series(pd.period_range("1970-01", periods=2, freq="M"))),
+    "periods": (
+        [0, 31 * 86400],
+        pd.Series(pd.period_range("1970-01", periods=2, freq="M"), dtype=object),
+    ),
     "date objects": ([DAY, None], pd.Series([MOMENT.date(), np.float64("nan")], dtype=object)),
     "time objects": ([5400, None], pd.Series([datetime.time(1, 30), None], dtype=object)),
     "zone objects": (
@@ -281,6 +285,14 @@ TRAINED = pd.DataFrame(
         "empty": pd.Series([None, None], dtype=object),
     }
 )
+
+
+def test_texts_with_the_same_terms_all_are_alike():
+    # Terms are those of two texts and more, so the numbers are none.
+    texts = [f"story {k} goes on and on" for k in range(50)]
+    columns = read_columns(pd.DataFrame({"story": texts}))
+    found = learn_encoder(columns).features_of(columns).dense
+    np.testing.assert_allclose(found, np.broadcast_to(found[0], found.shape), atol=1e-6)
 
 
 WITHOUT_PANDAS = """

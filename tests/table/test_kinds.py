@@ -9,10 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from rboost.table.columns import FEWEST_NAMES, kind_of, read_column, read_columns
-from rboost.table.features import learn_encoder, standardized
-from rboost.table.frames import as_frame
-from rboost.table.texts import N_DIRECTIONS
+from rboost.table.columns import as_frame, read_column, read_columns
+from rboost.table.features import FEWEST_NAMES, N_DIRECTIONS, kind_of, learn_encoder, standardized
 
 N_ROWS = 120
 MANY = FEWEST_NAMES + 1

@@ -71,14 +71,14 @@ def test_types(tmp_path):
     assert kinds["number"] == "float64"
     assert table["number"].tolist() == [1.5, 30000.0, -0.5]
     assert table["big"].tolist() == ["12345678901234567890", "1", "2"]
-    assert kinds["zip"] == "object"
+    assert kinds["zip"] in ("object", "str")  # pandas 2, pandas 3
     assert table["zip"].tolist() == ["00123", "12345", "00001"]
     assert kinds["yes"] == "bool"
     assert kinds["maybe"] == "boolean"
     assert table["date"][0] == "2024-01-31"
     assert table["date"].isna().tolist() == [False, False, True]
     assert table["thousand"].tolist() == ["1,000", "2,000", "12"]
-    assert table["word"].tolist() == ["a", None, " b "]
+    assert table["word"].fillna("missing").tolist() == ["a", "missing", " b "]
 
 
 def test_decimal_commas(tmp_path):
@@ -150,7 +150,7 @@ def test_parquet_in_any_name(tmp_path):
     frame.to_parquet(tmp_path / "table.csv")
     table = read_table(tmp_path / "table.csv", label="kind")
     assert str(table["whole"].dtype) == "Int64"
-    assert table["text"].tolist() == ["a", None, "c"]
+    assert table["text"].fillna("missing").tolist() == ["a", "missing", "c"]
     assert table["day"].dtype.kind == table["date"].dtype.kind == "M"
     assert label_column(table, "kind").tolist() == ["x", "y", "x"]
 

@@ -2,9 +2,9 @@
 
 from rboost.audit.audit import audit_labels
 from rboost.audit.insight.checked import AnswersContradictWarning
-from rboost.audit.insight.columns import SuspiciousColumn
 from rboost.audit.insight.explanation import Explanation, Reason
-from rboost.audit.insight.suspects import Suspects
+from rboost.audit.insight.summary import Suspects
+from rboost.audit.insight.suspicion import SuspiciousColumn, SuspiciousColumnWarning
 from rboost.audit.labels import TableLabels
 from rboost.audit.render.plots import (
     GroupNoiseDisplay,
@@ -15,7 +15,6 @@ from rboost.audit.render.plots import (
     ReviewGainDisplay,
 )
 from rboost.audit.result import LabelAudit
-from rboost.audit.suspicion import SuspiciousColumnWarning
 
 __all__ = [
     "AnswersContradictWarning",

@@ -21,8 +21,8 @@ from rboost.audit.labels import NO_LABEL, TableLabels, encode_labels, plain_valu
 from rboost.labels import Groups, group_rows
 from rboost.noise.inference import prevalence_of, smoothed_scores
 from rboost.packages import package
+from rboost.table.columns import as_frame
 from rboost.table.delimited import listed
-from rboost.table.frames import as_frame
 
 FEWEST_ROWS = 20
 # How far the probabilities of a row may be from 1 together: some are rounded to few digits.
@@ -35,31 +35,40 @@ MANY_ROWS = 50
 
 @dataclass(frozen=True, eq=False)
 class Arguments:
-    """Rows of a table with their labels; ``n_extra`` trusted ones that are not of it come last."""
+    """Rows of a table with their labels; ``n_extra`` trusted ones that are not of it come last.
+
+    ``scores`` are those of the probabilities of another model; None without them.
+    """
 
     table: Any
     labels: TableLabels
     ids: NDArray[Any]
+    id_name: str
     groups: Groups | None
     n_extra: int
+    scores: Floats | None
 
 
 def check_arguments(
     X: Any,
     y: Any,
-    y_checked: Any,
-    checked_at_random: Any,
-    X_trusted: Any,
-    y_trusted: Any,
-    context: Any,
-    ids: Any,
-    label_name: str,
-    needs_columns: bool = True,
+    *,
+    y_checked: Any = None,
+    checked_at_random: Any = None,
+    X_trusted: Any = None,
+    y_trusted: Any = None,
+    probabilities: Any = None,
+    context: Any = None,
+    ids: Any = None,
+    id_name: str = "row",
+    label_name: str | None = None,
 ) -> Arguments:
-    """Fail with one sentence where arguments do not fit together."""
+    """Rows and labels from arguments of ``audit_labels``; one sentence where they do not fit."""
+    if probabilities is not None and X_trusted is not None:
+        raise ValueError("X_trusted has no probabilities; pass checked labels as y_checked.")
     given = _one_a_row(y, "y")
     if X is None:
-        if needs_columns:
+        if probabilities is None:
             raise ValueError("X is None; pass a table, or probabilities of a model of your own.")
         X = package("pandas").DataFrame(index=range(len(given)))
     table, groups = _grouped(as_frame(X), context)
@@ -71,18 +80,25 @@ def check_arguments(
     for name, values in (("y", given), ("ids", names), ("y_checked", checked)):
         _check_length("X", n_rows, name, values)
     if y_checked is None and np.any(checked_at_random):
-        raise ValueError("checked_at_random is said of checked labels; pass them as y_checked.")
+        raise ValueError("checked_at_random marks checked labels; pass them as y_checked.")
     _check_labels(checked, given)
     extra, extra_labels = _trusted_rows(table, X_trusted, y_trusted)
-    table, names = with_trusted(table, names, extra)
-    n_extra = len(table) - n_rows
-    groups = None if groups is None else groups.followed_by(n_extra)
+    n_extra = len(extra_labels)
+    if n_extra:
+        table = package("pandas").concat([table, extra], ignore_index=True)
+        names = [*names, *(f"trusted {k}" for k in range(1, n_extra + 1))]
+        groups = None if groups is None else groups.followed_by(n_extra)
     drawn = _drawn(checked_at_random, n_rows, len(table), "checked_at_random")
+    if label_name is None:
+        label_name = str(getattr(y, "name", None) or "label")
     labels = encode_labels(
         given + [None] * n_extra, checked + extra_labels, label_name, drawn, groups
     )
     check_enough(labels)
-    return Arguments(table, labels, as_objects(names), groups, n_extra)
+    scores = None if probabilities is None else _given_scores(probabilities, labels)
+    ids = np.empty(len(names), dtype=object)
+    ids[:] = names  # each as it is
+    return Arguments(table, labels, ids, id_name, groups, n_extra, scores)
 
 
 def _one_a_row(values: Any, name: str) -> list[Any]:
@@ -95,13 +111,6 @@ def _one_a_row(values: Any, name: str) -> list[Any]:
     found = list(values.tolist() if hasattr(values, "tolist") else values)
     if len(shape) != 1 or any(isinstance(one, (list, tuple, np.ndarray)) for one in found):
         raise ValueError(f"{name} must have one entry a row, not several; pass a single column.")
-    return found
-
-
-def as_objects(values: list[Any]) -> NDArray[Any]:
-    """An array of these values, each as it is."""
-    found = np.empty(len(values), dtype=object)
-    found[:] = values
     return found
 
 
@@ -143,14 +152,6 @@ def _grouped(table: Any, context: Any) -> tuple[Any, Groups | None]:
             "of X, or one entry a row."
         )
     return table.drop(columns=list(names)), group_rows(table[list(names)], len(table))
-
-
-def with_trusted(table: Any, names: list[Any], extra: Any) -> tuple[Any, list[Any]]:
-    """The table and the names of its rows, then trusted rows that are not of the table, if any."""
-    if extra is None:
-        return table, names
-    joined = package("pandas").concat([table, extra], ignore_index=True)
-    return joined, [*names, *(f"trusted {k}" for k in range(1, len(extra) + 1))]
 
 
 def _trusted_rows(table: Any, X_trusted: Any, y_trusted: Any) -> tuple[Any, list[Any]]:
@@ -234,7 +235,7 @@ def _check_length(table: str, n_rows: int, name: str, values: list[Any]) -> None
         raise ValueError(f"{table} has {n_rows} rows but {name} has {len(values)}; pass one a row.")
 
 
-def given_scores(probabilities: Any, labels: TableLabels) -> Floats:
+def _given_scores(probabilities: Any, labels: TableLabels) -> Floats:
     """Scores of all rows: (n,) of two classes, else (n, K), as models of an audit give them."""
     values, total = _columns_of_classes(probabilities, labels)
     if len(values) != len(labels):
@@ -264,7 +265,7 @@ def given_scores(probabilities: Any, labels: TableLabels) -> Floats:
             "The probabilities agree with every label: a model that was fitted to these rows knows "
             "their labels, wrong ones too; pass probabilities of rows that it had not seen, as "
             "cross_val_predict gives them.",
-            stacklevel=3,
+            stacklevel=4,
         )
     return smoothed_scores(values, prevalence_of(labels.given[labelled], len(labels.classes)))
 

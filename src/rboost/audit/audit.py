@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from rboost._typing import Integers
 from rboost._validation import Number
-from rboost.audit.arguments import check_arguments, given_scores
-from rboost.audit.fit import fit_model
-from rboost.audit.inference import infer
-from rboost.audit.insight.columns import SuspiciousColumn
-from rboost.audit.insight.reading import why_unused
-from rboost.audit.labels import TableLabels
-from rboost.audit.render import findings
-from rboost.audit.render.views import warn_of
-from rboost.audit.result import LabelAudit
-from rboost.audit.scorers import DEFAULT, make_scorer
-from rboost.audit.suspicion import SuspiciousColumnWarning, find_suspicious_columns
-from rboost.table.columns import Column, read_columns
-from rboost.table.copies import find_copies
-from rboost.table.features import Features, learn_encoder
+from rboost.audit.arguments import check_arguments
+from rboost.audit.fit import (
+    DEFAULT,
+    fit_model,
+    infer,
+    learn_features,
+    make_scorer,
+    merged_copies,
+    used_columns,
+)
+from rboost.audit.insight.suspicion import (
+    SuspiciousColumn,
+    SuspiciousColumnWarning,
+    find_suspicious_columns,
+)
+from rboost.audit.render.text import of_suspicious_column
+from rboost.audit.result import LabelAudit, warn_of
 
 # What a seed must be for NumPy.
 SEED = Number(0, integer=True, closed=True, high=2**32 - 1)
@@ -60,7 +61,7 @@ def audit_labels(
         Labels of two or more classes, of any kind; those that differ only by case or white space
         are one. Rows where it is missing are left out of training and given a suggestion.
     y_checked : array-like of shape (n_rows,), default=None
-        What a person said who looked at the row; missing where nobody did. Such rows are trusted
+        The class that a person chose who checked the row, missing elsewhere. Such rows are trusted
         and never flagged.
     checked_at_random : bool or array-like of bool of shape (n_rows,), default=None
         Which of these rows were drawn for the check at random, if not by their labels or values.
@@ -83,7 +84,7 @@ def audit_labels(
         What scores the rows. Any classifier of as many classes will do.
     check_columns : bool, default=True
         Whether to look for columns that hide wrong labels: copies of the label, and columns that
-        tell who labelled a row or which part was mislabelled. A few small fits more.
+        identify who labelled a row or which part was mislabelled. A few small fits more.
     random_state : int, default=0
         Seed; the same seed gives the same result.
     n_jobs : int, default=None
@@ -113,94 +114,45 @@ def audit_labels(
     """
     if not SEED.accepts(random_state):
         raise ValueError(f"random_state must be {SEED}, not {random_state!r}.")
-    if probabilities is not None and X_trusted is not None:
-        raise ValueError("X_trusted has no probabilities; pass checked labels as y_checked.")
     if probabilities is not None and model != DEFAULT:
         raise ValueError("With probabilities no model is fitted; pass either of them.")
     asked = check_arguments(
-        X, y, y_checked, checked_at_random, X_trusted, y_trusted, context, ids,
-        str(getattr(y, "name", None) or "label") if label_name is None else label_name,
-        needs_columns=probabilities is None,
+        X, y, y_checked=y_checked, checked_at_random=checked_at_random, X_trusted=X_trusted,
+        y_trusted=y_trusted, probabilities=probabilities, context=context, ids=ids,
+        id_name=id_name, label_name=label_name,
     )  # fmt: skip
-    table, labels, groups = asked.table, asked.labels, asked.groups
-    given = None if probabilities is None else given_scores(probabilities, labels)
-    features = learn_features(table)
-    if features is None and given is None:
+    labels, scores = asked.labels, asked.scores
+    features = learn_features(asked.table)
+    copy_of, scorer, fitted = None, None, None
+    suspicious: tuple[SuspiciousColumn, ...] = ()
+    if scores is not None:
+        inference = infer(scores, labels)
+    elif not used_columns(features):
         raise ValueError(
             "No column says anything: all are empty, constant or different in every row; add "
             "columns that describe the rows."
         )
-    scorer, copy_of, fitted = None, None, None
-    suspicious: tuple[SuspiciousColumn, ...] = ()
-    if given is None and features is not None:
+    else:
         copy_of = merged_copies(features, labels.given, asked.n_extra)
         scorer = make_scorer(model, random_state, n_jobs, verbose, device)
         scores, inference, fitted = fit_model(scorer, features, labels, copy_of)
-        _warn_of_copies(copy_of)
-        if check_columns:
-            suspicious = _suspicious_columns(
-                table, features, labels, random_state, by_group=groups is None
+        if copy_of is not None:
+            n_copies = int(np.count_nonzero(copy_of != np.arange(len(copy_of))))
+            warnings.warn(
+                f"{n_copies} rows repeat others, label and all; they were taken for copies, of "
+                "which each counts once for the model and the noise.",
+                stacklevel=2,
             )
-    else:
-        assert given is not None
-        scores, inference = given, infer(given, labels)
+        if check_columns:
+            by_group = asked.groups is None
+            suspicious = find_suspicious_columns(
+                asked.table, features, labels, random_state, by_group
+            )
+    for column in suspicious:
+        warnings.warn(of_suspicious_column(column), SuspiciousColumnWarning, stacklevel=2)
     audit = LabelAudit(
-        table, labels, asked.ids, id_name, features, scores, inference, fitted, asked.n_extra,
-        groups, suspicious, copy_of, scorer,
+        asked.table, labels, asked.ids, id_name, features, scores, inference, fitted,
+        asked.n_extra, asked.groups, suspicious, copy_of, scorer,
     )  # fmt: skip
     warn_of(audit)
     return audit
-
-
-def learn_features(table: Any) -> Features | None:
-    """The table in numbers, infinite ones missing; None where no column tells anything."""
-    if not table.shape[1]:
-        return None
-    columns = [_without_infinite(column) for column in read_columns(table)]
-    features = learn_encoder(columns).features_of(columns)
-    tells = any(not why_unused(own) for own in features.encoder.columns)
-    return features if tells else None
-
-
-def _without_infinite(column: Column) -> Column:
-    """Numbers too large for single precision, which trees compute in, are missing too."""
-    if column.numbers is None:
-        return column
-    is_large = np.abs(column.numbers) > np.finfo(np.float32).max
-    return replace(column, numbers=np.where(is_large, np.nan, column.numbers))
-
-
-def merged_copies(features: Features, given: Integers, n_extra: int) -> Integers | None:
-    """For each row the first that it is a copy of, label and all; None where there are few.
-
-    Rows without a label are themselves, as are trusted rows at the end, which may well repeat rows
-    of the table.
-    """
-    labelled = np.flatnonzero(given[: len(given) - n_extra] >= 0)
-    first = find_copies(features[labelled], given[labelled])
-    if first is None:
-        return None
-    copy_of = np.arange(len(given))
-    copy_of[labelled] = labelled[first]
-    return copy_of
-
-
-def _warn_of_copies(copy_of: Integers | None) -> None:
-    if copy_of is not None:
-        n_copies = int(np.count_nonzero(copy_of != np.arange(len(copy_of))))
-        warnings.warn(
-            f"{n_copies} rows repeat others, label and all; they were taken for copies, of which "
-            "each counts once for the model and the noise.",
-            stacklevel=3,
-        )
-
-
-def _suspicious_columns(
-    table: Any, features: Features, labels: TableLabels, seed: int, by_group: bool
-) -> tuple[SuspiciousColumn, ...]:
-    """Columns that hide wrong labels, with a warning each."""
-    found = find_suspicious_columns(table, features, labels, seed, by_group)
-    for column in found:
-        sentence = findings.of_suspicious_column(column)
-        warnings.warn(sentence, SuspiciousColumnWarning, stacklevel=3)
-    return found

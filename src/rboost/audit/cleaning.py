@@ -1,8 +1,8 @@
-"""The labels of an audit, mended: what people said first, then what is probable enough.
+"""Labels corrected: by answers of people first, then where the posterior is high enough.
 
 Three ways: ``relabel`` writes the suggested label where it is probable enough, ``drop`` leaves out
 rows whose labels are so likely wrong, ``weigh`` keeps every row and label with the probability that
-the label is right as its weight. What a person said replaces the label in all of them.
+the label is right as its weight. An answer of a person replaces the label in all of them.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from rboost._typing import Floats, Integers
 from rboost._validation import Number
-from rboost.audit.inference import issue_probability
+from rboost.audit.fit import issue_probability
 from rboost.audit.labels import NO_LABEL, TableLabels
 from rboost.noise.inference import wrong_probability
 
-# From which probability on a label is changed, or a row left out, unless it is said otherwise.
+# Default of the probability from which on a label is changed, or a row left out.
 THRESHOLD = 0.9
 # Where a label comes from.
 GIVEN, ANSWER, SUGGESTED, MISSING = "given", "answer", "suggested", "missing"
@@ -101,7 +101,7 @@ def cleaned_frame(
     before = table[labels.name].to_numpy(dtype=object)
     names = _spelled(before, labels) if spelled is None else spelled
     written = np.array([*names, None], dtype=object)
-    # What is no class stays as it is, typos too, unless a person said otherwise.
+    # Labels that are no class stay as they are written, unless a person answered.
     rare = np.where(labels.said[rows] != "", labels.said[rows], before)
     label = np.where(mended.label[rows] == NO_LABEL, rare, written[mended.label[rows]])
     added = {

@@ -1,16 +1,276 @@
-"""The model of an audit fitted, and what its held-out scores say of the noise and of every row."""
+"""The model of an audit: it scores every row, held out; noise and true classes are inferred then.
+
+A scorer is a classifier with ``fit_labels``, which takes every statement about rows, and then with
+``held_out_scores_``, ``score_rows``, ``label_noise`` and ``group_noise``. An audit infers once, a
+review after every few answers.
+
+Shapes: ``scores`` (n_rows,) for two classes, larger for the second; else (n_rows, n_classes).
+``posterior[i, j]`` = p(true class j | row i, its label), ``probability[i, j]`` the same without its
+label.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sklearn.base import clone
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats, Integers
-from rboost.audit.inference import Inference, infer, judge_rows
-from rboost.audit.labels import TableLabels
-from rboost.audit.scorers import TableModel, fit_scorer
-from rboost.table.features import Features
+from rboost.audit.labels import NO_LABEL, TableLabels, counted_rows, first_copies
+from rboost.model import RBoostClassifier
+from rboost.noise import NoisePosterior
+from rboost.noise.groups import GroupedNoise
+from rboost.noise.inference import infer_by_group, infer_with_answers, judge, wrong_probability
+from rboost.table.columns import NAME, Column, read_columns
+from rboost.table.features import (
+    ColumnEncoder,
+    Features,
+    TableEncoder,
+    find_copies,
+    learn_encoder,
+)
+from rboost.wrappers import NoiseCalibratedClassifier
+
+# Names for the command line.
+DEFAULT = "rboost"
+MODELS: dict[str, Callable[[int], Any]] = {
+    DEFAULT: lambda seed: RBoostClassifier(random_state=seed),
+    "linear": lambda seed: LogisticRegression(max_iter=1000),
+    "forest": lambda seed: ExtraTreesClassifier(300, min_samples_leaf=5, random_state=seed),
+}
+# Scores of a class absent from the training labels are this far below the largest of the row.
+ABSENT = 10.0
+
+
+def learn_features(table: Any, known: TableEncoder | None = None) -> Features:
+    """The table in numbers, infinite ones missing, with what its columns are.
+
+    Columns of the encoder ``known``, that of a model, are encoded by it.
+    """
+    if not table.shape[1]:
+        return Features(np.empty((len(table), 0)), {}, TableEncoder(()))
+    columns = _finite_columns(table)
+    learnt = {own.name: own for own in ([] if known is None else known.columns)}
+    unknown = [column for column in columns if column.name not in learnt]
+    learnt |= {own.name: own for own in learn_encoder(unknown).columns}
+    encoder = TableEncoder(tuple(learnt[column.name] for column in columns))
+    return encoder.features_of(columns)
+
+
+def used_columns(features: Features) -> list[int]:
+    """The positions of columns that are not empty, constant or names of rows."""
+    return [k for k, own in enumerate(features.encoder.columns) if not why_unused(own)]
+
+
+def why_unused(own: ColumnEncoder) -> str:
+    """Why the model does not use a column; empty if it does."""
+    if own.is_empty:
+        return "empty"
+    if own.is_constant:
+        return "the same in every row"
+    return "another word in every row, like a name" if own.kind == NAME else ""
+
+
+def _finite_columns(table: Any) -> list[Column]:
+    """The columns; numbers too large for single precision, in which trees compute, are missing."""
+    columns = read_columns(table)
+    for place, column in enumerate(columns):
+        if column.numbers is not None:
+            is_large = np.abs(column.numbers) > np.finfo(np.float32).max
+            numbers = np.where(is_large, np.nan, column.numbers)
+            columns[place] = replace(column, numbers=numbers)
+    return columns
+
+
+def merged_copies(features: Features, given: Integers, n_extra: int) -> Integers | None:
+    """For each row the first that it is a copy of, label and all; None where there are few.
+
+    Rows without a label are themselves, as are trusted rows at the end, which may well repeat rows
+    of the table.
+    """
+    labelled = np.flatnonzero(given[: len(given) - n_extra] >= 0)
+    first = find_copies(features[labelled], given[labelled])
+    if first is None:
+        return None
+    copy_of = np.arange(len(given))
+    copy_of[labelled] = labelled[first]
+    return copy_of
+
+
+def make_scorer(
+    model: Any, seed: int, n_jobs: int | None, verbose: int, device: str = "cpu"
+) -> Any:
+    """The scorer that a name or a classifier stands for."""
+    if device != "cpu" and model != DEFAULT:
+        raise ValueError(f"device={device!r} is for the model {DEFAULT!r}; leave one of them out.")
+    if isinstance(model, str):
+        if model not in MODELS:
+            raise ValueError(f"There is no model {model!r}; choose one of {', '.join(MODELS)}.")
+        model = MODELS[model](seed)
+    if not hasattr(model, "fit_labels"):
+        return NoiseCalibratedClassifier(model, random_state=seed, n_jobs=n_jobs, verbose=verbose)
+    scorer = clone(model)
+    options: dict[str, Any] = {"n_jobs": n_jobs, "verbose": verbose}
+    if device != "cpu":
+        options["device"] = device
+    return scorer.set_params(**{k: v for k, v in options.items() if k in scorer.get_params()})
+
+
+def rows_for(scorer: Any, features: Features) -> Any:
+    """The rows in the form that a scorer takes."""
+    if isinstance(scorer, RBoostClassifier):
+        return features
+    is_linear = isinstance(scorer.estimator, LogisticRegression)
+    return features.sparse if is_linear else features.dense
+
+
+def fit_scorer(
+    scorer: Any, features: Features, labels: TableLabels, copy_of: Integers | None = None
+) -> tuple[Floats, bool]:
+    """Fit to labels and answers; score all rows.
+
+    ``copy_of`` has, for each row, the first that it is a copy of. Copies are fitted to once, as a
+    row of which there is another is never held out, and have the same scores. Also returned:
+    whether the scorer saw exactly these labels. It does not if a class has no row (it is left out)
+    or is named by answers only (these answers replace the given labels).
+    """
+    kept, rows = first_copies(labels, copy_of), counted_rows(labels, copy_of)
+    own = labels.take(rows)
+    is_given = True
+    while (new := (own.checked != NO_LABEL) & ~np.isin(own.checked, own.observed)).any():
+        own, is_given = own.with_given(np.where(new, own.checked, own.given)), False
+    present = np.unique(own.observed)
+    # Linear models do many small products, for which threads of BLAS only wait.
+    with threadpool_limits(1, "blas"):
+        seen = rows_for(scorer, features if len(rows) == len(features) else features[rows])
+        scorer.fit_labels(seen, own.of_classes(present))
+    scores = np.empty((len(labels), *scorer.held_out_scores_.shape[1:]))
+    scores[rows] = scorer.held_out_scores_
+    scores = scores[kept]
+    others = np.flatnonzero(labels.observed == NO_LABEL)
+    if len(others):
+        scores[others] = scorer.score_rows(rows_for(scorer, features[others]))
+    is_of_labels = is_given and len(present) == len(labels.classes)
+    return _of_all_classes(scores, present, len(labels.classes)), is_of_labels
+
+
+def _of_all_classes(scores: Floats, present: Integers, n_classes: int) -> Floats:
+    """Scores of all classes, from those of the classes that a scorer was fitted to."""
+    if len(present) == n_classes:
+        return scores
+    if scores.ndim == 1:
+        scores = np.column_stack([np.zeros(len(scores)), scores])
+    found = np.tile(scores.max(axis=1, keepdims=True) - ABSENT, n_classes)
+    found[:, present] = scores
+    return found
+
+
+@dataclass(eq=False, repr=False)
+class TableModel(ClassifierMixin, BaseEstimator):
+    """From frames to probabilities of classes: an encoder, a fitted scorer, the noise.
+
+    ``noise`` is what the audit inferred, so that a row with the same scores gets the probabilities
+    that the report has.
+    """
+
+    encoder: TableEncoder
+    scorer: Any
+    classes: NDArray[Any]
+    noise: NoisePosterior
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The class labels, sorted."""
+        return self.classes
+
+    def features(self, table: Any) -> Features:
+        """The rows of a frame with the columns that the model was fitted to, in any order."""
+        return self.encoder.features_of(self.encoder.matched(_finite_columns(table)))
+
+    def probability(self, features: Features) -> Floats:
+        """Probability of each true class, for rows that are encoded, unused columns and all."""
+        names = features.encoder.names
+        if names != self.encoder.names:
+            features = features.only([names.index(name) for name in self.encoder.names])
+        scores = self.scorer.score_rows(rows_for(self.scorer, features))
+        return self.noise.probability(
+            _of_all_classes(scores, self.scorer.classes_, len(self.classes))
+        )
+
+    def predict_proba(self, table: Any) -> Floats:
+        """Probability of each true class, shape (n_rows, n_classes)."""
+        return self.probability(self.features(table))
+
+    def predict(self, table: Any) -> NDArray[Any]:
+        """The most probable true class of each row."""
+        return self.classes[self.predict_proba(table).argmax(axis=1)]
+
+
+@dataclass(frozen=True, eq=False)
+class Inference:
+    """What is known of the noise and of every row; intervals hold with probability .9.
+
+    ``wrong_share`` has the ends of that for the share of wrong labels among those nobody checked.
+    ``by_group`` is the noise of context groups, where there are any.
+    """
+
+    noise: NoisePosterior
+    probability: Floats
+    posterior: Floats
+    wrong_share: tuple[float, float]
+    by_group: GroupedNoise | None = None
+
+
+def infer(scores: Floats, labels: TableLabels, copy_of: Integers | None = None) -> Inference:
+    """Find the noise, the true class of each row, and how sure that is."""
+    rows = counted_rows(labels, copy_of)
+    with threadpool_limits(1, "blas"):  # many small products, for which threads only wait
+        noise = infer_with_answers(scores[rows], labels.take(rows), None)
+    return judge_rows(noise, scores, labels, copy_of)
+
+
+def judge_rows(
+    noise: NoisePosterior,
+    scores: Floats,
+    labels: TableLabels,
+    copy_of: Integers | None = None,
+    by_group: GroupedNoise | None = None,
+) -> Inference:
+    """Judge every row by what was found out about the noise, of all rows and of context groups."""
+    if by_group is None:
+        rows = counted_rows(labels, copy_of)
+        by_group = infer_by_group(noise, scores[rows], labels.take(rows))
+    posterior = judge(noise, scores, labels, by_group).posterior
+    observed = np.flatnonzero(labels.is_observed)
+    given, share = labels.given[observed], (np.nan, np.nan)
+    if len(observed):
+        mean, low, high = noise.wrong_share_interval(scores[observed], given)
+        if by_group is not None:
+            mean = float(1 - posterior[observed, given].mean())
+        share = min(low, mean), max(high, mean)  # the shortest interval may leave out the mean
+    probability = noise.probability(scores)
+    return Inference(noise, probability, posterior, share, by_group)
+
+
+def issue_probability(posterior: Floats, labels: TableLabels) -> Floats:
+    """How likely each label is to be wrong: 0 if checked, NaN for rows without a label."""
+    return np.where(labels.is_checked, 0.0, wrong_probability(posterior, labels.given))
+
+
+def suggested_classes(posterior: Floats, probability: Floats, labels: TableLabels) -> Integers:
+    """Position of the likeliest class other than the given one."""
+    # Of a confirmed row all other classes have the posterior 0; the features then decide.
+    chances = posterior + 1e-9 * probability
+    labelled = np.flatnonzero(labels.given != NO_LABEL)
+    chances[labelled, labels.given[labelled]] = -1.0
+    return chances.argmax(axis=1)
 
 
 def fit_model(
@@ -24,6 +284,9 @@ def fit_model(
     The scorer has inferred the noise from the same scores and labels, unless it was given others,
     or knows the noise.
     """
+    used = used_columns(features)
+    if len(used) < features.shape[1]:
+        features = features.only(used)
     fitted = clone(scorer)
     scores, is_of_labels = fit_scorer(fitted, features, labels, copy_of)
     if is_of_labels and isinstance(fitted.noise_matrix, str):

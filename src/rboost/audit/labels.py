@@ -26,7 +26,7 @@ NO_LABEL = NO_CLASS
 
 @dataclass(frozen=True, eq=False)
 class TableLabels(Labels):
-    """What was said of the rows of a table, with the words that people wrote.
+    """Labels and answers of the rows of a table, with the words that people wrote.
 
     ``name`` is that of the column of labels. ``written`` is the label of each row as it stands in
     the table, ``said`` what a person said of it, both also where they are too rare to be a class,
@@ -107,7 +107,7 @@ def table_labels(
 
 
 def first_copies(labels: TableLabels, copy_of: Integers | None) -> Integers:
-    """For each row the first that repeats it, label and all that people said of it included.
+    """For each row the first with the same features, label and answer.
 
     Rows without a given label are themselves alone.
     """
@@ -120,7 +120,7 @@ def first_copies(labels: TableLabels, copy_of: Integers | None) -> Integers:
 
 
 def counted_rows(labels: TableLabels, copy_of: Integers | None) -> Integers:
-    """Rows of which something was said; of copies, as ``copy_of`` tells them, the first alone."""
+    """Rows with a label or an answer; of copies, by ``copy_of``, the first alone."""
     is_first = first_copies(labels, copy_of) == np.arange(len(labels))
     return np.flatnonzero((labels.observed != NO_LABEL) & is_first)
 
@@ -168,16 +168,13 @@ def encode_labels(
     # Where a person replaced the label by one too rare to learn, the replaced one is gone as well.
     refuted = [value is not None and value not in place for value in checked]
     of_given[np.array(refuted, dtype=bool)] = NO_LABEL
+    # The word "1" beside the number 1 stays another class.
+    is_one_kind = len({isinstance(value, str) for value in frequent}) == 1
+    classes = np.array(frequent, dtype=None if is_one_kind else object)
     return table_labels(
-        as_classes(frequent), of_given, of_checked, name, at_random, as_written(written),
+        classes, of_given, of_checked, name, at_random, as_written(written),
         as_written(checked), groups,
     )  # fmt: skip
-
-
-def as_classes(values: list[Any]) -> NDArray[Any]:
-    """Classes as an array; the word "1" beside the number 1 stays another class."""
-    is_one_kind = len({isinstance(value, str) for value in values}) == 1
-    return np.array(values) if is_one_kind else np.array(values, dtype=object)
 
 
 def as_written(y: Any) -> NDArray[Any]:

@@ -1,9 +1,11 @@
-"""LabelAudit: what an audit found, frozen; everything else is computed from it."""
+"""LabelAudit: what an audit found, frozen; all else is computed from it, and shown."""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -12,30 +14,57 @@ from numpy.typing import NDArray
 from rboost._typing import Floats, Integers
 from rboost.audit.arguments import check_answers, check_enough
 from rboost.audit.cleaning import THRESHOLD, clean_labels, cleaned_frame, labelled_table
-from rboost.audit.fit import fit_model
-from rboost.audit.inference import Inference, infer, issue_probability, suggested_classes
+from rboost.audit.fit import (
+    Inference,
+    fit_model,
+    infer,
+    issue_probability,
+    suggested_classes,
+    used_columns,
+    why_unused,
+)
 from rboost.audit.insight.checked import (
+    AnswersContradictWarning,
     PredictiveCheck,
     Promise,
     check_predictions,
     compare_promises,
-    count_random_checks,
 )
-from rboost.audit.insight.columns import SuspiciousColumn
+from rboost.audit.insight.columns import ColumnReading, Segment, find_segments, read_columns
 from rboost.audit.insight.explanation import Explainer, Explanation
-from rboost.audit.insight.reading import ColumnReading, read_columns, why_unused
-from rboost.audit.insight.segments import Segment, find_segments
-from rboost.audit.insight.summary import AuditSummary, Quality, estimate_quality, summarize
-from rboost.audit.insight.suspects import Suspects, choose_suspects
+from rboost.audit.insight.summary import (
+    AuditSummary,
+    Quality,
+    Suspects,
+    choose_suspects,
+    estimate_quality,
+    summarize,
+)
+from rboost.audit.insight.suspicion import SuspiciousColumn
 from rboost.audit.labels import NO_LABEL, TableLabels
-from rboost.audit.render.views import AuditViews, warn_of
+from rboost.audit.render.plots import (
+    GroupNoiseDisplay,
+    IssueDistributionDisplay,
+    NoiseMatrixDisplay,
+    ProjectionDisplay,
+    ReviewGainDisplay,
+)
+from rboost.audit.render.report import InlineReport, Origin, render_report, render_summary
+from rboost.audit.render.text import as_lines, describe, list_rows, of_contradiction
 from rboost.labels import Groups
+from rboost.noise import NoisePosterior
 from rboost.noise.answers import LearntFromAnswers
 from rboost.table.features import Features, standardized
+from rboost.table.writing import write_csv
+
+# Suspects that terminal and notebook show.
+MOST_ROWS = 10
+# Reasons take time; beyond this many suspects, and rows without a label, the list goes on without.
+MOST_EXPLAINED = 500
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LabelAudit(AuditViews):
+class LabelAudit:
     """The labels of a table, and how far to believe each.
 
     Attributes
@@ -48,8 +77,8 @@ class LabelAudit(AuditViews):
         What each row is called.
     id_name : str
         What the names of rows are: a column, or "row", which counts from 1.
-    features : Features or None
-        The table in numbers, with what its columns are; None if no column tells anything.
+    features : Features
+        The table in numbers, with what its columns are.
     scores : ndarray of shape (n_rows,), of more than two classes (n_rows, n_classes)
         What models say of each row that were not fitted to it.
     inference : Inference
@@ -73,7 +102,7 @@ class LabelAudit(AuditViews):
     labels: TableLabels
     ids: NDArray[Any]
     id_name: str
-    features: Features | None
+    features: Features
     scores: Floats
     inference: Inference
     model: Any
@@ -98,12 +127,12 @@ class LabelAudit(AuditViews):
         That of the likeliest kind of noise. Report and ``plot_noise_matrix`` show the mean over all
         kinds, which agrees with the number of labels that are expected to be wrong.
         """
-        return self.inference.noise_matrix
+        return self.inference.noise.noise_matrix
 
     @property
     def noise_interval(self) -> Floats:
         """Lower and upper ends, shape (2, n_classes, n_classes); they hold with probability .9."""
-        return self.inference.noise_interval
+        return self.inference.noise.interval()
 
     @cached_property
     def issue_probability(self) -> Floats:
@@ -118,8 +147,6 @@ class LabelAudit(AuditViews):
     @cached_property
     def unused_columns(self) -> tuple[str, ...]:
         """Columns that say nothing: empty, constant, or names of rows."""
-        if self.features is None:
-            return tuple(map(str, self.table.columns))
         return tuple(own.name for own in self.features.encoder.columns if why_unused(own))
 
     @property
@@ -132,21 +159,25 @@ class LabelAudit(AuditViews):
         """How good the model is, estimated without clean labels."""
         return estimate_quality(self.inference.posterior, self.inference.probability, self.labels)
 
-    @cached_property
-    def predictive_check(self) -> PredictiveCheck | None:
-        """How many checked labels were wrong, and how many were expected to be without answers."""
+    @property
+    def _unanswered(self) -> NoisePosterior | None:
+        """The noise as it was inferred without answers, if these are to be compared with it."""
         noise = self.inference.noise
         if not isinstance(noise, LearntFromAnswers) or self.groups is not None:
             return None  # nobody answered, or answers are expected to differ between groups
-        return check_predictions(noise.before, self.scores, self.labels)
+        return noise.before
+
+    @cached_property
+    def predictive_check(self) -> PredictiveCheck | None:
+        """How many checked labels were wrong, and how many were expected to be without answers."""
+        before = self._unanswered
+        return None if before is None else check_predictions(before, self.scores, self.labels)
 
     @cached_property
     def promises(self) -> tuple[Promise, ...]:
-        """What was said of checked labels without the answers, and what people found."""
-        noise = self.inference.noise
-        if not isinstance(noise, LearntFromAnswers) or self.groups is not None:
-            return ()
-        return compare_promises(noise.before, self.scores, self.labels)
+        """Predicted probabilities of checked labels to be wrong, and what people found."""
+        before = self._unanswered
+        return () if before is None else compare_promises(before, self.scores, self.labels)
 
     @cached_property
     def columns(self) -> tuple[ColumnReading, ...]:
@@ -163,7 +194,7 @@ class LabelAudit(AuditViews):
     def standardized(self) -> Floats:
         """Features on one scale, for distances between rows."""
         of_rows = self.scores.reshape(len(self), -1)
-        return standardized(of_rows if self.features is None else self.features.dense)
+        return standardized(self.features.dense if used_columns(self.features) else of_rows)
 
     @cached_property
     def points(self) -> Floats:
@@ -198,18 +229,11 @@ class LabelAudit(AuditViews):
 
     def summary(self, suspects: Suspects | None = None) -> AuditSummary:
         """The numbers of the audit and of the suspects that were chosen from it."""
-        chosen = self.suspects() if suspects is None else suspects
-        return summarize(
-            self.labels, self.inference, chosen, self.unused_columns, self.groups,
-            self.column_warnings, count_random_checks(self.labels), self.predictive_check,
-        )  # fmt: skip
+        return summarize(self, self.suspects() if suspects is None else suspects)
 
     @cached_property
     def _explainer(self) -> Explainer:
-        return Explainer(
-            self.table, self.labels, self.inference.posterior, self.inference.probability,
-            self.features, self.standardized, self.model,
-        )  # fmt: skip
+        return Explainer(self)
 
     def explain(self, row: int) -> Explanation:
         """Say why the label of the row at this position, counted from 0, is doubted."""
@@ -228,11 +252,11 @@ class LabelAudit(AuditViews):
         """
         labels = self.labels.with_checked(checked, at_random)
         found = infer(self.scores, labels, self.copy_of)
-        model = None if self.model is None else self.model.with_noise(found.noise)
+        model = None if self.model is None else replace(self.model, noise=found.noise)
         return replace(self, labels=labels, inference=found, model=model)
 
     def refit(self, answers: Any, at_random: Any = None) -> Self:
-        """A new audit of the same table, with the model fitted again to what people said.
+        """A new audit of the same table, with the model fitted again to answers of people.
 
         The result is that of :func:`rboost.audit.audit_labels` with ``y_checked``, but columns are
         neither encoded nor examined again. Where probabilities were given instead of a model, only
@@ -254,7 +278,7 @@ class LabelAudit(AuditViews):
 
     def refitted(self, labels: TableLabels) -> Self:
         """The same audit, with the model fitted again to labels of which others are checked."""
-        if self.scorer is None or self.features is None:
+        if self.scorer is None:
             return self.with_checked(labels.checked, labels.at_random)
         check_enough(labels)
         scores, found, model = fit_model(self.scorer, self.features, labels, self.copy_of)
@@ -271,7 +295,7 @@ class LabelAudit(AuditViews):
         how : {"relabel", "drop", "weigh"}, default="relabel"
             Whether to write the suggested label where it is probable enough, to leave out rows
             whose label is so likely wrong, or to keep all rows with the probability that the label
-            is right as ``weight``. What a person said replaces the label in any case.
+            is right as ``weight``. An answer of a person replaces the label in any case.
         threshold : float, default=0.9
             The probability from which on a label is changed, or a row left out.
 
@@ -289,3 +313,97 @@ class LabelAudit(AuditViews):
     def missing(self) -> Integers:
         """Positions of rows without a label, for which there is only a suggestion."""
         return np.flatnonzero(self.labels.current == NO_LABEL)
+
+    # ---- What an audit can be shown as ----
+
+    def to_frame(self, suspects: Suspects | None = None, verbose: bool = False) -> Any:
+        """Suspects, then rows without a label, as a pandas frame; 500 of each with reasons.
+
+        The values of the rows come last, after the group of each where there is a context.
+        """
+        chosen = self.suspects() if suspects is None else suspects
+        listed = []
+        for rows in (chosen.rows, self.missing()):
+            listed += self.explain_all(rows[:MOST_EXPLAINED], verbose)
+            listed += self._explainer.without_reasons(rows[MOST_EXPLAINED:])
+        table = self.table
+        if self.groups is not None:
+            names = np.array([*self.groups.names, ""], dtype=object)[self.groups.position]
+            table = table.copy(deep=False)
+            table.insert(0, self.groups.column, names, allow_duplicates=True)
+        return list_rows(listed, self.ids, self.id_name, table)
+
+    def to_csv(self, path: str | Path, suspects: Suspects | None = None) -> None:
+        """Write the suspects to a file that a spreadsheet may open."""
+        write_csv(self.to_frame(suspects), Path(path))
+
+    def to_text(self, suspects: Suspects | None = None) -> str:
+        """What was found, and the ten most suspicious rows, for the terminal."""
+        chosen = self.suspects() if suspects is None else suspects
+        most_suspicious = self.explain_all(chosen.rows[:MOST_ROWS])
+        return describe(self.summary(chosen), most_suspicious, self.ids, self.id_name)
+
+    def to_html(
+        self,
+        suspects: Suspects | None = None,
+        title: str = "Label audit",
+        origin: Origin | None = None,
+    ) -> str:
+        """The report, a page that needs nothing but itself.
+
+        ``origin`` says what it is of, and with which commands to go on.
+        """
+        return render_report(self, self.suspects() if suspects is None else suspects, title, origin)
+
+    def report(self, suspects: Suspects | None = None, title: str = "Label audit") -> InlineReport:
+        """The report of :meth:`to_html`, which a notebook shows in place; ``save`` writes it."""
+        return InlineReport(self.to_html(suspects, title))
+
+    def __repr__(self) -> str:
+        return as_lines(self.summary())
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: findings and the most suspicious rows; all of it escaped."""
+        return render_summary(self, MOST_ROWS)
+
+    def plot_noise_matrix(self, ax: Any = None) -> NoiseMatrixDisplay:
+        """Draw how often each true class carries each label, on ``ax`` if given."""
+        return NoiseMatrixDisplay.from_audit(self).plot(ax)
+
+    def plot_distribution(self, ax: Any = None) -> IssueDistributionDisplay:
+        """Draw how many labels are how likely to be wrong, by the label given."""
+        return IssueDistributionDisplay.from_audit(self).plot(ax)
+
+    def plot_gain(self, suspects: Suspects | None = None, ax: Any = None) -> ReviewGainDisplay:
+        """Draw how many wrong labels one finds by checking rows in order of suspicion."""
+        return ReviewGainDisplay.from_audit(self, suspects).plot(ax)
+
+    def plot_projection(
+        self, suspects: Suspects | None = None, ax: Any = None
+    ) -> ProjectionDisplay:
+        """Draw the rows in the plane in which they differ most, suspects marked."""
+        return ProjectionDisplay.from_audit(self, suspects).plot(ax)
+
+    def plot_groups(self, ax: Any = None) -> GroupNoiseDisplay:
+        """Draw the share of wrong labels in each group of the context."""
+        if self.groups is None:
+            raise ValueError(
+                "There are no groups to draw; name the columns that labels depend on as context."
+            )
+        return GroupNoiseDisplay.from_audit(self).plot(ax)
+
+
+def warn_of(audit: Any) -> None:
+    """Warn where all rows have the same prediction, or answers contradict the inferred noise.
+
+    The warning points at the line that called the caller of this function.
+    """
+    labels, predicted = audit.labels, np.unique(audit.inference.probability.argmax(axis=1))
+    if len(predicted) == 1:
+        warnings.warn(
+            f"Every row is predicted as {labels.names(predicted)[0]!r}: the columns say too little "
+            f"about {labels.name!r}, so that rates and suspects mean little; add columns.",
+            stacklevel=3,
+        )
+    if contradiction := of_contradiction(audit.predictive_check):
+        warnings.warn(contradiction, AnswersContradictWarning, stacklevel=3)

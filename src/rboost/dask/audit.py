@@ -15,32 +15,32 @@ from rboost._typing import Floats, Integers
 from rboost._validation import Number, OneOf
 from rboost.audit.audit import SEED
 from rboost.audit.cleaning import THRESHOLD
+from rboost.audit.fit import TableModel
 from rboost.audit.insight.summary import (
     OVERLAP,
     WIDE,
     AuditSummary,
     ClassSummary,
-    FlipRate,
     expected_rates,
+    flip_rates,
 )
 from rboost.audit.labels import FEWEST_OF_CLASS, NO_LABEL, encode_labels
-from rboost.audit.render.terminal import renamed
-from rboost.audit.scorers import TableModel
-from rboost.dask.checks import Summary, check_facts, gather_facts
+from rboost.audit.render.text import renamed
+from rboost.dask.blocks import Summary, summarize
 from rboost.dask.cluster import Connection, wait_for
 from rboost.dask.fitting import FitProgress, TableFit, fit_table
-from rboost.dask.model import as_dask_array, local_model
 from rboost.dask.outputs import (
     cleaned_table,
     fetch_rows,
     issue_frame,
     judge,
-    top_rows,
+    with_names,
+    worst_rows,
     write_parts,
 )
-from rboost.dask.partitions import Partitions, partitions_of
+from rboost.dask.partitions import Partitions, as_dask_array, partitions_of
 from rboost.engines.engine import EngineSettings
-from rboost.native.xgboost import DEVICES
+from rboost.native.boosters import DEVICES
 from rboost.packages import package
 
 dask = package("dask", "dask")
@@ -103,9 +103,9 @@ def audit_labels(
     partitions = partitions_of(X, y, drop=drop)
     connection = Connection(cluster, n_workers, device)
     try:
-        facts = gather_facts(connection.client, partitions, bool(verbose))
-        summary = check_facts(facts, repr(str(partitions.label)))
-        summary = _with_classes(summary, str(partitions.label))
+        name = str(partitions.label)
+        summary = summarize(connection.client, partitions, repr(name), bool(verbose))
+        summary = _with_classes(summary, name)
         progress = FitProgress(bool(verbose), checkpoint, partitions.version)
         seed = check_random_state(random_state).randint(2**31 - 1)  # as a classifier draws it
         settings = EngineSettings(seed=seed, device=device)
@@ -117,7 +117,7 @@ def audit_labels(
 
 
 def _with_classes(summary: Summary, name: str) -> Summary:
-    """Labels as an audit reads them: spellings of one class are one, rare ones are none."""
+    """Labels as audits read them: spellings of a class are merged, rare labels are no classes."""
     share = min(1, LABELS_TO_READ / sum(summary.label_counts.values()))
     counts = {
         label: max(min(count, FEWEST_OF_CLASS), round(count * share))
@@ -132,7 +132,7 @@ def _with_classes(summary: Summary, name: str) -> Summary:
 
 
 class DistributedAudit:
-    """What an audit on a cluster has found; rows and what is said of them stay there.
+    """The result of an audit on a cluster; the rows and their results stay on the workers.
 
     Attributes
     ----------
@@ -164,17 +164,12 @@ class DistributedAudit:
         self.noise_matrix, self.noise_interval = fit.noise.noise_matrix, fit.noise.interval()
         self.n_rows = summary.n_rows
         self.n_labelled = sum(summary.label_counts[label] for label in summary.places)
-        scorer = local_model(fit, summary)
+        scorer = fit.model(np.arange(len(self.classes)))
         self.model = TableModel(fit.encoder, scorer, summary.classes, fit.noise)
-
-    @property
-    def column_kinds(self) -> dict[str, str | None]:
-        """The features, and whether they hold numbers, words or times; None if nothing."""
-        return dict(zip(self._summary.columns, self._summary.kinds, strict=True))
 
     @cached_property
     def _judged(self) -> list[Any]:
-        """What is said of each block, as futures: trees score every row once."""
+        """The results of each block, as futures: trees score every row once."""
         known = dask.delayed(self._summary, traverse=False)
         tasks = [
             dask.delayed(judge)(block, posterior, known)
@@ -183,10 +178,6 @@ class DistributedAudit:
         futures = list(self._connection.client.compute(tasks))
         wait_for(futures, "Judging labels", self._verbose)
         return futures
-
-    @property
-    def _issues(self) -> list[Any]:
-        return [dask.delayed(getattr)(judged, "issue") for judged in self._judged]
 
     def _sum(self, name: str) -> Any:
         """The sum over all blocks of one of the sums of :class:`rboost.dask.outputs.Judged`."""
@@ -201,7 +192,8 @@ class DistributedAudit:
     @property
     def issue_probability(self) -> Any:
         """How likely each label is to be wrong, NaN where there is none: a Dask array."""
-        return as_dask_array(self._issues, self._summary)
+        issues = [dask.delayed(getattr)(judged, "issue") for judged in self._judged]
+        return as_dask_array(issues, self._summary.sizes)
 
     @property
     def expected_wrong(self) -> float:
@@ -229,22 +221,18 @@ class DistributedAudit:
         if not NUMBER_OF_ROWS.accepts(n):
             raise ValueError(f"n must be {NUMBER_OF_ROWS}, not {n!r}.")
         client, summary = self._connection.client, self._summary
-        rows = top_rows(client, self._issues, summary, n)
-        said = fetch_rows(client, self._issue_frames(), summary, rows)
-        table = fetch_rows(
-            client, self._partitions.tables, summary, rows, "Reading suspects", self._verbose
-        )
-        table = table.drop(columns=self._partitions.label)
-        table.columns = renamed(table.columns, list(said.columns))
-        return said.join(table).reset_index(drop=True)
+        worst = with_names(worst_rows(client, self._issue_frames(), n), self.classes)
+        columns = [name for name in self._partitions.columns if name != self._partitions.label]
+        rows, tables = worst["row"].to_numpy() - 1, self._partitions.tables(columns)
+        table = fetch_rows(client, tables, summary, rows, "Reading suspects", self._verbose)
+        table.columns = renamed(table.columns, list(worst.columns))
+        return worst.set_axis(rows).join(table).reset_index(drop=True)
 
     def summary(self, suspects: Any) -> AuditSummary:
-        """What was found, in numbers; ``suspects`` are those that :meth:`suspects` has given."""
+        """The numbers of the audit; ``suspects`` is a result of :meth:`suspects`."""
         flips, probably_wrong = self._flips, self._sum("probably_wrong")
         found, (share, low, high) = float(suspects["probability"].sum()), self.wrong_share
         names = [str(name) for name in self.classes]
-        rates, interval = expected_rates(self._fit.noise)
-        of_flips = np.stack([rates, *interval, flips])
         return AuditSummary(
             self.label_name,
             n_rows=self.n_rows,
@@ -253,10 +241,7 @@ class DistributedAudit:
             n_corrected=0,
             n_unchecked=self.n_labelled,
             classes=_class_summaries(names, flips, probably_wrong),
-            noise=tuple(
-                FlipRate(names[j], names[k], *of_flips[:, j, k].tolist())
-                for j, k in np.ndindex(flips.shape)
-            ),
+            noise=flip_rates(names, *expected_rates(self._fit.noise), flips),
             expected_wrong=self.expected_wrong,
             expected_share=share,
             share_low=low,
@@ -271,7 +256,7 @@ class DistributedAudit:
         )
 
     def _is_uncertain(self, lowest_share: float) -> bool:
-        """Whether all labels might be right although classes overlap, or a rate be anything."""
+        """Whether overlapping classes explain all errors, or a rate has a wide interval."""
         rows, (low, high) = self._fit.stand_ins, self.noise_interval
         surest = self._fit.noise.probability(rows.scores).max(axis=1)
         overlap = 1 - np.average(surest, weights=rows.weight)
@@ -279,22 +264,22 @@ class DistributedAudit:
         return bool(might_be_right or (high - low > WIDE).any())
 
     def _issue_frames(self) -> list[Any]:
-        known = dask.delayed(self._summary, traverse=False)
         return [
-            dask.delayed(issue_frame)(block, judged, known)
+            dask.delayed(issue_frame)(block, judged)
             for block, judged in zip(self._fit.blocks, self._judged, strict=True)
         ]
 
     def write_issues(self, folder: str | Path) -> list[Path]:
         """Write row, label, suggested class and probability of all rows as a Parquet data set."""
-        return self._write(self._issue_frames(), folder)
+        issues = [dask.delayed(with_names)(one, self.classes) for one in self._issue_frames()]
+        return self._write(issues, folder)
 
     def clean(
         self, folder: str | Path, how: str = "relabel", threshold: float = THRESHOLD
     ) -> list[Path]:
         """Write the table with better labels as a Parquet data set; see ``LabelAudit.clean``."""
         known = dask.delayed(self._summary, traverse=False)
-        label, tables = self._partitions.label, self._partitions.tables
+        label, tables = self._partitions.label, self._partitions.tables()
         mended = [
             dask.delayed(cleaned_table)(table, posterior, label, known, how, threshold)
             for table, posterior in zip(tables, self._fit.posteriors(), strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from rboost._typing import Floats
 from rboost._validation import (
     Number,
     OneOf,
@@ -20,21 +21,21 @@ from rboost._validation import (
     check_parameters,
     check_trusted_labels,
 )
-from rboost.dask.checks import Summary, check_facts, gather_facts
+from rboost.dask.blocks import Block, summarize
 from rboost.dask.cluster import Connection
-from rboost.dask.fitting import FitProgress, TableFit, fit_table
-from rboost.dask.model import as_dask_array, issue_probabilities, local_model
-from rboost.dask.partitions import Partitions, Piece, partitions_of
+from rboost.dask.fitting import FitProgress, fit_table
+from rboost.dask.partitions import Partitions, as_dask_array, partitions_of, rows_of
 from rboost.engines.engine import EngineSettings
-from rboost.native.xgboost import DEVICES
+from rboost.native.boosters import DEVICES
+from rboost.noise.inference import wrong_probability
 from rboost.noise.matrix import check_noise_parameter
 from rboost.packages import package
-from rboost.table.delimited import listed
 
 dask, arrays = package("dask", "dask"), package("dask.array", "dask")
 is_dask_collection = package("dask.base", "dask").is_dask_collection
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class RBoostClassifier(ClassifierMixin, BaseEstimator):
     """Boosted trees that model label flips, on a table that no machine has to hold.
 
@@ -91,31 +92,20 @@ class RBoostClassifier(ClassifierMixin, BaseEstimator):
     True
     """
 
+    max_iter: int | None = None
+    learning_rate: float | None = None
+    noise_matrix: Any = "estimate"
+    device: str = "cpu"
+    cluster: Any = None
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
+
     _requirements: ClassVar[Requirements] = {
         "max_iter": Number(1, integer=True, closed=True, optional=True),
         "learning_rate": Number(0, optional=True),
         "device": OneOf(DEVICES),
         "verbose": Switch(),
     }
-
-    def __init__(
-        self,
-        *,
-        max_iter: int | None = None,
-        learning_rate: float | None = None,
-        noise_matrix: Any = "estimate",
-        device: str = "cpu",
-        cluster: Any = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.max_iter = max_iter
-        self.learning_rate = learning_rate
-        self.noise_matrix = noise_matrix
-        self.device = device
-        self.cluster = cluster
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(
         self,
@@ -137,7 +127,8 @@ class RBoostClassifier(ClassifierMixin, BaseEstimator):
         sample_weight : Dask array, Dask series, or the name of a column of X, default=None
             Non-negative weights.
         X_trusted, y_trusted : array-like or pandas frame, default=None
-            Rows in memory whose labels are known to be right.
+            Rows in memory whose labels are known to be right: a frame with the columns of X, an
+            array if X is one.
 
         Returns
         -------
@@ -152,42 +143,36 @@ class RBoostClassifier(ClassifierMixin, BaseEstimator):
         except BaseException:
             connection.close()
             raise
-        # Columns of the table that was fitted, also where it is predicted.
-        self._no_features = [
-            name for name in (y, sample_weight) if not (name is None or is_dask_collection(name))
-        ]
         return self
 
     def _fit(
         self, connection: Connection, partitions: Partitions, X_trusted: Any, y_trusted: Any
     ) -> None:
-        summary = check_facts(gather_facts(connection.client, partitions))
+        summary = summarize(connection.client, partitions)
         noise_matrix = check_noise_parameter(self.noise_matrix, len(summary.classes))
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         settings = EngineSettings(self.max_iter, self.learning_rate, seed=seed, device=self.device)
         observed = check_trusted_labels(X_trusted, y_trusted, summary.classes)
-        trusted = None
-        if observed is not None:
-            X_trusted = _with_columns(X_trusted, partitions.columns, len(summary.columns))
-            trusted = X_trusted, observed
+        trusted = None if observed is None else (X_trusted, observed)
         fit = fit_table(
             connection.client, partitions, summary, settings, noise_matrix,
             FitProgress(bool(self.verbose)), trusted,
         )  # fmt: skip
-        self._keep(fit, connection, partitions, summary)
-
-    def _keep(
-        self, fit: TableFit, connection: Connection, partitions: Partitions, summary: Summary
-    ) -> None:
         self._connection = connection  # a cluster of our own lives as long as the model
         self.classes_ = summary.classes
-        self.model_ = local_model(fit, summary, partitions.columns)
+        self.model_ = fit.model(self.classes_, partitions.features if partitions.has_names else ())
         self.noise_matrix_, self.noise_interval_ = fit.noise.noise_matrix, fit.noise.interval()
         self.n_iter_, self.stop_reason_ = self.model_.n_iter_, self.model_.stop_reason_
         self.n_features_in_ = self.model_.n_features_in_
         self.feature_importances_ = self.model_.feature_importances_
-        issues = issue_probabilities(connection.client, fit)
-        self.label_issue_probability_ = as_dask_array(issues, summary)
+        # Columns of the table that was fitted, also where it is predicted.
+        self._no_features = [partitions.label, partitions.weight]
+        tasks = [
+            dask.delayed(_issues_of)(block, posterior)
+            for block, posterior in zip(fit.blocks, fit.posteriors(), strict=True)
+        ]
+        issues = connection.client.compute(tasks)
+        self.label_issue_probability_ = as_dask_array(issues, summary.sizes)
 
     def predict_proba(self, X: Any) -> Any:
         """Probability of each true class: a Dask array of a Dask collection, else an array."""
@@ -200,22 +185,20 @@ class RBoostClassifier(ClassifierMixin, BaseEstimator):
         return self._each(X, self.model_.predict, (), self.classes_.dtype)
 
     def _each(self, X: Any, function: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-        """What a function of rows in memory says of each partition."""
+        """A function of rows in memory, applied to each partition."""
         if not (is_dask_collection(X) or _are_paths(X)):
             return function(X)
+        if isinstance(X, arrays.Array):
+            X = rows_of(X)
+            parts, sizes = X.to_delayed()[:, 0], X.chunks[0]
+        else:
+            table = partitions_of(X, None)
+            parts = table.tables([own for own in table.columns if own not in self._no_features])
+            sizes = [np.nan] * len(parts)
         # One value of the graph, as each function holds the model.
-        how = dask.delayed(
-            (function, self._no_features, np.empty((0, *shape), dtype)), traverse=False
-        )
-        pieces = partitions_of(X, None).pieces
-        sizes = X.chunks[0] if isinstance(X, arrays.Array) else [np.nan] * len(pieces)
-        return arrays.concatenate(
-            [
-                arrays.from_delayed(dask.delayed(_of_piece)(piece, how), (size, *shape), dtype)
-                for piece, size in zip(pieces, sizes, strict=True)
-            ],
-            allow_unknown_chunksizes=True,
-        )
+        how = dask.delayed((function, np.empty((0, *shape), dtype)), traverse=False)
+        found = [dask.delayed(_of_part)(part, how) for part in parts]
+        return as_dask_array(found, sizes, shape, dtype)
 
     @property
     def feature_names_in_(self) -> NDArray[Any]:
@@ -223,7 +206,7 @@ class RBoostClassifier(ClassifierMixin, BaseEstimator):
         return self.model_.feature_names_in_
 
     def __getstate__(self) -> dict[str, Any]:
-        """What can be stored: nothing that lives on the cluster."""
+        """The state without what lives on the cluster."""
         there = ("_connection", "label_issue_probability_")
         state = {name: v for name, v in super().__getstate__().items() if name not in there}
         return state if isinstance(self.cluster, str) else state | {"cluster": None}
@@ -235,19 +218,8 @@ class RBoostClassifier(ClassifierMixin, BaseEstimator):
         return type(self)(**others).set_params(cluster=self.cluster)
 
 
-def _with_columns(X: Any, names: Sequence[Any] | None, n_columns: int) -> Any:
-    """Trusted rows in memory with the columns of the table, in its order."""
-    has_names = hasattr(X, "columns")
-    X = X if has_names else np.asarray(X)
-    if has_names and names is not None:
-        if set(names) == set(X.columns):
-            return X[list(names)]
-    elif X.ndim == 2 and X.shape[1] == n_columns:
-        return X
-    raise ValueError(
-        f"X_trusted must have the {n_columns} columns of X, but its shape is {X.shape}"
-        f"{f' and its columns are {listed(list(X.columns))}' if has_names else ''}; pass those."
-    )
+def _issues_of(block: Block, posterior: Floats) -> Floats:
+    return wrong_probability(posterior, block.observed)
 
 
 def _are_paths(X: Any) -> bool:
@@ -255,9 +227,6 @@ def _are_paths(X: Any) -> bool:
     return len(several) > 0 and all(isinstance(one, (str, Path)) for one in several)
 
 
-def _of_piece(piece: Piece, how: tuple[Any, list[Any], NDArray[Any]]) -> NDArray[Any]:
-    function, no_features, nothing = how
-    if len(piece.X) == 0:
-        return nothing
-    X = piece.X
-    return function(X.drop(columns=no_features, errors="ignore") if hasattr(X, "columns") else X)
+def _of_part(part: Any, how: tuple[Any, NDArray[Any]]) -> NDArray[Any]:
+    function, nothing = how
+    return function(part) if len(part) else nothing

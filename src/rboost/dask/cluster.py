@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from multiprocessing import resource_tracker
 from typing import Any
 
-from rboost.native.xgboost import arrays_on
+from rboost.native.boosters import arrays_on
 from rboost.packages import package
 from rboost.progress import track
 
@@ -35,7 +35,7 @@ VISIBLE_GPUS = "CUDA_VISIBLE_DEVICES"
 
 
 class _Ending:
-    """What is to be ended when nobody refers to this any more."""
+    """Closes a stack when nothing refers to this object any more."""
 
     def __init__(self, stack: ExitStack) -> None:
         weakref.finalize(self, stack.close)
@@ -103,7 +103,7 @@ def _local_cluster(n_workers: int | None, device: str) -> Any:
     # XGBoost wants each process to have a GPU of its own.
     preload = {"preload": [__name__]} if device == "cuda" and n_workers > 1 else {}
     try:
-        with dask.config.set(MEMORY), _deaf_to_interrupts():
+        with dask.config.set(MEMORY), _interrupts_deferred():
             return distributed.LocalCluster(
                 n_workers=n_workers,
                 threads_per_worker=max(1, n_cores // n_workers),
@@ -124,7 +124,7 @@ def _local_cluster(n_workers: int | None, device: str) -> Any:
 
 
 def _leave_if_imported_by_a_worker() -> None:
-    """A worker that imports a script without that line ends without a word; its parent has it."""
+    """End a worker that imports a script without that line silently; its parent reports it."""
     is_worker = multiprocessing.current_process().name.startswith("Dask Worker")
     if is_worker and threading.current_thread() is threading.main_thread():
         sys.exit(1)
@@ -145,7 +145,7 @@ def _n_workers(wanted: int | None, n_cores: int, device: str) -> int:
 
 
 def count_gpus() -> int:
-    """How many GPUs there are; one where it cannot be told, of which workers will say more."""
+    """The number of GPUs; 1 where it cannot be determined, as workers raise the error then."""
     try:
         return int(arrays_on("cuda").cuda.runtime.getDeviceCount())
     except (ImportError, ValueError):
@@ -162,9 +162,9 @@ def dask_setup(worker: Any) -> None:
 
 
 @contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
-    """Processes started meanwhile leave Ctrl-C to this one, which ends them; it hears it later."""
-    resource_tracker.ensure_running()  # would end the deafness when the first process is started
+def _interrupts_deferred() -> Iterator[None]:
+    """Processes started meanwhile ignore Ctrl-C; this one receives it afterwards, and ends them."""
+    resource_tracker.ensure_running()  # unblocks the signal when the first process is started
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -173,7 +173,7 @@ def _deaf_to_interrupts() -> Iterator[None]:
 
 
 def _client_at(address: str) -> Any:
-    """A client, once a scheduler has answered: one that finds none hangs, or logs at its end."""
+    """A client, once a scheduler has answered: Dask's own client may wait for ever for one."""
     try:
         distributed.comm.get_address_host_port(address)
     except ValueError:
@@ -199,7 +199,7 @@ async def _identity(address: str) -> Any:
 
 
 def wait_for_worker(client: Any) -> None:
-    """Return once there is a worker; say so if none comes."""
+    """Return once there is a worker; fail with one sentence if none comes."""
     try:
         client.wait_for_workers(1, timeout=WORKER_SECONDS)
     except TimeoutError:
@@ -210,7 +210,7 @@ def wait_for_worker(client: Any) -> None:
 
 
 def gathered(client: Any, tasks: Sequence[Any], doing: str = "", verbose: bool = False) -> Any:
-    """Compute tasks and fetch their results; ``doing`` says before the bar what is being done."""
+    """Compute tasks and fetch their results; ``doing`` is the description of the bar."""
     futures = client.compute(tasks)
     if verbose:
         wait_for(futures, doing, verbose)

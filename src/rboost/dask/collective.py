@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
+from joblib import parallel_backend
 
 from rboost._typing import Floats
 from rboost.dask.cluster import distributed, wait_for_worker
@@ -51,7 +52,7 @@ def run_together(
     arguments: Callable[[], tuple[Any, ...]],
     listen: Listen | None = None,
 ) -> Any:
-    """What function(own blocks, communicator, *arguments()) gives, run where the blocks are.
+    """The result of function(own blocks, communicator, *arguments()), run where the blocks are.
 
     Every process runs it; the result is that of rank 0.
 
@@ -70,7 +71,7 @@ def run_together(
     try:
         for _ in range(ATTEMPTS):
             try:
-                with client.as_current(), _turn(client):  # for Dask's functions without a client
+                with client.as_current(), _only_fit(client):
                     attempt = Attempt(client, _place(client, blocks, n_workers), listen)
                     return attempt.run(blocks, function, arguments())
             except WorkerLostError as error:
@@ -90,7 +91,7 @@ def run_together(
 
 
 @contextmanager
-def _turn(client: Any) -> Iterator[None]:
+def _only_fit(client: Any) -> Iterator[None]:
     turn = distributed.Semaphore(1, TURN)
     try:
         turn.acquire()
@@ -104,7 +105,7 @@ def _turn(client: Any) -> Iterator[None]:
 
 
 def _place(client: Any, blocks: list[Any], n_workers: int) -> dict[str, list[int]]:
-    """The numbers of the blocks by worker: where they are, but nobody gets more than a share."""
+    """The numbers of the blocks by worker: where they are, but no worker has more than a share."""
     with suppress(TimeoutError):  # go on with the others then
         client.wait_for_workers(n_workers, timeout=RETURN_SECONDS)
     wait_for_worker(client)
@@ -131,6 +132,7 @@ class Attempt:
     def __init__(self, client: Any, placed: dict[str, list[int]], listen: Listen | None) -> None:
         self.client, self.placed, self.listen = client, placed, listen
         self.name, self.workers = f"rboost-{uuid.uuid4().hex}", list(placed)
+        self.reports = distributed.Queue(self.name)
         self.futures: list[Any] = []
 
     def run(
@@ -139,32 +141,30 @@ class Attempt:
         """Start the function on all workers and wait for the result of the first."""
         try:
             self._start(blocks, function, arguments)
-            while self._running():
+            is_running = True
+            while is_running:
                 self._wait()
-                self._raise_failure()
+                is_running = bool(self._running())
                 self._deliver()
-            self._deliver()
-            self._raise_failure()
-            return self._result()
-        except BaseException:
-            try:
-                self._deliver()  # the last checkpoint, for the next attempt
-            finally:
-                self.client.cancel(self.futures, force=True)
-            raise
+                self._check()
+            return self.futures[0].result()
+        except (CancelledError, distributed.KilledWorker) as error:
+            raise WorkerLostError("the first worker was lost with its result") from error
         finally:
-            self._on_first(stop_tracker)
+            self.client.cancel(self.futures, force=True)
+            self._stop_tracker()
+            self.reports.close()
 
     def _start(
         self, blocks: list[Any], function: Callable[..., Any], arguments: tuple[Any, ...]
     ) -> None:
-        first, host = self.workers[:1], distributed.comm.get_address_host(self.workers[0])
+        first, host = self.workers[0], distributed.comm.get_address_host(self.workers[0])
         try:
             processes = self.client.run(os.getpid, workers=self.workers)
             found = self.client.run(
-                start_tracker, self.name, host, len(self.workers), workers=first
+                start_tracker, self.name, host, len(self.workers), workers=[first]
             )
-            [shared] = self.client.scatter([arguments], workers=first, hash=False)
+            [shared] = self.client.scatter([arguments], workers=[first], hash=False)
         except OSError as error:
             raise WorkerLostError("a worker was lost before the start") from error
         # A result that is lost before it is fetched cannot be had again: since the arguments, which
@@ -173,16 +173,10 @@ class Attempt:
             self.futures.append(
                 self.client.submit(
                     take_part, function, [blocks[number] for number in numbers], shared,
-                    self.name, (worker, processes[worker]), rank, found[self.workers[0]],
+                    self.name, (worker, processes[worker]), rank, found[first],
                     workers=[worker], pure=False,
                 )
             )  # fmt: skip
-
-    def _result(self) -> Any:
-        try:
-            return self.futures[0].result()
-        except (CancelledError, distributed.KilledWorker) as error:
-            raise WorkerLostError("the first worker was lost with its result") from error
 
     def _running(self, workers: Any = None) -> list[Any]:
         """Futures of processes that go on, on these workers or on any."""
@@ -196,50 +190,43 @@ class Attempt:
         with suppress(TimeoutError, CancelledError):
             distributed.wait(self._running(), POLL_SECONDS, return_when="FIRST_COMPLETED")
 
-    def _raise_failure(self) -> None:
-        """An error of the function's own goes before a lost worker, which may be due to it."""
+    def _deliver(self) -> None:
+        """Pass on the reports that have arrived."""
+        for message in self.reports.get(batch=True):
+            if self.listen:
+                self.listen(message)
+
+    def _check(self) -> None:
+        """Fail if a process has failed; an error of the function's own precedes a lost worker."""
         is_complete = set(self.client.nthreads()).issuperset(self.workers)
         if is_complete and all(one.status in ("pending", "finished") for one in self.futures):
             return
-        self._raise_own_error()
-        self._on_first(stop_tracker)  # for processes that still wait for the lost one to come
+        self._stop_tracker()  # for processes that still wait for the lost one to come
         deadline = time.monotonic() + END_SECONDS
         while self._running(self.client.nthreads()) and time.monotonic() < deadline:
             self._wait()
-        self._raise_own_error()
-        raise WorkerLostError("a worker was lost")
-
-    def _raise_own_error(self) -> None:
+        self._deliver()  # the last checkpoint, for the next attempt
         for future in self.futures:
             if future.status == "error" and not isinstance(
                 future.exception(), (WorkerLostError, distributed.KilledWorker)
             ):
                 future.result()
+        raise WorkerLostError("a worker was lost")
 
-    def _deliver(self) -> None:
-        """Fetch what was reported; in a worker that was lost, it is lost."""
-        for message in self._on_first(messages) or []:
-            if self.listen:
-                self.listen(message)
-
-    def _on_first(self, function: Callable[[str], Any]) -> Any:
-        """What a function of the attempt's name gives on the first worker, None if that is gone."""
-        first = self.workers[0]
+    def _stop_tracker(self) -> None:
         with suppress(OSError):
-            if first in self.client.nthreads():
-                return self.client.run(function, self.name, workers=[first])[first]
-        return None
+            if self.workers[0] in self.client.nthreads():
+                self.client.run(stop_tracker, self.name, workers=self.workers[:1])
 
 
-# What this process keeps for the attempts at a fit that run in it, by the attempt's name.
+# The trackers that run in this process, by the name of the attempt.
 _trackers: dict[str, Any] = {}
-_mailboxes: dict[str, list[dict[str, Any]]] = {}
 # How many threads of this process are joining others, and where standard error was before.
 _joining, _lock, _standard_error = 0, threading.Lock(), -1
 
 
 def start_tracker(attempt: str, host: str, n_workers: int) -> dict[str, Any] | None:
-    """On one of the workers: start what tells them of each other, and say how to reach it."""
+    """Start XGBoost's tracker on one of the workers, and return how to reach it."""
     if n_workers == 1:
         return None
     tracker = tracking.RabitTracker(n_workers=n_workers, host_ip=host, sortby="task")
@@ -249,14 +236,9 @@ def start_tracker(attempt: str, host: str, n_workers: int) -> dict[str, Any] | N
 
 
 def stop_tracker(attempt: str) -> None:
-    """End the tracker, if there is one; processes that still wait for others are let go."""
+    """Stop the tracker, if there is one; processes that still wait for others fail then."""
     with suppress(KeyError, XGBoostError):  # it complains about missing workers
         _trackers.pop(attempt).free()
-
-
-def messages(attempt: str) -> list[dict[str, Any]]:
-    """What was reported since the last time."""
-    return _mailboxes.pop(attempt, [])
 
 
 def take_part(
@@ -273,20 +255,20 @@ def take_part(
     Dask runs it again on a worker that comes back at the same address, which cannot step in.
     """
     if process != (distributed.get_worker().address, os.getpid()):
-        raise WorkerLostError(f"the worker at {process[0]} is gone")
-    with _joined(rank, tracker):
-        communicator = Collective(attempt)
-        try:
-            result = function(blocks, communicator, *arguments)
+        raise WorkerLostError("another process took the place of a worker")
+    reports = distributed.Queue(attempt)
+    try:
+        # A worker is a daemon, to which joblib would otherwise give a single thread.
+        with _connected(rank, tracker), parallel_backend("threading"):
+            result = function(blocks, Collective(reports), *arguments)
             return result if rank == 0 else None
-        finally:
-            if not communicator.is_wanted():  # nobody comes for what was reported
-                messages(attempt)
+    finally:
+        reports.close()
 
 
 @contextmanager
-def _joined(rank: int, tracker: dict[str, Any] | None) -> Iterator[None]:
-    """Connected to the other processes; errors of XGBoost's own, whose trees add up, in words."""
+def _connected(rank: int, tracker: dict[str, Any] | None) -> Iterator[None]:
+    """Connect to the other processes; translate errors that XGBoost raises meanwhile."""
     if tracker is None:  # a single process
         yield
         return
@@ -295,7 +277,7 @@ def _joined(rank: int, tracker: dict[str, Any] | None) -> Iterator[None]:
     )
     is_connected = False
     try:
-        with _without_ranks():
+        with _quiet_standard_error():
             others.__enter__()
         is_connected = True
         yield
@@ -305,7 +287,7 @@ def _joined(rank: int, tracker: dict[str, Any] | None) -> Iterator[None]:
                 "Several workers of the cluster share a GPU, which XGBoost does not allow; start "
                 "one for each GPU, with its own CUDA_VISIBLE_DEVICES, or a single one."
             ) from error
-        # The file that all failed exchanges are raised in.
+        # The source file in which XGBoost raises all failures of communication.
         if "collective/result" in str(error) or not is_connected:
             raise WorkerLostError("the connection to another worker was lost") from error
         raise
@@ -316,8 +298,8 @@ def _joined(rank: int, tracker: dict[str, Any] | None) -> Iterator[None]:
 
 
 @contextmanager
-def _without_ranks() -> Iterator[None]:
-    """XGBoost says on standard error which rank a process has got, and cannot be told not to."""
+def _quiet_standard_error() -> Iterator[None]:
+    """XGBoost writes the rank of a process to standard error, which no option prevents."""
     global _joining, _standard_error  # several workers may be threads of one process
     with _lock:
         if not _joining:
@@ -340,40 +322,38 @@ class Collective:
 
     Parameters
     ----------
-    attempt : str
-        The name under which messages are kept until the client asks for them.
+    reports : distributed.Queue
+        Where reports wait for the client.
     """
 
-    def __init__(self, attempt: str) -> None:
-        self._attempt, self._worker = attempt, distributed.get_worker()
+    def __init__(self, reports: Any) -> None:
+        self._reports, self._worker = reports, distributed.get_worker()
         self._task = self._worker.get_current_task()
         self.rank, self.n_threads = collective.get_rank(), self._worker.state.nthreads
 
     def sum(self, numbers: Floats) -> Floats:
         """The sum of the arrays of all processes, the same bits in each of them."""
-        self._check_wanted()
+        self._check_not_cancelled()
         numbers = np.asarray(numbers, dtype=np.float64)
         total = collective.allreduce(numbers, collective.Op.SUM)
         return total.reshape(numbers.shape)  # versions before 3.4 forget the shape
 
     def gather(self, value: Value) -> list[Value]:
         """The values of all processes in the order of their ranks."""
-        self._check_wanted()
+        self._check_not_cancelled()
         return [
             collective.broadcast((value,) if rank == self.rank else None, rank)[0]
             for rank in range(collective.get_world_size())
         ]
 
     def report(self, message: dict[str, Any]) -> None:
-        """Leave a message for the client, who comes and fetches it (`messages`)."""
-        if self.rank == 0 and self.is_wanted():
-            _mailboxes.setdefault(self._attempt, []).append(message)
+        """Send a message to the client: numbers, words, bytes and lists of them."""
+        self._check_not_cancelled()
+        if self.rank == 0:
+            self._reports.put(message)
 
-    def is_wanted(self) -> bool:
+    def _check_not_cancelled(self) -> None:
         """Dask cannot stop a thread: a task that was cancelled has to notice it."""
         task = self._worker.state.tasks.get(self._task)
-        return task is not None and task.state in ("executing", "long-running")
-
-    def _check_wanted(self) -> None:
-        if not self.is_wanted():
+        if task is None or task.state not in ("executing", "long-running"):
             raise WorkerLostError("the fit was cancelled")

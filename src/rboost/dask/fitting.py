@@ -1,4 +1,4 @@
-"""A fit to a table of partitions: columns become codes where they lie, trees grow on all workers.
+"""A fit to a table of partitions: columns are encoded on the workers, on which trees then grow.
 
 What the client sees are sums, a sample of rows, the trees, and few rows that stand for all where
 noise is inferred. Scores of rows are computed from the trees where the rows lie, whenever they are
@@ -8,11 +8,10 @@ grown twice.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sys
 from base64 import b64decode, b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -23,50 +22,72 @@ from numpy.typing import NDArray
 
 from rboost._typing import Floats, Integers
 from rboost._validation import as_counts
-from rboost.dask.blocks import SAMPLE_ROWS, Block, for_trees, make_blocks, sample_rows
-from rboost.dask.checks import Summary
+from rboost.dask.blocks import Block, Summary, make_blocks, sample_rows
 from rboost.dask.cluster import wait_for
 from rboost.dask.collective import run_together
 from rboost.dask.partitions import Partitions
 from rboost.engines import XGBOOST
-from rboost.engines.engine import EngineFit, EngineSettings
-from rboost.engines.stack import Stack
+from rboost.engines.engine import EngineFit, EngineSettings, Stack
 from rboost.engines.trees import BIN_ROWS, MAX_ROUNDS, n_bins, n_folds, step_sizes
-from rboost.engines.xgboost import BinnedRows, Communicator, Grown, StoredTrees, grow_trees
+from rboost.engines.xgboost import (
+    BinnedRows,
+    Bins,
+    Communicator,
+    Grown,
+    StoredTrees,
+    grow_trees,
+    learn_bins,
+)
 from rboost.files import write_atomically
 from rboost.labels import Labels, Patterns
-from rboost.learners.bins import Bins, learn_bins
+from rboost.model import RBoostClassifier
 from rboost.model.fit import Fitted, StackedModel
-from rboost.native.xgboost import xgboost
+from rboost.native.boosters import xgboost
 from rboost.noise import NoisePosterior
 from rboost.noise.inference import NoiseInference, ScoredRows, judge
 from rboost.noise.likelihood import Likelihood
-from rboost.numbering import SAMPLE, draws, hashed_folds, in_sample
+from rboost.numbering import SAMPLE, draws, hashed_folds
 from rboost.packages import package
 from rboost.progress import track
 from rboost.table.columns import read_columns
-from rboost.table.features import learn_encoder
+from rboost.table.features import TableEncoder, learn_encoder
 
 dask = package("dask", "dask")
 
 
 @dataclass(frozen=True, eq=False)
 class TableFit:
-    """A model of a table of partitions, and the codes of its rows on the cluster."""
+    """A model of a table of partitions, and the codes of its rows on the cluster.
 
-    encoder: Any
-    bins: Bins
+    ``stand_ins`` are few rows that stand for all, with ``labels_of_stand_ins``.
+    """
+
+    encoder: TableEncoder
     fitted: Fitted
-    noise: NoisePosterior
     trees: StoredTrees
     stand_ins: ScoredRows
     labels_of_stand_ins: Integers
     blocks: list[Any]
 
+    @property
+    def noise(self) -> NoisePosterior:
+        """What is known of the noise."""
+        return self.fitted.model.noise
+
     def posteriors(self) -> list[Any]:
         """p(true class j | row i, its label) of each partition, computed when it is needed."""
         how = dask.delayed((self.trees, self.noise), traverse=False)
         return [dask.delayed(posterior_of)(block, how) for block in self.blocks]
+
+    def model(self, classes: NDArray[Any], names: Sequence[Any] = ()) -> RBoostClassifier:
+        """The same model for tables in memory, which predicts these classes."""
+        model = RBoostClassifier(engines=XGBOOST)
+        model._encoder, model._allows_nan = self.encoder, True
+        model.n_features_in_ = len(self.encoder.columns)
+        if len(names) and all(isinstance(name, str) for name in names):
+            model.feature_names_in_ = np.array(names, dtype=object)
+        model._keep(self.fitted, classes)
+        return model
 
 
 def fit_table(
@@ -78,22 +99,25 @@ def fit_table(
     progress: FitProgress,
     trusted: tuple[Any, Integers] | None = None,
 ) -> TableFit:
-    """Fit trees to a table, whose columns are told apart by a sample of its rows.
+    """Fit trees to a table; its columns are encoded as a sample of the rows says.
 
     ``trusted`` are rows in memory whose labels are right, and the positions of their classes.
     """
     sample = sample_rows(client, partitions, summary, seed=settings.seed, verbose=progress.verbose)
     encoder = learn_encoder(read_columns(sample))
-    columns = for_trees(sample, encoder)
-    more = columns[:0] if trusted is None else for_trees(trusted[0], encoder)
-    for_bins = _for_bins(columns, more, summary, settings.seed)
-    bins = learn_bins(for_bins, encoder.tree_levels, n_bins(summary.n_rows + len(more)))
+    columns, number = encoder.features(sample).trees, sample.index.to_numpy()
+    more = columns[:0] if trusted is None else encoder.features(trusted[0]).trees
+    n_rows = summary.n_rows + len(more)  # trusted rows follow those of the table
+    columns = np.concatenate([columns, more])
+    number = np.append(number, np.arange(summary.n_rows, n_rows))
+    columns = columns[is_for_bins(number, n_rows, settings.seed)]
+    bins = learn_bins(columns, encoder.tree_levels, n_bins(n_rows))
     blocks = make_blocks(client, partitions, summary, encoder, bins)
     wait_for(blocks, "Encoding", progress.verbose)
     filled = [block for block, n in zip(blocks, summary.sizes, strict=True) if n]
     if trusted is not None:
         filled.append(client.submit(trusted_block, more, trusted[1], bins, summary.n_rows))
-    progress.begin(summary, bins, settings, noise_matrix)
+    progress.begin(bins, settings, noise_matrix)
 
     def arguments() -> tuple[Any, ...]:
         return bins, settings, noise_matrix, len(summary.classes), progress.grown
@@ -109,24 +133,12 @@ def fit_table(
     stack = Stack({XGBOOST: member}, {XGBOOST: 1.0}, {XGBOOST: 1.0})
     reason = f"{XGBOOST}: {grown.stop_reason}"
     fitted = Fitted(StackedModel(stack, noise), None, grown.n_iter, reason)
-    label = patterns.label[grown.scored.code]
-    return TableFit(encoder, bins, fitted, noise, trees, grown.scored, label, blocks)
+    return TableFit(encoder, fitted, trees, grown.scored, patterns.label[grown.scored.code], blocks)
 
 
-def _for_bins(sample: Floats, more: Floats, summary: Summary, seed: int) -> Floats:
-    """Fewer rows of a sample will do for bins: those that one process would take.
-
-    ``more`` are trusted rows, which follow those of the table.
-    """
-    first_rows, sizes = summary.first_rows.tolist(), summary.sizes
-    numbers = [
-        first + np.flatnonzero(in_sample(first, size, SAMPLE_ROWS / summary.n_rows, seed))
-        for first, size in zip(first_rows, sizes, strict=True)
-    ]
-    n_rows = summary.n_rows + len(more)
-    number = np.concatenate([*numbers, np.arange(summary.n_rows, n_rows)])
-    chosen = draws(number, seed, SAMPLE) < BIN_ROWS / n_rows
-    return np.concatenate([sample, more])[chosen]
+def is_for_bins(number: Integers, n_rows: int, seed: int) -> NDArray[np.bool_]:
+    """Which rows of a sample bins are learnt from: those that one process would take."""
+    return draws(number, seed, SAMPLE) < BIN_ROWS / n_rows
 
 
 def trusted_block(columns: Floats, observed: Integers, bins: Bins, first_row: int) -> Block:
@@ -199,7 +211,7 @@ def posterior_of(block: Block, how: tuple[StoredTrees, NoisePosterior]) -> Float
 class FitProgress:
     """Trees that a fit has grown so far; ``file`` keeps them for a run after a kill.
 
-    ``version`` is that of the table: trees of another one are not taken up.
+    ``version`` is that of the table: trees of another one are not used.
     """
 
     def __init__(self, verbose: bool = False, file: Path | None = None, version: str = "") -> None:
@@ -207,15 +219,10 @@ class FitProgress:
         self._file, self.verbose, self._version, self._run = file, verbose, version, ""
         self._bar: Iterator[int] = iter(())
 
-    def begin(
-        self, summary: Summary, bins: Bins, settings: EngineSettings, noise_matrix: Floats | None
-    ) -> None:
-        """Take up trees of the same fit, if there are any."""
-        programs = version("rboost"), xgboost().__version__
-        edges = [None if own is None else own.tolist() for own in bins.edges]
-        noise = None if noise_matrix is None else np.asarray(noise_matrix).tolist()
-        table = self._version, summary.n_rows, summary.label_weights, edges
-        self._run = hashlib.sha256(repr((programs, table, settings, noise)).encode()).hexdigest()
+    def begin(self, bins: Bins, settings: EngineSettings, noise_matrix: Floats | None) -> None:
+        """Load the trees of the same fit, if there are any."""
+        versions = version("rboost"), xgboost().__version__, self._version
+        self._run = dask.base.tokenize(versions, bins, settings, noise_matrix)
         self.grown = self._read()
         if self.grown and self.verbose:
             print(f"Going on with the trees that are kept in {self._file}.", file=sys.stderr)
@@ -224,7 +231,7 @@ class FitProgress:
         next(self._bar)
 
     def listen(self, message: dict[str, Any]) -> None:
-        """A step was taken, perhaps with the trees so far."""
+        """Receive a report: a step was taken; some reports have the trees so far."""
         next(self._bar, None)
         if "grown" in message:
             self.grown = message["grown"]

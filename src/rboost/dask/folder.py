@@ -17,9 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from rboost.audit.cleaning import SUGGESTED
-from rboost.audit.disk.folder import check_folder
-from rboost.audit.disk.model import save_model
-from rboost.audit.disk.record import (
+from rboost.audit.disk.folder import (
     CLUSTER,
     FORMAT,
     ISSUES,
@@ -27,16 +25,18 @@ from rboost.audit.disk.record import (
     NAMES,
     RECORD,
     SUSPECTS,
+    check_folder,
 )
 from rboost.audit.disk.request import ROW, Request
 from rboost.audit.insight.summary import AuditSummary
-from rboost.audit.render.terminal import describe, fitted, width
+from rboost.audit.render.text import describe, fitted, width
 from rboost.audit.wording import one_line, percent, with_noun
 from rboost.dask.audit import DistributedAudit, audit_labels
 from rboost.dask.outputs import ISSUE_COLUMNS, check_ours
 from rboost.engines.engine import POOL_ROWS
 from rboost.files import staged, writable, write_atomically
 from rboost.packages import package
+from rboost.saving import save
 from rboost.table.writing import write_csv
 
 distributed, parquet = package("distributed", "dask"), package("pyarrow.parquet", "dask")
@@ -84,7 +84,7 @@ def audit_into_folder(
 
 
 def _notes(audit: DistributedAudit, cleaned: list[Path]) -> str:
-    """What was done to the labels of a cleaned table, and whether a cluster was the right way."""
+    """How many labels of a cleaned table changed, and whether a cluster was needed."""
     notes = ""
     if cleaned:
         sources = (parquet.read_table(path, columns=["label_source"]) for path in cleaned)
@@ -96,7 +96,7 @@ def _notes(audit: DistributedAudit, cleaned: list[Path]) -> str:
 
 
 def _check(folder: Path, request: Request, cleaned: Path | None) -> None:
-    """Fail before something is overwritten that is not of an earlier audit."""
+    """Fail before anything is overwritten that is not of an earlier audit."""
     if request.label in (request.id, *request.drop):
         raise ValueError(
             f"{request.label!r} is the label; name another column with --id or --drop."
@@ -137,7 +137,7 @@ def _explain_lost_workers() -> Iterator[None]:
 
 
 def _id_name(request: Request) -> str:
-    """What the column that rows are called by is called among suspects."""
+    """The column of suspects that has the names of rows."""
     if request.id is None:
         return ROW
     return f"table_{request.id}" if request.id in ISSUE_COLUMNS else request.id
@@ -164,22 +164,14 @@ def _write(
     with staged(folder, NAMES) as stage:
         audit.write_issues(stage / ISSUES)
         write_csv(suspects.round({"probability": 4}), stage / SUSPECTS)
-        save_model(audit.model, stage / MODEL, _about(audit, request))
+        save(audit.model, stage / MODEL, _about(audit, request))
         text = json.dumps(record, indent=1, ensure_ascii=False)
         write_atomically(stage / RECORD, text + "\n")
 
 
 def _about(audit: DistributedAudit, request: Request) -> dict[str, Any]:
-    """What predictions have to know of the table: its columns, and what they held."""
-    kinds = audit.column_kinds
-    return {
-        "columns": list(kinds),
-        "text": [name for name, kind in kinds.items() if kind == "word"],
-        "numbers": [name for name, kind in kinds.items() if kind == "number"],
-        "classes": audit.classes.tolist(),
-        "label": request.label,
-        "id": request.id,
-    }
+    """What predictions have to know of the table: which columns are label and name of a row."""
+    return {"label": request.label, "id": request.id}
 
 
 def _first(suspects: Any, id_name: str) -> str:

@@ -8,16 +8,17 @@ classes are log-odds, (n_rows,), of more classes logarithms of probabilities up 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize
 
 from rboost._typing import Floats
-from rboost.native.lightgbm import lightgbm
-from rboost.native.xgboost import xgboost
+from rboost.native.boosters import lightgbm, xgboost
 from rboost.noise.inference import ScoredRows
 from rboost.noise.likelihood import Likelihood
 from rboost.progress import track
@@ -25,16 +26,21 @@ from rboost.progress import track
 POOL, LINEAR, TREES, XGBOOST = "pool", "linear", "trees", "xgboost"
 # The most rows of which the pool is an engine: on more it would take longer than trees.
 POOL_ROWS = 20_000
-# The fewest rows a class from which trees add to what the pool knows; of two classes fewer, since
+# The fewest rows a class from which trees improve on the pool; of two classes fewer, since
 # one tree a round serves both.
 ROWS_PER_CLASS = {"two": 50, "more": 400}
 # From held-out scores to the likelihoods that an engine goes on with, (K, n_patterns).
 Infer = Callable[[ScoredRows], Floats]
 
+# Keeps weights finite where two classes are separable.
+PENALTY = 1e-2
+# An engine that moves scores by less than this share of what all do is not kept.
+SMALLEST_SHARE = 1e-3
+
 
 @dataclass(frozen=True, eq=False)
 class EngineRows:
-    """The training rows: the table, what labels say, and the share of each class, (K,).
+    """The training rows: the table, the likelihoods of their labels, and class shares, (K,).
 
     ``fold`` is the fold that leaves each row out, for engines that are fitted fold by fold.
     Rows with a pattern of ``always_kept``, (n_patterns,), are kept where others are sampled: their
@@ -50,9 +56,9 @@ class EngineRows:
 
 @dataclass(frozen=True)
 class EngineSettings:
-    """What a user may say of an engine; None leaves it to the engine and the table.
+    """Parameters of an engine that users may set; None means that the engine chooses.
 
-    ``seed`` is drawn from ``random_state``. ``is_alone`` says that no other engine is in the stack,
+    ``seed`` is drawn from ``random_state``. ``is_alone``: no other engine is in the stack,
     ``doing`` what to add to the description of a progress bar.
     """
 
@@ -67,7 +73,7 @@ class EngineSettings:
     doing: str = ""
 
     def track(self, numbers: Iterable[int], total: int, description: str) -> Iterable[int]:
-        """The numbers, with a progress bar where one is asked for."""
+        """The numbers, with a progress bar if ``verbose``."""
         if not self.verbose:
             return numbers
         return track(numbers, total, f"{description}{self.doing}", enabled=True)
@@ -83,7 +89,7 @@ class Member(Protocol):
         """Scores of rows."""
 
     def feature_importances(self) -> Floats:
-        """How much each column told, as shares; AttributeError where that is not known."""
+        """Importances of the columns, as shares; AttributeError where they are not known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,3 +165,88 @@ def chosen_engines(
     if TREES in names and lightgbm() is None:
         names = names - {TREES} or {POOL}
     return names
+
+
+# --- several engines as one model
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Members with their weights; ``shares`` are their shares of the spread of the scores.
+
+    A row's score is Σₑ wₑ·Fₑ(x) with weights wₑ ≥ 0 of maximum likelihood, given the noise: a
+    robust logistic regression whose features are the engines' held-out scores.
+    """
+
+    members: dict[str, Member]
+    weights: dict[str, float]
+    shares: dict[str, float]
+
+    def scores(self, X: Any, n_jobs: int | None) -> Floats:
+        """The weighted sum of the members' scores."""
+        return self.sum({name: m.scores(X, n_jobs) for name, m in self.members.items()})
+
+    def sum(self, scores: Mapping[str, Floats]) -> Floats:
+        """Scores of the members, weighed and added up."""
+        weighted = [self.weights[name] * own for name, own in scores.items()]
+        return np.sum(weighted, axis=0)
+
+    def feature_importances(self) -> Floats:
+        """The importances of the members that have any, by their shares."""
+        known = {}
+        for name, member in self.members.items():
+            with suppress(AttributeError):
+                known[name] = self.shares[name] * member.feature_importances()
+        if not known:
+            raise AttributeError("The base learners have no feature_importances_.")
+        return np.sum(list(known.values()), axis=0) / sum(self.shares[name] for name in known)
+
+
+def combine(
+    members: Mapping[str, Member], held_out: Mapping[str, Floats], likelihood: Likelihood
+) -> tuple[Stack, Floats]:
+    """Weigh members by their scores of rows they were not fitted to; return those of the stack."""
+    names = list(members)
+    found = likeliest_weights([held_out[name] for name in names], likelihood)
+    spreads = found * [spread(held_out[name]) for name in names]
+    shares = spreads / spreads.sum() if spreads.any() else np.full(len(names), 1 / len(names))
+    kept = [number for number, share in enumerate(shares) if share > SMALLEST_SHARE]
+    if not spreads.any():  # all engines are constant
+        found, shares, kept = np.ones(len(names)), np.ones(len(names)), [0]
+    stack = Stack(
+        {names[number]: members[names[number]] for number in kept},
+        {names[number]: float(found[number]) for number in kept},
+        {names[number]: float(shares[number]) for number in kept},
+    )
+    return stack, stack.sum({name: held_out[name] for name in stack.members})
+
+
+def spread(scores: Floats) -> float:
+    """How much scores differ from row to row: exactly 0 where all rows have the same."""
+    return float(np.sqrt(np.var(scores - scores[:1], axis=0).mean()))
+
+
+def likeliest_weights(held_out: Sequence[Floats], likelihood: Likelihood) -> Floats:
+    """The weights, none negative, that make the labels likeliest; every class has an offset too.
+
+    One engine has the weight 1, since the noise is inferred from scores of any scale.
+    """
+    if len(held_out) == 1:
+        return np.ones(1)
+    n_engines, shape = len(held_out), held_out[0].shape[1:]
+    scale = np.array([spread(scores) or 1.0 for scores in held_out])
+    features = np.stack([scores / unit for scores, unit in zip(held_out, scale, strict=True)])
+
+    def cost(parameters: Floats) -> tuple[float, Floats]:
+        weights, offsets = parameters[:n_engines], parameters[n_engines:]
+        scores = np.tensordot(weights, features, 1) + offsets.reshape(shape)
+        gradient = likelihood.derivatives(scores)[0]
+        by_weights = np.tensordot(features, gradient, gradient.ndim) + 2 * PENALTY * weights
+        total = likelihood.loss_sum(scores) + PENALTY * float(weights @ weights)
+        return total, np.append(by_weights, gradient.sum(axis=0))
+
+    n_offsets = int(np.prod(shape))
+    start = np.append(np.full(n_engines, scale.mean() / n_engines), np.zeros(n_offsets))
+    bounds = [(0, None)] * n_engines + [(None, None)] * n_offsets
+    found = minimize(cost, start, jac=True, method="L-BFGS-B", bounds=bounds)
+    return found.x[:n_engines] / scale

@@ -1,4 +1,4 @@
-"""Rounds of Algorithm 1 with any classifiers of scikit-learn as base learners.
+"""Rounds of Algorithm 1 with any classifiers of scikit-learn as base learners, or natively.
 
 Base learners are trained on positions of classes. A learner's class probabilities p have shape
 (n_rows, K). Its vote is g = (K·p − 1) / (K − 1), which is 1 for a class that it is sure of and sums
@@ -7,25 +7,28 @@ to 0. For two classes g = (−h, h) with the paper's h, and h alone is kept.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from sklearn.utils import gen_batches, get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
+from rboost import native
 from rboost._typing import Floats, Integers
 from rboost._validation import check_classifier
-from rboost.engines.rounds import Loss, RowVotes, Sums, Terms
+from rboost.engines.rounds import ExponentialLoss, ExponentialSums, Loss, RowVotes, Sums, Terms
 from rboost.learners.kernel import RandomKernelClassifier
 from rboost.noise.likelihood import Likelihood
 
@@ -34,12 +37,13 @@ from rboost.noise.likelihood import Likelihood
 SAMPLINGS = ("none", "uniform", "weights")
 # Copies of rows that weigh less than this share of the heaviest are left out.
 NEGLIGIBLE = 1e-6
-# Above this share of the rows a vote on all of them is faster than taking them out.
-MOST = 0.8
-# Trees that can be told that rows are validated; a subclass may have another ``fit``.
+# Trees that take ``check_input=False``; a subclass may have another ``fit``.
 TREES = (DecisionTreeClassifier, ExtraTreeClassifier)
 # Rows predicted at a time. The blocks do not depend on n_jobs, so neither do the results.
 BLOCK_ROWS = 8192
+
+# Class weights and steps below these are rounding errors of float32.
+ROUNDING, SMALLEST_STEP = 4e-7, 1e-7
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,7 @@ class BaseLearner:
 
     ``max_rows`` is the number of rows beyond which more are of no use, if it has such an attribute.
     ``seeded`` are its parameters that take a seed. One with ``native_options`` can be fitted by the
-    native core (:mod:`rboost.engines.linear`).
+    native core (:class:`NativeRounds`).
     """
 
     estimator: Any
@@ -89,7 +93,7 @@ def check_learner(estimator: Any, sampling: str, votes: str) -> BaseLearner:
 
 
 def check_classes(pool: Sequence[BaseLearner], n_classes: int) -> None:
-    """Fail with one sentence when a base learner knows two classes only, but there are more."""
+    """Fail with one sentence when a base learner takes two classes only, but there are more."""
     for learner in pool:
         if n_classes > 2 and not get_tags(learner.estimator).classifier_tags.multi_class:
             raise ValueError(
@@ -132,7 +136,7 @@ def named_class(learner: Any, X: Any, n_classes: int, **options: bool) -> Floats
 
 
 def class_probability(learner: Any, X: Any, n_classes: int, **options: bool) -> Floats:
-    """The learner's own probabilities, by which unsure learners say so."""
+    """The learner's class probabilities."""
     said = np.asarray(learner.predict_proba(X, **options), dtype=np.float64)
     if said.shape[1] == n_classes:
         return said
@@ -160,7 +164,7 @@ def expanded(scores: Floats) -> Floats:
 class ValidatedRows:
     """Rows of X, validated once, so that not every learner of an ensemble does it again.
 
-    Trees of scikit-learn compute in float32 and can be told that rows are ready, kernel machines
+    Trees of scikit-learn compute in float32 and can skip their checks, kernel machines
     too. On a few hundred rows their checks take longer than the learners.
     """
 
@@ -173,7 +177,7 @@ class ValidatedRows:
 
     @cached_property
     def _for_trees(self) -> Any:
-        """Finite float32, or None where only a tree itself knows what to do."""
+        """The rows in float32; None where they are not dense floats, or not finite."""
         if not self._holds_floats:
             return None
         with np.errstate(over="ignore"):
@@ -183,7 +187,7 @@ class ValidatedRows:
     def _ready_for(self, learner: Any) -> bool:
         return type(learner) in TREES and self._for_trees is not None
 
-    def fit(self, learner: Any, rows: Integers | slice, targets: Integers, **weighted: Any) -> Any:
+    def fit(self, learner: Any, rows: Integers, targets: Integers, **weighted: Any) -> Any:
         """Fit a learner to some of the rows."""
         if self._ready_for(learner):
             return learner.fit(self._for_trees[rows], targets, check_input=False, **weighted)
@@ -192,7 +196,7 @@ class ValidatedRows:
         return learner.fit(self._X[rows], targets, **weighted)
 
     def votes(self, learner: Any, votes: str, n_classes: int, rows: Any = slice(None)) -> Floats:
-        """What a learner says of some of the rows, as class probabilities."""
+        """Class probabilities of some of the rows by a learner, hard or soft."""
         if self._ready_for(learner):
             return VOTES[votes](learner, self._for_trees[rows], n_classes, check_input=False)
         if type(learner) is RandomKernelClassifier and self._holds_floats and votes != "class":
@@ -205,7 +209,7 @@ class ValidatedRows:
 
 @dataclass
 class Randomness:
-    """Where random numbers come from; ``deck`` holds shuffled rows that are not dealt yet.
+    """Where random numbers come from; ``deck`` holds the shuffled rows not drawn yet.
 
     ``seeds`` are drawn many at a time and then used one by one.
     """
@@ -222,7 +226,7 @@ class Randomness:
     def deal(self, n_rows: int, n_drawn: int) -> NDArray[np.intp]:
         """Take rows from a shuffled deck of all, and shuffle anew when too few are left.
 
-        So the learners that are dealt halves come in pairs, and every row is left out by one of
+        So learners that are given halves come in pairs, and every row is left out by one of
         each pair: all rows are judged by equally many learners.
         """
         if len(self.deck) < n_drawn:
@@ -252,14 +256,10 @@ def n_uniform(n_rows: int, max_samples: float) -> int:
     return max(1, round(max_samples * n_rows))
 
 
-@dataclass(frozen=True)
-class Copies:
-    """Rows, each as often as it has targets; ``weights`` of None stand for rows that count alike.
+class Copies(NamedTuple):
+    """Rows, each as often as it has targets; ``weights`` of None stand for equal ones."""
 
-    ``rows`` is a slice where they are all rows, once each and in order.
-    """
-
-    rows: Integers | slice
+    rows: Integers
     targets: Integers
     weights: Floats | None
 
@@ -268,33 +268,32 @@ class Copies:
         assert self.weights is not None
         weights = self.weights if self.weights.any() else np.ones_like(self.weights)
         found = random.state.choice(len(weights), size=n_drawn, p=weights / weights.sum())
-        rows = found if isinstance(self.rows, slice) else self.rows[found]
-        return Copies(rows, self.targets[found], None)
+        return Copies(self.rows[found], self.targets[found], None)
 
 
 def flip_negative(class_weights: Floats, label: Integers) -> Copies:
-    """Each row once for every class but the worst, with what that class is worth beyond the worst.
+    """Each row once for every class but the worst, with its class weight less that of the worst.
 
     Σⱼ wⱼ·1(h ≠ j) = const + Σⱼ (wⱼ − minₗ wₗ)·1(h ≠ j), so a learner that minimises the right side
     minimises the left. Of two classes one is left: where the paper's weight w is negative, that is
     the opposite label with weight |w|.
     """
     excess = class_weights - class_weights.min(axis=1, keepdims=True)
+    every, largest = np.arange(len(label)), excess.max()
     if class_weights.shape[1] == 2:  # also rows of weight 0, which some learners count
-        other = 1 - label
-        flipped = excess[np.arange(len(other)), other] > 0
-        return Copies(slice(None), np.where(flipped, other, label), excess.sum(axis=1))
-    largest = excess.max()
+        flipped = excess[every, 1 - label] > 0
+        return Copies(every, np.where(flipped, 1 - label, label), excess.sum(axis=1))
     if largest <= 0:
-        return Copies(slice(None), label, np.zeros(len(label)))
+        return Copies(every, label, np.zeros(len(label)))
     rows, targets = np.nonzero(excess > NEGLIGIBLE * largest)
     return Copies(rows, targets, excess[rows, targets])
 
 
 def keep_labels(class_weights: Floats, label: Integers) -> Copies:
     """The label as observed, with |w|: not what eq. (11) asks for, but nearer to the paper."""
-    own = class_weights[np.arange(len(label)), label]
-    return Copies(slice(None), label, np.abs(own - class_weights.mean(axis=1)))
+    every = np.arange(len(label))
+    own = class_weights[every, label]
+    return Copies(every, label, np.abs(own - class_weights.mean(axis=1)))
 
 
 # What a base learner is given for a row that is more certain than its label deserves, whose weight
@@ -304,8 +303,11 @@ NEGATIVE_WEIGHTS = {"flip": flip_negative, "keep": keep_labels}
 
 @dataclass(frozen=True)
 class RoundSettings:
-    """What a base learner sees, and what it says: those of the default pool."""
+    """How rounds are run; the defaults are those of the pool, whose learners take turns."""
 
+    loss: Loss
+    pool: list[BaseLearner]
+    random: Randomness
     sampling: str = "uniform"
     max_samples: float = 0.5
     votes: str = "probability"
@@ -316,7 +318,7 @@ class RoundSettings:
 class LearnerRounds:
     """:class:`rboost.engines.rounds.Rounds` that take the base learners of a pool in turn.
 
-    ``label`` is the class that each row is given as where no class is worth more than another.
+    ``label`` is the class that each row is given as where all class weights are equal.
     """
 
     def __init__(
@@ -324,15 +326,12 @@ class LearnerRounds:
         X: Any,
         likelihood: Likelihood,
         label: Integers,
-        loss: Loss,
-        pool: list[BaseLearner],
         votes: RowVotes,
-        random: Randomness,
         settings: RoundSettings,
         n_rounds: int = 0,
     ) -> None:
         self._table, self._likelihood, self._label = ValidatedRows(X), likelihood, label
-        self._loss, self._pool, self._random, self._settings = loss, pool, random, settings
+        self._settings, self._random, self._loss = settings, settings.random, settings.loss
         self._number, self._kept = n_rounds, list[Any]()
         self.votes, self.out_of_bag = votes.copy(), votes.steps is not None
 
@@ -340,11 +339,13 @@ class LearnerRounds:
         """Fit a fresh copy of a base learner to rows drawn by ``sampling``."""
         weight, scores = self._likelihood.weight, expanded(self.votes.scores)
         self._terms: Terms = self._loss.terms(self._likelihood.with_columns(columns), scores)
-        base = self._pool[self._number % len(self._pool)]
+        base = self._settings.pool[self._number % len(self._settings.pool)]
         self._number += 1
         copies, total = self._draw(base.max_rows)
         self.learner = base.new(self._random.seed)
-        self._unseen = self._left_out(copies) if self.out_of_bag else None
+        self._unseen: Integers | None = None
+        if self.out_of_bag:
+            self._unseen = np.setdiff1d(np.arange(len(self._label)), copies.rows)
         targets, weights = copies.targets, None
         if copies.weights is not None:
             weights = scaled_weights(copies.weights, weight[copies.rows], total)
@@ -359,40 +360,27 @@ class LearnerRounds:
         Weights are scaled to that total, so that a penalty such as ``C`` means the same as in a fit
         of the estimator alone.
         """
-        settings, n_rows = self._settings, len(self._label)
-        drawn: Integers | slice = slice(None)
+        settings, drawn = self._settings, np.arange(len(self._label))
         if settings.sampling == "uniform":
-            drawn = np.sort(draw_uniformly(n_rows, settings.max_samples, self._random, max_rows))
+            drawn = draw_uniformly(len(drawn), settings.max_samples, self._random, max_rows)
+            drawn.sort()
         ways = NEGATIVE_WEIGHTS[settings.negative_weights]
         copies = ways(self._terms.class_weights[drawn], self._label[drawn])
         if settings.sampling == "weights":
-            n_drawn = n_uniform(n_rows, settings.max_samples)
+            n_drawn = n_uniform(len(drawn), settings.max_samples)
             copies = copies.drawn(min(n_drawn, max_rows or n_drawn), self._random)
-        if not isinstance(drawn, slice):
-            copies = replace(copies, rows=drawn[copies.rows])
+        copies = copies._replace(rows=drawn[copies.rows])
         return copies, float(self._likelihood.weight[drawn].sum())
-
-    def _left_out(self, copies: Copies) -> Integers:
-        unseen = np.ones(len(self._label), dtype=bool)
-        unseen[copies.rows] = False
-        return np.flatnonzero(unseen)
 
     def judge(self) -> Sums:
         """Ask the learner about all rows, or about those that it has not seen."""
-        self._said = self._probability()
-        return self._terms.judge(self._said, self._unseen)
-
-    def _probability(self) -> Floats:
-        n_classes, unseen = self._likelihood.n_classes, self._unseen
-
-        def said(rows: Any = slice(None)) -> Floats:
-            return self._table.votes(self.learner, self._settings.votes, n_classes, rows)
-
-        if unseen is None:
-            return said()
-        if len(unseen) > MOST * len(self._label):
-            return said()[unseen]
-        return said(unseen) if len(unseen) else np.zeros((0, n_classes))
+        n_classes, judges = self._likelihood.n_classes, self._unseen
+        if judges is not None and not len(judges):
+            self._said = np.zeros((0, n_classes))
+        else:
+            rows = slice(None) if judges is None else judges
+            self._said = self._table.votes(self.learner, self._settings.votes, n_classes, rows)
+        return self._terms.judge(self._said, judges)
 
     def move(self, step: float) -> None:
         """Keep the learner and count its votes."""
@@ -405,12 +393,142 @@ class LearnerRounds:
         return self._kept
 
 
+# --- rounds in the native core
+
+
+def native_rounds(
+    X: Any,
+    likelihood: Likelihood,
+    votes: RowVotes,
+    settings: RoundSettings,
+    certain: NDArray[np.bool_],
+) -> NativeRounds | None:
+    """The rounds in the native core, or None when they are not for it.
+
+    It takes one linear learner of two classes and the exponential loss, draws no rows by their
+    weights, and knows patterns 0 and 1, of labels 0 and 1, and 2 and 3, of labels that are certain.
+    """
+    learner = settings.pool[0].estimator
+    has_options = len(settings.pool) == 1 and hasattr(learner, "native_options")
+    if not has_options or not isinstance(settings.loss, ExponentialLoss):
+        return None
+    if likelihood.n_classes > 2 or settings.sampling == "weights":
+        return None
+    used = likelihood.code.max() + 1
+    if used > 4 or certain[:2].any() or not certain[2:used].all():
+        return None
+    options, rows = learner.native_options(), native.rows_for_native(X)
+    if options is None or rows is None:
+        return None
+    return NativeRounds(rows, likelihood, options, votes, settings)
+
+
+class NativeRounds:
+    """:class:`rboost.engines.rounds.Rounds` in the native core, with one linear base learner.
+
+    The core reads the rows once a round: the votes of a learner are added in the pass that judges
+    the next one. It computes what :class:`LearnerRounds` does; both are tested to agree. The
+    learner has ``native_options()``, ``starts(n_features, random_state)`` and ``set_fitted(...)``,
+    as :class:`rboost.RobustLogisticRegression` does.
+    """
+
+    def __init__(
+        self,
+        X: NDArray[Any],
+        likelihood: Likelihood,
+        options: dict[str, Any],
+        votes: RowVotes,
+        settings: RoundSettings,
+    ) -> None:
+        module, votes = native.compiled(), votes.copy()
+        assert module is not None
+        self._settings, self._learner = settings, clone(settings.pool[0].estimator)
+        self._shape, self._n_unconverged = X.shape, 0
+        self.out_of_bag = votes.steps is not None
+        # The core changes these in place.
+        self._votes = votes.sums
+        self._missed = None if votes.steps is None else votes.total - votes.steps
+        kind = module.FloatRounds if X.dtype == np.float32 else module.DoubleRounds
+        certain = likelihood.code >= 2
+        self._rounds = kind(
+            X,
+            2.0 * (likelihood.code % 2) - 1,
+            None if np.all(likelihood.weight == 1) else likelihood.weight,
+            certain if certain.any() else None,
+            self._votes,
+            self._missed,
+            np.zeros(len(X), dtype=np.float32),
+            **options,
+            probability=settings.votes == "probability",
+            flip_negative=settings.negative_weights == "flip",
+            total_step=votes.total,
+            n_threads=effective_n_jobs(settings.n_jobs),
+        )
+        self._lone_start: Floats | None = None
+
+    def fit_learner(self, columns: Floats) -> None:
+        """Fit the learner to rows drawn by ``sampling``."""
+        sample = None
+        if self._settings.sampling == "uniform":
+            n_rows, max_rows = self._shape[0], self._learner.max_rows
+            sample = draw_uniformly(
+                n_rows, self._settings.max_samples, self._settings.random, max_rows
+            )
+        seed = self._settings.random.seed()
+        starts = self._lone_start
+        if starts is None:
+            starts = self._learner.starts(self._shape[1], seed)
+            if len(starts) == 1:  # the same for every seed
+                self._lone_start = starts
+        mixing = np.ascontiguousarray(columns[:, :2].T)
+        self._n_unconverged += not self._rounds.fit_learner(mixing, sample, starts)
+
+    def judge(self) -> ExponentialSums:
+        """Add the votes of the learner before, and judge this one, in one pass over the rows."""
+        falling, rising, total, net, least_agreement = self._rounds.judge()
+        perfect = rising == 0 and least_agreement > 0
+        sums = ExponentialSums(falling, rising, total, net, perfect, 2, ROUNDING, SMALLEST_STEP)
+        return sums.with_one_more_row(self._shape[0]) if self.out_of_bag else sums
+
+    def move(self, step: float) -> None:
+        """Keep the learner and count its votes."""
+        self._rounds.move(step)
+
+    @property
+    def votes(self) -> RowVotes:
+        """The votes of the learners so far."""
+        self._rounds.settle()
+        total = self._rounds.total_step
+        return RowVotes(self._votes, None if self._missed is None else total - self._missed, total)
+
+    def finish(self) -> list[Any]:
+        """The learners that were kept; those that did not converge are reported in one warning."""
+        if self._n_unconverged:
+            warnings.warn(
+                f"{self._n_unconverged} base learners stopped at max_iter before they converged; "
+                "raise their max_iter or tol, or penalise more with a smaller C.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        both = zip(*self._rounds.kept(), strict=True)
+        return [self._fitted(coef, *numbers) for coef, numbers in both]
+
+    def _fitted(self, coef: Floats, intercept: float, *found: float) -> Any:
+        """A fitted learner; an infinite intercept is the constant one of a sample of one class."""
+        if np.isinf(intercept):
+            constant = [int(intercept > 0)]
+            return DummyClassifier(strategy="prior").fit(coef[np.newaxis], constant)
+        learner = copy(self._learner)
+        learner.set_fitted(coef, intercept, *found)
+        return learner
+
+
 # --- the learners that were kept
 
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Learners in the order of their rounds, with their steps α; ``votes`` is what they say."""
+    """Learners in the order of their rounds, with their steps α; ``votes`` names how they vote."""
 
     learners: Sequence[Any]
     steps: Floats
@@ -420,47 +538,42 @@ class Ensemble:
     def __len__(self) -> int:
         return len(self.steps)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "listed"}
-
-    @cached_property
-    def listed(self) -> list[Any]:
-        """The learners as a list."""
-        return list(self.learners)
-
     def contributions(self, X: Any) -> Iterator[Floats]:
         """What each learner adds to the scores of rows."""
         rows = ValidatedRows(X)
-        for step, learner in zip(self.steps, self.listed, strict=True):
+        for step, learner in zip(self.steps, self.learners, strict=True):
             yield step * coded(rows.votes(learner, self.votes, self.n_classes))
 
     def scores(self, X: Any, n_jobs: int | None) -> Floats:
         """H(x), eq. (8): the sum over the learners."""
-        if isinstance(X, np.ndarray) and hasattr(self.learners, "scores"):  # all linear
-            n_threads = effective_n_jobs(n_jobs)
-            return self.learners.scores(X, self.steps, self.votes == "probability", n_threads)
-
-        def score(rows: Any) -> Floats:
-            n_classes = self.n_classes
-            scores = np.zeros((rows.shape[0],) if n_classes == 2 else (rows.shape[0], n_classes))
-            for contribution in self.contributions(rows):
-                scores += contribution
-            return scores
-
-        return in_blocks(score, X, n_jobs)
+        return summed(self.contributions, X, self.n_classes, n_jobs)
 
     def feature_importances(self) -> Floats:
         """Mean importance over the learners that have any, weighted by their steps."""
         # Constant learners, fitted where a sample held one class, have none.
         weighted = [
             (step, learner.feature_importances_)
-            for step, learner in zip(self.steps, self.listed, strict=True)
+            for step, learner in zip(self.steps, self.learners, strict=True)
             if hasattr(learner, "feature_importances_")
         ]
         if not weighted:
             raise AttributeError("The base learners have no feature_importances_.")
         steps, importances = map(np.array, zip(*weighted, strict=True))
         return steps @ importances / steps.sum()
+
+
+def summed(
+    contributions: Callable[[Any], Iterator[Floats]], X: Any, n_classes: int, n_jobs: int | None
+) -> Floats:
+    """The sum of what each learner adds to the scores of rows: (n_rows,) or (n_rows, K)."""
+
+    def score(rows: Any) -> Floats:
+        scores = np.zeros((rows.shape[0], *([n_classes] if n_classes > 2 else [])))
+        for contribution in contributions(rows):
+            scores += contribution
+        return scores
+
+    return in_blocks(score, X, n_jobs)
 
 
 def in_blocks(score: Callable[[Any], Floats], X: Any, n_jobs: int | None) -> Floats:

@@ -16,7 +16,7 @@ differ from those of :class:`rboost.engines.learners.Ensemble` by rounding alone
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NoReturn, Protocol
@@ -44,8 +44,8 @@ from rboost.engines.learners import (
     check_classes,
     coded,
     in_blocks,
+    native_rounds,
 )
-from rboost.engines.linear import native_rounds
 from rboost.engines.rounds import (
     ExponentialLoss,
     LikelihoodLoss,
@@ -56,9 +56,9 @@ from rboost.engines.rounds import (
     boost,
     mixed,
 )
+from rboost.engines.trees import forest_scores
 from rboost.learners import RandomKernelClassifier, RobustLogisticRegression
 from rboost.learners.kernel import KernelMachine
-from rboost.native import reference
 from rboost.noise.inference import ScoredRows, smoothed_scores
 from rboost.table.features import by_table_column, for_dense, source_of
 
@@ -73,6 +73,10 @@ FIRST_INFERENCE = 25
 BLOCK_ROWS = 2**16
 # Sparse rows that are made dense at a time, and leaves that are looked up at a time.
 SPARSE_ROWS, BLOCK_LEAVES = 1024, 2**18
+# Rows whose margins of all linear models fit into the cache.
+FEW_ROWS = 256
+# The intercept of a class that a learner has not seen: its probability is 0.
+NEVER = -1e300
 NO_SETS, NO_BITS = np.zeros(1, dtype=np.int32), np.zeros(0, dtype=np.uint32)
 
 
@@ -103,7 +107,7 @@ def linear_learner() -> RobustLogisticRegression:
 
 
 def rounds_for(n_rows: int, is_alone: bool) -> int:
-    """Rounds of Algorithm 1, unless the user says otherwise."""
+    """Rounds of Algorithm 1, unless ``max_iter`` is set."""
     if is_alone:
         return ROUNDS_ALONE
     return next((n for most, n in ROUNDS_BY_ROWS.items() if n_rows <= most), FEWEST_ROUNDS)
@@ -125,16 +129,15 @@ def _fit_rounds(
     start = likelihood.with_columns(_columns_for(loss, likelihood.columns))
     votes = RowVotes.zero(n_rows, n_classes, out_of_bag=True)
     random = Randomness(check_random_state(settings.random_state))
-    ways = RoundSettings(n_jobs=settings.n_jobs)
-    label = likelihood.columns.argmax(axis=0)[likelihood.code]
-    rounds: Rounds = LearnerRounds(X, start, label, loss, pool, votes, random, ways)
-    if len(pool) == 1:
-        own = native_rounds(X, start, loss, pool, votes, random, ways, rows.always_kept)
-        rounds = own or rounds
+    round_settings = RoundSettings(loss, pool, random, n_jobs=settings.n_jobs)
+    rounds: Rounds | None = native_rounds(X, start, votes, round_settings, rows.always_kept)
+    if rounds is None:
+        label = likelihood.columns.argmax(axis=0)[likelihood.code]
+        rounds = LearnerRounds(X, start, label, votes, round_settings)
     progress = Progress(start.columns)
 
     def scored() -> ScoredRows:
-        """Held-out scores; a row that every learner was fitted to has no say."""
+        """Held-out scores; a row that every learner was fitted to has weight 0."""
         votes, weight = rounds.votes, likelihood.weight
         assert votes.steps is not None
         judged = votes.steps > 0
@@ -153,10 +156,15 @@ def _fit_rounds(
         shown = settings.track(numbers, n_rounds, "Boosting")
         boost(rounds, progress, update_noise, rate, shown)
     final = scored()
-    ensemble = Ensemble(rounds.finish(), np.array(progress.steps), ways.votes, n_classes)
-    kept = ensemble if len(pool) == 1 else StackedLearners.of(ensemble, X.shape[1])
+    ensemble = Ensemble(rounds.finish(), np.array(progress.steps), round_settings.votes, n_classes)
     source = source_of(rows.X, "dense")
-    member = BoostedLearners(kept, rounds.votes.total, rows.shares, source, rows.X.shape[1])
+    member = BoostedLearners(
+        StackedLearners.of(ensemble, X.shape[1]),
+        rounds.votes.total,
+        rows.shares,
+        source,
+        rows.X.shape[1],
+    )
     return EngineFit(member, final.scores, final, None, progress.n_rounds, progress.stop_reason)
 
 
@@ -188,7 +196,7 @@ class BoostedLearners:
     given, if others; the table has ``n_columns``.
     """
 
-    ensemble: Ensemble | StackedLearners
+    ensemble: StackedLearners
     total_step: float
     shares: Floats
     source: Integers | None = None
@@ -213,10 +221,6 @@ class BoostedLearners:
 class Part(Protocol):
     """Learners of one kind."""
 
-    @property
-    def n_columns(self) -> int:
-        """The number of columns that rows must have."""
-
     def sums(self, X: Any) -> Floats:
         """Σ α·g of rows, (n_rows, S)."""
 
@@ -226,7 +230,7 @@ class VotingTrees:
     """Trees of scikit-learn whose leaves have ``votes``, (n_leaves, S).
 
     Nodes of all trees are numbered on; a root or child that is negative is the leaf ~number. Values
-    up to the threshold go left, NaN goes where ``nan_left`` says. Rows are compared in float32.
+    up to the threshold go left, NaN goes left if ``nan_left``. Rows are compared in float32.
     """
 
     feature: NDArray[np.int32]
@@ -275,7 +279,7 @@ class VotingTrees:
 
     @cached_property
     def _used(self) -> NDArray[np.int32]:
-        """The columns that any split asks for."""
+        """The columns that splits depend on."""
         return np.unique(self.feature)
 
     def sums(self, X: Any) -> Floats:
@@ -304,7 +308,7 @@ class VotingTrees:
     def _walked(
         self, X: NDArray[Any], feature: NDArray[np.int32], leaf_value: Floats, n_outputs: int
     ) -> Floats:
-        score = (native.compiled() or reference).forest_scores
+        score = getattr(native.compiled(), "forest_scores", forest_scores)
         no_set = np.full(len(feature), -1, dtype=np.int32)
         return score(
             np.ascontiguousarray(X), feature, self.threshold, self.left, self.right, self.nan_left,
@@ -326,51 +330,48 @@ def said_by(decisions: Floats, votes: str) -> Floats:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Voters:
-    """Learners with decisions of their own: steps α (L,), and which classes each has seen, (L, K).
+    """Learners with decisions of their own, and their steps α (L,).
 
-    Coefficients and intercepts of classes that a learner has not seen are 0; of two classes that it
-    has seen among more, those of the second say all.
+    ``coef`` (L, D, S) and ``intercept`` (L, S). A class that a learner has not seen has the
+    intercept ``NEVER`` and coefficients of 0; of two classes that it has seen among more, the first
+    has the score 0.
     """
 
     steps: Floats
-    seen: NDArray[np.bool_]
     votes: str
+    coef: Floats
+    intercept: Floats
 
     def decisions(self, number: int, X: Any) -> Floats:
-        """Of one learner: log-odds of its second class, of more classes one score for each."""
+        """Scores of one learner, (n_rows, S)."""
         raise NotImplementedError
 
     def sums(self, X: Any) -> Floats:
         """Σ α·g of rows."""
-        n_rows, n_classes = X.shape[0], self.seen.shape[1]
-        sums = np.zeros((n_rows, 1 if n_classes == 2 else n_classes))
-        for number, (step, seen) in enumerate(zip(self.steps, self.seen, strict=True)):
-            said = said_by(self.decisions(number, X), self.votes).astype(np.float64)
-            if not seen.all():
-                of_seen, said = said, np.zeros((n_rows, n_classes))
-                said[:, seen] = of_seen
-            sums += step * coded(said).reshape(sums.shape)
+        sums = np.zeros((X.shape[0], self.coef.shape[2]))
+        for number, step in enumerate(self.steps):
+            decisions = self.decisions(number, X)
+            said = said_by(decisions[:, 0] if decisions.shape[1] == 1 else decisions, self.votes)
+            sums += step * coded(said.astype(np.float64)).reshape(sums.shape)
         return sums
 
-    def _own(self, values: NDArray[Any], number: int) -> NDArray[Any]:
-        """The entries of the classes that a learner has seen, the last axis being that of S."""
-        values, seen = values[number], self.seen[number]
-        if values.shape[-1] == 1:
-            return values[..., 0]
-        if seen.all():
-            return values
-        places = np.flatnonzero(seen)
-        return np.ascontiguousarray(values[..., places[1] if len(places) == 2 else places])
+
+def _for_all_classes(
+    coef: Floats, intercept: Any, seen: Integers, n_classes: int
+) -> tuple[Floats, Floats]:
+    """Coefficients (D, S) and intercepts (S,) of a learner that has seen some of the classes."""
+    if n_classes == 2:
+        return coef.reshape(-1, 1), np.reshape(intercept, 1)
+    places = seen if coef.ndim == 2 else seen[1:]
+    all_coef, all_intercepts = np.zeros((len(coef), n_classes)), np.full(n_classes, NEVER)
+    all_intercepts[seen] = 0
+    all_coef[:, places], all_intercepts[places] = coef.reshape(len(coef), -1), intercept
+    return all_coef, all_intercepts
 
 
-def _of_all_classes(values: NDArray[Any], seen: NDArray[np.bool_], axis: int) -> NDArray[Any]:
-    """Coefficients of one learner with an entry for each of K classes, or one for two."""
-    if len(seen) == 2:
-        return np.expand_dims(values, axis) if values.ndim < axis + 1 else values
-    places = np.flatnonzero(seen)
-    found = np.zeros((*values.shape[:axis], len(seen)), dtype=values.dtype)
-    found[..., places[1] if len(places) == 2 else places] = values
-    return found
+def _stacked(pairs: Iterable[tuple[Floats, Floats]]) -> dict[str, Floats]:
+    coef, intercept = zip(*pairs, strict=True)
+    return {"coef": np.stack(coef), "intercept": np.stack(intercept)}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -378,7 +379,7 @@ class VotingKernels(Voters):
     """Random kernel machines: the arrays of :class:`KernelMachine`, stacked.
 
     ``directions`` (L, n_columns, D) and ``phases`` (L, D) are float32 where all were fitted to
-    dense rows, which are multiplied in float32. ``coef`` is (L, D, S) and ``intercept`` (L, S).
+    dense rows, which are multiplied in float32.
     """
 
     medians: Floats
@@ -386,103 +387,92 @@ class VotingKernels(Voters):
     scale: Floats
     directions: NDArray[Any]
     phases: NDArray[Any]
-    coef: Floats
-    intercept: Floats
-
-    @property
-    def n_columns(self) -> int:
-        """The number of columns that rows must have."""
-        return self.directions.shape[1]
 
     def decisions(self, number: int, X: Any) -> Floats:
-        """Of one machine."""
-        machine = KernelMachine(
-            self.medians[number],
-            self.center[number],
-            self.scale[number],
-            self.directions[number],
-            self.phases[number],
-            self._own(self.coef, number),
-            self._own(self.intercept, number),
-        )
-        return machine.decisions(X)
+        """Scores of one machine."""
+        own = {name: getattr(self, name)[number] for name in KernelMachine.__dataclass_fields__}
+        return KernelMachine(**own).decisions(X)
 
     @classmethod
-    def of(
-        cls, machines: Sequence[KernelMachine], steps: Floats, seen: NDArray[np.bool_], votes: str
-    ) -> VotingKernels:
-        """Machines with the classes that they have seen."""
+    def of(cls, learners: Sequence[Any], steps: Floats, ensemble: Ensemble) -> VotingKernels:
+        """Fitted learners, by positions of classes."""
+        machines: list[KernelMachine] = [learner.machine_ for learner in learners]
         names = ("medians", "center", "scale", "directions", "phases")
         arrays = {name: np.stack([getattr(own, name) for own in machines]) for name in names}
         if all(own.center.any() for own in machines):
             arrays |= {name: arrays[name].astype(np.float32) for name in names[-2:]}
-        both = list(zip(machines, seen, strict=True))
-        coef = [_of_all_classes(own.coef, classes, 1) for own, classes in both]
-        intercept = [_of_all_classes(np.asarray(own.intercept), c, 0) for own, c in both]
-        return cls(
-            **arrays, coef=np.stack(coef), intercept=np.stack(intercept),
-            steps=steps, seen=seen, votes=votes,
-        )  # fmt: skip
+        ends = (
+            _for_all_classes(own.coef, own.intercept, learner.classes_, ensemble.n_classes)
+            for own, learner in zip(machines, learners, strict=True)
+        )
+        return cls(**arrays, **_stacked(ends), steps=steps, votes=ensemble.votes)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class VotingLinear(Voters):
-    """Linear models: ``coef`` is (L, n_columns, S) and ``intercept`` (L, S)."""
-
-    coef: NDArray[Any]
-    intercept: NDArray[Any]
-
-    @property
-    def n_columns(self) -> int:
-        """The number of columns that rows must have."""
-        return self.coef.shape[1]
+    """Linear models: D is the number of columns."""
 
     def decisions(self, number: int, X: Any) -> Floats:
-        """Of one model."""
-        coef, intercept = self._own(self.coef, number), self._own(self.intercept, number)
-        return np.asarray(X @ coef + intercept)
+        """Scores of one model."""
+        return np.asarray(X @ self.coef[number] + self.intercept[number])
+
+    def sums(self, X: Any) -> Floats:
+        """Σ α·g of rows; of two classes all models at once."""
+        if self.coef.shape[2] > 1:
+            return super().sums(X)
+        coef, intercept, sums = self.coef[:, :, 0].T / 2, self.intercept[:, 0] / 2, []
+        for rows in gen_batches(X.shape[0], FEW_ROWS):
+            half = X[rows] @ coef + intercept
+            by_class = self.votes == "class"
+            votes = np.where(half > 0, 1.0, -1.0) if by_class else np.tanh(half)  # 2σ(m) − 1
+            sums.append(votes @ self.steps)
+        return np.concatenate(sums)[:, np.newaxis]
 
     @classmethod
-    def of(
-        cls, models: Sequence[Any], steps: Floats, seen: NDArray[np.bool_], votes: str
-    ) -> VotingLinear:
-        """Models with ``coef_`` and ``intercept_``, and the classes that they have seen."""
-        both = list(zip(models, seen, strict=True))
-        coef = [_of_all_classes(_alone(own.coef_.T), classes, 1) for own, classes in both]
-        intercept = [_of_all_classes(_alone(own.intercept_), c, 0) for own, c in both]
-        return cls(
-            coef=np.stack(coef), intercept=np.stack(intercept), steps=steps, seen=seen, votes=votes
+    def of(cls, learners: Sequence[Any], steps: Floats, ensemble: Ensemble) -> VotingLinear:
+        """Fitted models with ``coef_`` and ``intercept_``, by positions of classes."""
+        ends = (
+            _for_all_classes(
+                own.coef_[0] if len(own.coef_) == 1 else own.coef_.T,
+                own.intercept_,
+                own.classes_,
+                ensemble.n_classes,
+            )
+            for own in learners
         )
-
-
-def _alone(values: NDArray[Any]) -> NDArray[Any]:
-    """The one column of a model of two classes, which has no other."""
-    return values[..., 0] if values.shape[-1] == 1 else values
+        return cls(**_stacked(ends), steps=steps, votes=ensemble.votes)
 
 
 @dataclass(frozen=True, eq=False)
 class StackedLearners:
-    """The learners of an ensemble by their kinds, with their mean importances, if any have some."""
+    """The learners of an ensemble by their kinds, with their mean importances, if any have some.
+
+    ``n_columns`` is the number of columns that they were fitted to.
+    """
 
     parts: tuple[Part, ...]
     n_learners: int
     n_classes: int
+    n_columns: int
     importances: Floats | None
 
     @classmethod
     def of(cls, ensemble: Ensemble, n_columns: int) -> StackedLearners:
         """The learners of an ensemble; fails with one sentence where a kind has no arrays here."""
-        kinds = [_stack_of(learner) for learner in ensemble.listed]
+        kinds = [_kind_of(learner) for learner in ensemble.learners]
         try:
             importances = ensemble.feature_importances()
         except AttributeError:
             importances = None
-        parts = []
-        for stack in dict.fromkeys(kinds):
-            chosen = [number for number, own in enumerate(kinds) if own is stack]
-            learners = [ensemble.listed[number] for number in chosen]
-            parts.append(stack(learners, ensemble.steps[chosen], ensemble, n_columns))
-        return cls(tuple(parts), len(ensemble), ensemble.n_classes, importances)
+        parts: list[Part] = []
+        for kind in dict.fromkeys(kinds):
+            chosen = [number for number, own in enumerate(kinds) if own is kind]
+            learners = [ensemble.learners[number] for number in chosen]
+            if kind is VotingTrees:
+                parts.append(_voting_trees(learners, ensemble.steps[chosen], ensemble, n_columns))
+            else:
+                parts.append(kind.of(learners, ensemble.steps[chosen], ensemble))
+        return cls(tuple(parts), len(ensemble), ensemble.n_classes, n_columns, importances)
 
     def __len__(self) -> int:
         return self.n_learners
@@ -506,7 +496,7 @@ class StackedLearners:
         return self.importances
 
     @property
-    def listed(self) -> NoReturn:
+    def learners(self) -> NoReturn:
         """Learners themselves are not kept."""
         raise AttributeError(
             "A model from a file holds no single base learners; fit again to have them."
@@ -514,13 +504,10 @@ class StackedLearners:
 
     def contributions(self, X: Any) -> Iterator[Floats]:
         """What each learner adds is not known, but the sum alone."""
-        return self.listed
+        return self.learners
 
 
-Stacking = Callable[[Sequence[Any], Floats, Ensemble, int], Part]
-
-
-def _stack_trees(
+def _voting_trees(
     learners: Sequence[Any], steps: Floats, ensemble: Ensemble, n_columns: int
 ) -> VotingTrees:
     """Trees; learners of a sample with one class are trees of one leaf."""
@@ -536,53 +523,28 @@ def _stack_trees(
     return VotingTrees.of([getattr(own, "tree_", None) for own in learners], votes, n_columns)
 
 
-def _stack_kernels(
-    learners: Sequence[Any], steps: Floats, ensemble: Ensemble, n_columns: int
-) -> VotingKernels:
-    machines = [learner.machine_ for learner in learners]
-    return VotingKernels.of(machines, steps, _seen(learners, ensemble), ensemble.votes)
-
-
-def _stack_linear(
-    learners: Sequence[Any], steps: Floats, ensemble: Ensemble, n_columns: int
-) -> VotingLinear:
-    return VotingLinear.of(learners, steps, _seen(learners, ensemble), ensemble.votes)
-
-
-def _stack_logistic(
-    learners: Sequence[Any], steps: Floats, ensemble: Ensemble, n_columns: int
-) -> VotingLinear:
-    """Apart from others, whose coefficients are always float64."""
-    return _stack_linear(learners, steps, ensemble, n_columns)
-
-
-def _seen(learners: Sequence[Any], ensemble: Ensemble) -> NDArray[np.bool_]:
-    every = np.arange(ensemble.n_classes)
-    return np.array([np.isin(every, learner.classes_) for learner in learners])
-
-
-STACKS: dict[type, Stacking] = {
-    DecisionTreeClassifier: _stack_trees,
-    ExtraTreeClassifier: _stack_trees,
-    DummyClassifier: _stack_trees,
-    RandomKernelClassifier: _stack_kernels,
-    RobustLogisticRegression: _stack_linear,
-    LogisticRegression: _stack_logistic,
+KINDS: dict[type, Any] = {
+    DecisionTreeClassifier: VotingTrees,
+    ExtraTreeClassifier: VotingTrees,
+    DummyClassifier: VotingTrees,
+    RandomKernelClassifier: VotingKernels,
+    RobustLogisticRegression: VotingLinear,
+    LogisticRegression: VotingLinear,
 }
 
 
-def _stack_of(learner: Any) -> Stacking:
-    """How learners of a kind are stacked; a subclass may predict in another way."""
-    if type(learner) not in STACKS or not is_multinomial(learner):
+def _kind_of(learner: Any) -> Any:
+    """As which kind a learner is stacked; a subclass may predict in another way."""
+    if type(learner) not in KINDS or not is_multinomial(learner):
         raise ValueError(
             f"A model with {type(learner).__name__} as base learner is not saved, since a model "
             "file holds arrays of known learners alone; keep it with joblib."
         )
-    return STACKS[type(learner)]
+    return KINDS[type(learner)]
 
 
 def is_multinomial(learner: Any) -> bool:
-    """Whether probabilities of a linear model are a softmax; those of others are not asked for."""
+    """Whether probabilities of a linear model are a softmax; those of others are not supported."""
     if not isinstance(learner, LogisticRegression) or len(learner.classes_) == 2:
         return True
     is_ovr = learner.get_params().get("multi_class") == "ovr"

@@ -3,13 +3,13 @@
 Nothing here sees the features. Shapes, for K classes:
 
     scores          F, (n_rows, K), with Σⱼ Fⱼ = 0; for two classes F = (−H, H)
-    probability     p, what a base learner says of rows, (n_rows, K)
+    probability     p, class probabilities by a base learner, (n_rows, K)
     votes           g = (K·p − 1) / (K − 1), which is 1 for a sure class; a step α adds α·g to F
-    columns         what labels say of the true class: c[j] of row i is ``columns[j, code[i]]``
+    columns         likelihoods of the label by true class: c[j] of row i is ``columns[j, code[i]]``
 
 Both losses are used alike. ``terms`` evaluates every row at its scores; ``class_weights`` say what
 a base learner is to fit: to name class j costs a row the less, the larger entry j is. ``judge``
-sums up how good a learner is over the rows that judge it, and the sums say how far to go:
+sums up the errors of a learner over the rows that judge it; from the sums follow:
 
     step            the step α that the loss asks for; 0 for a learner that is no better than chance
     error           the learner's weighted error on what it was to fit
@@ -38,7 +38,7 @@ MIN_STEP, ROUNDING = 1e-12, 1e-14
 # The smallest coefficient of the label itself in ``mixing="paper"``, whatever flips into it.
 SMALLEST_COEFFICIENT = 1e-3
 # Learners in a row that are no better than chance, after which boosting ends. Base learners may be
-# random, so a single one says little.
+# random, so a single one is no evidence.
 USELESS_LEARNERS = 10
 
 # Why boosting may end before its last round.
@@ -147,7 +147,7 @@ class ExponentialSums:
     smallest_step: float = MIN_STEP
 
     def with_one_more_row(self, n_rows: int) -> ExponentialSums:
-        """Add a pseudo-row that says nothing: a few lucky rows give no infinite step."""
+        """Add a pseudo-row on which the learner is undecided: steps stay finite."""
         one_more = self.total / n_rows / self.n_classes
         self.falling += one_more
         self.rising += (self.n_classes - 1) * one_more
@@ -230,7 +230,7 @@ class LikelihoodTerms:
         mean = (self.probability[rows] * votes).sum(axis=1)
         variance = (self.probability[rows] * votes**2).sum(axis=1) - mean**2
         slope, curvature = (weights[rows] * votes).sum(), self.sample_weight[rows] @ variance
-        if unseen is not None:  # a pseudo-row that says nothing
+        if unseen is not None:  # a pseudo-row on which the learner is undecided
             curvature += self.sample_weight.mean() / (n_classes - 1)
         copies = weights - weights.min(axis=1, keepdims=True)
         wrong, asked = (copies[rows] * (1 - probability)).sum(), copies[rows].sum()
@@ -268,7 +268,7 @@ Sums = ExponentialSums | LikelihoodSums
 class Rounds(Protocol):
     """The rows, their scores and the learners; a round calls the first three in this order.
 
-    ``out_of_bag`` says that a row's score comes from learners that were not fitted to it, and that
+    ``out_of_bag``: a row's score comes from learners that were not fitted to it, and that
     a learner is judged on the rows that it has not seen.
     """
 
@@ -285,7 +285,7 @@ class Rounds(Protocol):
 
     @property
     def votes(self) -> RowVotes:
-        """What the learners so far say of each row."""
+        """The votes of the learners so far."""
 
     def finish(self) -> Sequence[Any]:
         """Return the learners that were kept, and warn of what went wrong with any."""
@@ -390,7 +390,7 @@ def boost(
             progress.errors.append(sums.error)
         if step > 0 or rounds.out_of_bag:
             update_noise()  # (5), (6)
-        # Learners judged on held-out rows are averaged: a useless one says nothing of the next.
+        # Learners judged on held-out rows are averaged: a useless one is no evidence of the next.
         if progress.useless == USELESS_LEARNERS and not rounds.out_of_bag:
             return progress.end(USELESS)
         if step > 0 and sums.perfect:

@@ -7,7 +7,8 @@ trees do not depend on how rows are spread, nor on the device.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -26,19 +27,25 @@ from rboost.engines.trees import (
     BIN_ROWS,
     LEARNING_RATE,
     BoostedTrees,
+    Forest,
+    gain_shares,
     grow_in_two_passes,
     n_bins,
     n_folds,
 )
-from rboost.learners.bins import MISSING_LEVEL, MOST_CODES, Bins, learn_bins
-from rboost.learners.forest import forest_of
-from rboost.native.xgboost import arrays_on, xgboost
+from rboost.native.boosters import arrays_on, xgboost
 from rboost.noise.inference import MOST_ROWS, ScoredRows, count_scores, counted_rows
 from rboost.noise.likelihood import Likelihood, array_module
 from rboost.numbering import NOISE, Bags, draws, hashed_folds, in_sample
 from rboost.table.features import for_trees, level_counts, source_of
 
 Value = TypeVar("Value")
+# Codes of bins: see :class:`Bins`.
+MISSING = 0
+MOST_CODES = 256
+LAST_LEVEL, MISSING_LEVEL = 61, 62
+# Rows that are looked up at a time: enough for a GPU, few enough for a cache.
+BLOCK_ROWS = {"numpy": 2**14, "cupy": 2**21}
 # Settings of XGBoost: those of LightGBM (engines/trees.py), but for the minimum weight of a leaf,
 # which is a sum of Hessians, not a number of rows, and has XGBoost's own default.
 XGBOOST: dict[str, Any] = {
@@ -104,7 +111,7 @@ class SingleProcess:
 
 @dataclass(frozen=True, eq=False)
 class BinnedRows:
-    """The rows of one process: their codes, in parts; what labels say; folds and row numbers.
+    """The rows of one process: their codes, in parts; likelihoods; folds and row numbers.
 
     ``always_kept`` are the patterns whose rows are kept where others are sampled, ``n_rows`` is the
     number of rows with a weight in all processes.
@@ -194,9 +201,9 @@ class FoldBooster:
 
     ``shape`` is that of the scores of one row: () for two classes, (K,) for more.
 
-    What it says of rows is in float32, added up tree by tree in all cases, so that it does not
-    depend on how it came about. On a CPU, XGBoost keeps it for both matrices; of a GPU it would
-    hand out copies, so there each tree is asked for what it says, on the device.
+    Margins of rows are in float32, added up tree by tree in all cases, so that they do not depend
+    on how they were computed. On a CPU, XGBoost keeps it for both matrices; of a GPU it would
+    hand out copies, so there each tree predicts on the device.
     """
 
     def __init__(self, seen: Part, left_out: Part, shape: tuple[int, ...], xp: Any) -> None:
@@ -217,45 +224,47 @@ class FoldBooster:
         """Grow the trees from the first one on, but for those that are there already."""
         for place in range(max(first, self._n_ready), end):
             if self._of_seen is None:
-                self._of_seen = self._kept() if self._xp is np else self._said(self.seen, 0, place)
+                self._of_seen = (
+                    self._kept() if self._xp is np else self._margins(self.seen, 0, place)
+                )
             gradient, curvature = map(self._in_grains, derivatives(place, self._of_seen))
             self.trees.boost(self.seen.matrix, place, grad=gradient, hess=curvature)
             if self._xp is np:
                 self._of_seen = self._kept()
             else:
-                self._of_seen = self._of_seen + self._said(self.seen, place, place + 1)
+                self._of_seen = self._of_seen + self._margins(self.seen, place, place + 1)
 
     def margins(self, first: int, end: int) -> Any:
-        """What the trees up to the end say of the rows left out, where the first are known."""
+        """Margins of the rows left out by the trees before ``end``; ``first`` of them are known."""
         if self._xp is np and end >= self._n_ready:
             return self._predicted(self.left_out)
         if self._of_left_out is None:
-            self._of_left_out = self._said(self.left_out, 0, first)
+            self._of_left_out = self._margins(self.left_out, 0, first)
         for place in range(first, end):
-            self._of_left_out = self._of_left_out + self._said(self.left_out, place, place + 1)
+            self._of_left_out = self._of_left_out + self._margins(self.left_out, place, place + 1)
         return self._of_left_out
 
     def _kept(self) -> Any:
-        """What the booster says of the rows that it grows on, as XGBoost keeps it."""
+        """Margins of the rows that the booster grows on, which XGBoost keeps."""
         return self._predicted(self.seen, training=True)
 
-    def _said(self, part: Part, first: int, end: int) -> Any:
-        """What some trees say of rows."""
+    def _margins(self, part: Part, first: int, end: int) -> Any:
+        """Margins of rows by some of the trees."""
         if first == end or not len(part.places):
             return self._xp.zeros((len(part.places), *self._shape), dtype=np.float32)
         if self._xp is np:
             return self._predicted(part, iteration_range=(first, end))
-        said = [
+        margins = [
             self.trees.inplace_predict(own, iteration_range=(first, end), predict_type="margin")
             for own in part.codes
             if len(own)
         ]
-        return said[0] if len(said) == 1 else self._xp.concatenate(said)
+        return margins[0] if len(margins) == 1 else self._xp.concatenate(margins)
 
     def _predicted(self, part: Part, **options: Any) -> Any:
-        """What XGBoost says of a matrix; of no rows it forgets how many classes there are."""
-        said = self.trees.predict(part.matrix, output_margin=True, **options)
-        return said.reshape(len(part.places), *self._shape)
+        """Margins of a matrix, in shape also where it has no rows."""
+        margins = self.trees.predict(part.matrix, output_margin=True, **options)
+        return margins.reshape(len(part.places), *self._shape)
 
     def _in_grains(self, derivative: Any) -> Any:
         derivative /= GRAIN
@@ -496,3 +505,172 @@ class XGBoostBoosters:
         bins, n_outputs = self._binned.bins, 1 if self.start.ndim == 0 else len(self.start)
         forest = forest_of([own.trees for own in self._folds], bins, n_outputs)
         return BoostedTrees(forest, self.start, len(bins.edges))
+
+
+# --- columns as bins
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """Columns as small whole numbers: which of a few bins each value lies in.
+
+    The edges of bins are learnt from a sample of the rows. A table in bins has an eighth of its
+    size, and trees that are grown on bins are the same on every machine and device, however rows
+    are spread. Codes are bytes. Missing numbers have the code 0, below all others: were trees to
+    look for their better side at every split, devices would decide ties in different ways. Numbers
+    have the code of their bin, from 1 on. Categories are whole numbers already; the rarest, from
+    ``LAST_LEVEL`` on, share a code, and missing ones have their own.
+
+    ``edges`` are the upper ends of the bins of each column but of the last bin; None of categories.
+    ``n_levels`` is the number of categories, 0 of numbers.
+    """
+
+    edges: tuple[Floats | None, ...]
+    n_levels: tuple[int, ...]
+
+    def codes(self, columns: Any, n_threads: int = 1) -> NDArray[np.uint8]:
+        """The codes of rows, in an array of the module whose array the rows are."""
+        xp = array_module(columns)
+        codes = xp.empty(columns.shape, dtype=np.uint8)
+        edges = [None if own is None else xp.asarray(own) for own in self.edges]
+
+        def fill(rows: slice) -> None:
+            for place, own in enumerate(edges):
+                codes[rows, place] = _column_codes(columns[rows, place], own, xp)
+
+        size = BLOCK_ROWS[xp.__name__]
+        blocks = [slice(first, first + size) for first in range(0, len(columns), size)]
+        if xp is not np or n_threads == 1:
+            for block in blocks:
+                fill(block)
+        else:
+            with ThreadPoolExecutor(n_threads) as threads:
+                list(threads.map(fill, blocks))
+        return codes
+
+
+def _column_codes(values: Any, edges: Any, xp: Any) -> Any:
+    missing = xp.isnan(values)
+    if edges is None:
+        return xp.where(missing, MISSING_LEVEL, xp.minimum(values, LAST_LEVEL)).astype(np.uint8)
+    values = xp.ascontiguousarray(values, dtype=np.float64)
+    return xp.where(missing, MISSING, xp.searchsorted(edges, values) + 1).astype(np.uint8)
+
+
+def learn_bins(sample: Floats, n_levels: Sequence[int], n_bins: int) -> Bins:
+    """The bins of columns of which some rows are given; of categories the number of levels."""
+    edges = (None if n else bin_edges(sample[:, place], n_bins) for place, n in enumerate(n_levels))
+    return Bins(tuple(edges), tuple(n_levels))
+
+
+def bin_edges(values: Floats, n_bins: int) -> Floats:
+    """Edges between about so many bins that hold the same number of values.
+
+    Frequent values have a bin of their own, and the others share what is left.
+    """
+    found, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+    if len(found) > n_bins:
+        is_frequent = counts > counts.sum() / n_bins
+        others = np.where(is_frequent, 0, counts)
+        n_shared = max(1, n_bins - np.count_nonzero(is_frequent))
+        share = (np.cumsum(others) - others) * n_shared // max(1, others.sum())
+        begins = (np.diff(share) > 0) | is_frequent[1:] | is_frequent[:-1]
+    else:
+        begins = np.ones(max(0, len(found) - 1), dtype=bool)
+    low, high = found[:-1][begins].astype(np.float64), found[1:][begins].astype(np.float64)
+    middle = low / 2 + high / 2
+    return np.where((middle >= low) & (middle < high), middle, low)
+
+
+# --- fitted trees as arrays
+
+
+def forest_of(boosters: Sequence[Any], bins: Bins, n_outputs: int) -> Forest:
+    """The mean of boosters that have grown equally many rounds."""
+    models = [json.loads(booster.save_raw("json"))["learner"] for booster in boosters]
+    trees = [model["gradient_booster"]["model"]["trees"] for model in models]
+    first_of_rounds = range(0, len(trees[0]), n_outputs)
+    in_order = [t for f in first_of_rounds for own in trees for t in own[f : f + n_outputs]]
+    left, right = (_joined(in_order, f"{side}_children") for side in ("left", "right"))
+    is_split, sizes = left >= 0, [len(tree["left_children"]) for tree in in_order]
+    first = np.append(0, np.cumsum(sizes)).astype(np.intp)
+    # Splits and leaves are numbered apart, and a leaf is known by its negative number.
+    n_splits, n_leaves = np.cumsum(is_split), np.cumsum(~is_split)
+    number = np.where(is_split, n_splits - 1, ~(n_leaves - 1)).astype(np.int32)
+    offset = np.repeat(first[:-1], sizes)
+    left, right = (number[(child + offset)[is_split]] for child in (left, right))
+    conditions = _joined(in_order, "split_conditions", np.float64)
+    feature = _joined(in_order, "split_indices", np.int32)[is_split]
+    gain = _joined(in_order, "loss_changes", np.float64)[is_split]
+    sets = _Sets(bins, feature, _category_splits(in_order, first, number))
+    return Forest(
+        feature=feature,
+        threshold=_thresholds(conditions[is_split], feature, bins),
+        left=np.where(sets.swapped, right, left),
+        right=np.where(sets.swapped, left, right),
+        nan_left=sets.of_node < 0,
+        category_set=sets.of_node,
+        set_starts=sets.starts,
+        bitset=sets.bits,
+        leaf_value=conditions[~is_split] / len(boosters),
+        roots=number[first[:-1]],
+        importances=gain_shares(feature, gain, len(bins.edges)),
+        n_outputs=n_outputs,
+        n_boosters=len(boosters),
+    )
+
+
+def _joined(trees: list[dict[str, Any]], name: str, dtype: Any = np.intp) -> NDArray[Any]:
+    return np.array([value for tree in trees for value in tree[name]], dtype=dtype)
+
+
+def _category_splits(
+    trees: list[dict[str, Any]], first: Integers, number: NDArray[np.int32]
+) -> Iterator[tuple[int, list[int]]]:
+    """The splits of categories, by number, and the codes that XGBoost sends right there."""
+    for tree, offset in zip(trees, first, strict=False):
+        places = (tree[f"categories_{name}"] for name in ("nodes", "segments", "sizes"))
+        for node, start, size in zip(*places, strict=True):
+            yield number[offset + node], tree["categories"][start : start + size]
+
+
+def _thresholds(conditions: Floats, feature: NDArray[np.int32], bins: Bins) -> Floats:
+    """The largest values that go left: XGBoost sends codes below its condition there.
+
+    Below the first bin are missing values alone. Conditions of categories mean nothing.
+    """
+    last = np.ceil(np.clip(np.nan_to_num(conditions), 1, MOST_CODES)).astype(np.intp) - 1
+    found = np.empty(len(last))
+    for place, edges in enumerate(bins.edges):
+        ends = np.concatenate([[-np.inf], [] if edges is None else edges, [np.inf]])
+        at = feature == place
+        found[at] = ends[np.minimum(last[at], len(ends) - 1)]
+    return found
+
+
+class _Sets:
+    """The sets of levels that go left at splits of categories, as words of bits.
+
+    A level that is in no set goes right, and so does a missing one. So the branch of the missing
+    ones is made the right one, which may swap the branches.
+    """
+
+    def __init__(
+        self,
+        bins: Bins,
+        feature: NDArray[np.int32],
+        splits: Iterable[tuple[int, list[int]]],
+    ) -> None:
+        self.swapped = np.zeros(len(feature), dtype=bool)
+        self.of_node = np.full(len(feature), -1, dtype=np.int32)
+        words = [np.zeros(0, dtype=np.uint32)]
+        for number, (split, right_codes) in enumerate(splits):
+            goes_right = np.isin(np.arange(MISSING_LEVEL + 1), right_codes)
+            self.swapped[split] = not goes_right[MISSING_LEVEL]
+            listed = goes_right if self.swapped[split] else ~goes_right
+            levels = listed[np.minimum(np.arange(bins.n_levels[feature[split]]), LAST_LEVEL)]
+            padded = np.pad(levels, (0, -len(levels) % 32))  # to whole words
+            words.append(np.packbits(padded, bitorder="little").view(np.uint32))
+            self.of_node[split] = number
+        self.starts = np.cumsum([len(own) for own in words]).astype(np.int32)
+        self.bits = np.concatenate(words)

@@ -67,7 +67,7 @@ class RobustLogisticRegression(Savable, ScoreClassifier, RowsClassifier):
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Coefficients β; the one row of two classes speaks for ``classes_[1]`` where positive.
+        Coefficients β; the one row of two classes is positive for ``classes_[1]``.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts.
     noise_matrix_ : ndarray of shape (n_classes, n_classes)
@@ -146,13 +146,19 @@ class RobustLogisticRegression(Savable, ScoreClassifier, RowsClassifier):
             self.noise_matrix_ = self.noise_matrix_[order]
 
     def set_fitted(
-        self, coef: Floats, intercept: float, rates: Floats, loss: float, n_iter: int
+        self,
+        coef: Floats,
+        intercept: float,
+        into_1: float,
+        into_0: float,
+        loss: float,
+        n_iter: float,
     ) -> None:
         """Become what a fit on classes 0 and 1 has found, as a base learner."""
         self.classes_, self.n_features_in_ = np.arange(2), len(coef)
         self.coef_, self.intercept_ = coef[np.newaxis], np.array([intercept])
-        self.noise_matrix_ = with_rates(*rates)
-        self.loss_, self.n_iter_ = loss, n_iter
+        self.noise_matrix_ = with_rates(into_1, into_0)
+        self.loss_, self.n_iter_ = loss, int(n_iter)
 
     def native_options(self) -> dict[str, Any] | None:
         """How the native core is to fit this estimator; None when it cannot."""
@@ -173,36 +179,36 @@ class RobustLogisticRegression(Savable, ScoreClassifier, RowsClassifier):
             "tol": self.tol,
         }
 
-    def starts(self, n_features: int, random_states: list[Any], n_classes: int = 2) -> Floats:
-        """Where the fits with these random states start: (n_fits, n_starts, n_parameters)."""
+    def starts(self, n_features: int, random_state: Any, n_classes: int = 2) -> Floats:
+        """The packed parameters at which the fits start: (n_starts, n_parameters)."""
         n_scores = 1 if n_classes == 2 else n_classes
         fixed = check_noise_parameter(self.noise_matrix, n_classes)
         is_clean = fixed is not None and np.array_equal(fixed, np.eye(n_classes))
         # Ordinary logistic regression has one minimum, whatever the start.
-        shape = len(random_states), 1 if is_clean else self.n_init
-        linear = np.zeros((*shape, n_features + bool(self.fit_intercept), n_scores))
-        rates = np.full((*shape, n_classes), FIRST_RATE)
+        n_starts = 1 if is_clean else self.n_init
+        linear = np.zeros((n_starts, n_features + bool(self.fit_intercept), n_scores))
+        rates = np.full((n_starts, n_classes), FIRST_RATE)
         drawn = slice(int(self.solver == "lbfgs"), None)
-        if linear[:, drawn].size:
-            for fit, random_state in enumerate(map(check_random_state, random_states)):
-                linear[fit, drawn] = random_state.standard_normal(linear[fit, drawn].shape)
-                rates[fit, drawn] = random_state.uniform(0.05, 0.4, rates[fit, drawn].shape)
+        if linear[drawn].size:
+            random = check_random_state(random_state)
+            linear[drawn] = random.standard_normal(linear[drawn].shape)
+            rates[drawn] = random.uniform(0.05, 0.4, rates[drawn].shape)
         if n_scores > 1:  # what all scores have in common changes nothing, and steps keep it 0
-            linear -= linear.mean(axis=3, keepdims=True)
-        flat: Floats = linear.reshape(*shape, -1)
+            linear -= linear.mean(axis=2, keepdims=True)
+        flat: Floats = linear.reshape(n_starts, -1)
         if fixed is not None:
             return flat
         if n_scores == 1:
-            logits = np.log(rates) - np.log(1 - rates.sum(axis=2, keepdims=True))
+            logits = np.log(rates) - np.log(1 - rates.sum(axis=1, keepdims=True))
         else:
             each = rates / (n_classes - 1)
-            logits = np.repeat(np.log(each) - np.log(1 - rates), n_classes - 1, axis=2)
-        return np.concatenate([flat, logits], axis=2)
+            logits = np.repeat(np.log(each) - np.log(1 - rates), n_classes - 1, axis=1)
+        return np.concatenate([flat, logits], axis=1)
 
     def _solve(self, objective: NoisyLogisticObjective) -> Solution:
         """Keep the best of several starts."""
         n_scores = objective.n_scores
-        starts = self.starts(objective.X.shape[1], [self.random_state], max(2, n_scores))[0]
+        starts = self.starts(objective.X.shape[1], self.random_state, max(2, n_scores))
         # A coefficient of a constant column would stay where it starts.
         starts[:, np.flatnonzero(np.repeat(objective.columns.constant, n_scores))] = 0
         options = self.native_options() if n_scores == 1 else None

@@ -13,7 +13,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rboost._typing import Floats
-from rboost.engines.learners import in_blocks
+from rboost.engines.learners import summed
 
 
 class AdditiveClassifier(ClassifierMixin, BaseEstimator):
@@ -71,15 +71,7 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
 
     def _scores(self, X: Any) -> Floats:
         """H(x), eq. (8), of validated rows."""
-        scores = np.zeros(self._scores_shape(X))
-        for contribution in self._contributions(X):
-            scores += contribution
-        return scores
-
-    def _scores_shape(self, X: Any) -> tuple[int, ...]:
-        """One score a row for two classes, else one for each class."""
-        n_classes = len(self.classes_)
-        return (X.shape[0],) if n_classes == 2 else (X.shape[0], n_classes)
+        return summed(self._contributions, X, len(self.classes_), self.n_jobs)
 
     def _decision(self, scores: Floats, n_learners: int) -> Floats:
         """Turn the scores after so many learners into numbers that are positive for class 1.
@@ -95,11 +87,7 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = self._check_X(X)
-        return self._decision(self._scores_in_blocks(X), self._n_learners())
-
-    def _scores_in_blocks(self, X: Any) -> Floats:
-        """H(x) of validated rows, on several threads where there are several blocks of them."""
-        return in_blocks(self._scores, X, self.n_jobs)
+        return self._decision(self._scores(X), self._n_learners())
 
     def _n_learners(self) -> int:
         return len(self.estimators_)
@@ -120,9 +108,8 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
     def staged_decision_function(self, X: Any) -> Iterator[Floats]:
         """Yield the scores after each base learner."""
         check_is_fitted(self)
-        X = self._check_X(X)
-        scores = np.zeros(self._scores_shape(X))
-        for number, contribution in enumerate(self._contributions(X), start=1):
+        scores: Any = 0.0
+        for number, contribution in enumerate(self._contributions(self._check_X(X)), start=1):
             scores = scores + contribution
             yield self._decision(scores, number)
 

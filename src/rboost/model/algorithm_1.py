@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy
 import math
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import joblib
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.dummy import DummyClassifier
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -42,13 +43,15 @@ from rboost.engines.learners import (
     BaseLearner,
     Ensemble,
     LearnerRounds,
+    NativeRounds,
     Randomness,
     RoundSettings,
     check_classes,
     check_learner,
     coded,
+    native_rounds,
 )
-from rboost.engines.linear import LinearLearners, NativeRounds, native_rounds
+from rboost.engines.pool import StackedLearners
 from rboost.engines.rounds import (
     MIXINGS,
     ExponentialLoss,
@@ -58,6 +61,7 @@ from rboost.engines.rounds import (
     mixing_coefficients,
 )
 from rboost.fitting import Rows, Savable, training_rows
+from rboost.learners import RobustLogisticRegression
 from rboost.model.additive import AdditiveClassifier
 from rboost.noise import multiplicative_update
 from rboost.noise.likelihood import Likelihood
@@ -71,11 +75,13 @@ from rboost.progress import track
 # Where the estimation of the flip rates starts, on which the paper is silent. It must not be 0,
 # which the multiplicative updates never leave.
 FIRST_RATE = 0.1
+# Learners that predict many times as fast as arrays, all at once.
+LINEAR_LEARNERS = (RobustLogisticRegression, DummyClassifier)
 # Calibrations of more than two classes.
 SEVERAL_CLASSES = ("platt", "logistic")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Training:
     """Where the rounds of a fit have come to; ``fitted_on`` is what the next fit must share.
 
@@ -87,8 +93,8 @@ class Training:
     progress: Progress
     random: Randomness
     noise_matrix: Floats
-    learners: Sequence[Any] = ()
-    history: tuple[Floats, ...] = ()
+    learners: list[Any] = field(default_factory=list)
+    history: list[Floats] = field(default_factory=list)
 
 
 @dataclass(eq=False, repr=False)
@@ -117,7 +123,7 @@ class AdaRBoostClassifier(Savable, AdditiveClassifier):
     max_samples : float, default=1.0
         Fraction of the rows that "uniform" (at most 1) and "weights" draw.
     votes : {"class", "probability"}, default="class"
-        What a learner says of a row: the class that it predicts, or its probabilities.
+        How a learner votes: by the class that it predicts, or by its probabilities.
     noise_matrix : "estimate" or array-like of shape (n_classes, n_classes), default="estimate"
         ``noise_matrix[j, k] = p(observed k | true j)``, classes in sorted order. An array fixes it.
         "estimate" is steps 5 and 6 of Algorithm 1, which without trusted rows find rates near 0
@@ -177,9 +183,9 @@ class AdaRBoostClassifier(Savable, AdditiveClassifier):
     >>> X, y = make_moons(500, noise=0.2, random_state=4)
     >>> noise, tree = asymmetric(0.3, from_class=0), DecisionTreeClassifier(max_depth=3)
     >>> noisy, flipped = flip_labels(y, noise, random_state=4)
-    >>> told = AdaRBoostClassifier(tree, n_estimators=50, noise_matrix=noise).fit(X, noisy)
+    >>> known = AdaRBoostClassifier(tree, n_estimators=50, noise_matrix=noise).fit(X, noisy)
     >>> adaboost = AdaRBoostClassifier(tree, n_estimators=50, noise_matrix=np.eye(2)).fit(X, noisy)
-    >>> told.score(X, y) > adaboost.score(X, y)
+    >>> known.score(X, y) > adaboost.score(X, y)
     True
     """
 
@@ -257,7 +263,7 @@ class AdaRBoostClassifier(Savable, AdditiveClassifier):
             if resumes:
                 training = self._resume(training, vars(self).get("_training"))
             with threadpool_limits(1, "blas"):  # many small products, for which threads only wait
-                training, scores = self._run(training, pool, rows, calibration_rows, fixed_noise)
+                scores = self._run(training, pool, rows, calibration_rows, fixed_noise)
             self._keep(training, classes)
             judges = rows if calibration_rows is None else calibration_rows
             known = training.noise_matrix if calibration_rows is None else np.eye(len(classes))
@@ -357,7 +363,10 @@ class AdaRBoostClassifier(Savable, AdditiveClassifier):
             )
         # Copies, so that a fit that fails or is interrupted leaves these where they were.
         random, progress = copy.deepcopy((training.random, training.progress))
-        return replace(training, random=random, progress=progress)
+        learners, history = [*training.learners], [*training.history]
+        return replace(
+            training, random=random, progress=progress, learners=learners, history=history
+        )
 
     def _run(
         self,
@@ -366,40 +375,35 @@ class AdaRBoostClassifier(Savable, AdditiveClassifier):
         rows: Rows,
         calibration_rows: Rows | None,
         fixed_noise: Floats | None,
-    ) -> tuple[Training, Floats]:
-        """Run the rounds that are still to run; return the scores to calibrate on, too."""
+    ) -> Floats:
+        """Run the rounds that are still to run; return the scores to calibrate on."""
         progress, n_classes = training.progress, rows.n_classes
-        noise_matrix, history = training.noise_matrix, list(training.history)
-        progress.columns = mixing_coefficients(noise_matrix, self.mixing).T
+        progress.columns = mixing_coefficients(training.noise_matrix, self.mixing).T
         calibrating: Any = None
         if calibration_rows is not None:
             calibrating = self._ensemble_of(training, n_classes).scores(calibration_rows.X, 1)
         numbers = range(progress.n_rounds + 1, self.n_estimators + 1)
-        if progress.finished or not numbers:
-            return training, training.votes.scores if calibrating is None else calibrating
-        rounds = self._rounds(training, pool, rows, calibration_rows, fixed_noise)
+        if numbers and not progress.finished:
+            rounds = self._rounds(training, pool, rows, calibration_rows)
 
-        def update_noise() -> None:
-            nonlocal noise_matrix, calibrating
-            if calibration_rows is not None and isinstance(rounds, LearnerRounds):
-                said = VOTES[self.votes](rounds.learner, calibration_rows.X, n_classes)
-                calibrating = calibrating + progress.steps[-1] * coded(said)
-            if fixed_noise is None:
-                noise_matrix = self._updated(
-                    noise_matrix, rounds, rows, calibration_rows, calibrating
-                )
-                progress.columns = mixing_coefficients(noise_matrix, self.mixing).T
-            history.append(noise_matrix)
+            def update_noise() -> None:
+                nonlocal calibrating
+                if calibration_rows is not None and isinstance(rounds, LearnerRounds):
+                    said = VOTES[self.votes](rounds.learner, calibration_rows.X, n_classes)
+                    calibrating = calibrating + progress.steps[-1] * coded(said)
+                if fixed_noise is None:
+                    training.noise_matrix = self._updated(
+                        training.noise_matrix, rounds.votes.scores, rows, calibration_rows,
+                        calibrating,
+                    )  # fmt: skip
+                    progress.columns = mixing_coefficients(training.noise_matrix, self.mixing).T
+                training.history.append(training.noise_matrix)
 
-        shown = track(numbers, len(numbers), "Boosting", enabled=bool(self.verbose))
-        boost(rounds, progress, update_noise, float(self.learning_rate), shown)
-        learners = _joined(training.learners, rounds.finish())
-        votes = rounds.votes
-        training = replace(
-            training, votes=votes, progress=progress, noise_matrix=noise_matrix,
-            learners=learners, history=tuple(history),
-        )  # fmt: skip
-        return training, votes.scores if calibrating is None else calibrating
+            shown = track(numbers, len(numbers), "Boosting", enabled=bool(self.verbose))
+            boost(rounds, progress, update_noise, float(self.learning_rate), shown)
+            training.learners += rounds.finish()
+            training.votes = rounds.votes
+        return training.votes.scores if calibrating is None else calibrating
 
     def _rounds(
         self,
@@ -407,27 +411,27 @@ class AdaRBoostClassifier(Savable, AdditiveClassifier):
         pool: list[BaseLearner],
         rows: Rows,
         calibration_rows: Rows | None,
-        fixed_noise: Floats | None,
     ) -> LearnerRounds | NativeRounds:
-        """The native core where it can, which updates the noise by Platt's method alone."""
+        """The native core where it can."""
         settings = RoundSettings(
-            self.sampling, self.max_samples, self.votes, self.negative_weights, self.n_jobs
-        )
+            ExponentialLoss(), pool, training.random, self.sampling, self.max_samples, self.votes,
+            self.negative_weights, self.n_jobs,
+        )  # fmt: skip
         mixing = Likelihood(
             rows.observed.astype(np.int32), training.progress.columns, rows.sample_weight
         )
-        own = ExponentialLoss(), pool, training.votes, training.random, settings
-        can_update = fixed_noise is not None or self.calibration == "platt"
-        if calibration_rows is None and can_update:
-            rounds = native_rounds(rows.X, mixing, *own, np.zeros(2, dtype=bool))
+        if calibration_rows is None:
+            certain = np.zeros(2, dtype=bool)
+            rounds = native_rounds(rows.X, mixing, training.votes, settings, certain)
             if rounds is not None:
                 return rounds
-        return LearnerRounds(rows.X, mixing, rows.observed, *own, training.progress.n_rounds)
+        n_rounds = training.progress.n_rounds
+        return LearnerRounds(rows.X, mixing, rows.observed, training.votes, settings, n_rounds)
 
     def _updated(
         self,
         noise_matrix: Floats,
-        rounds: LearnerRounds | NativeRounds,
+        scores: Floats,
         rows: Rows,
         calibration_rows: Rows | None,
         calibrating: Any,
@@ -437,12 +441,9 @@ class AdaRBoostClassifier(Savable, AdditiveClassifier):
         Without calibration rows it explains the wrong labels too, which leaves nothing for the
         noise matrix: the rates shrink towards 0. That is the paper's way, and its open problem.
         """
-        if isinstance(rounds, NativeRounds):
-            return rounds.paper_noise(noise_matrix)
-        scores, clean = rounds.votes.scores, np.eye(rows.n_classes)
-        known, judges = (scores, rows) if calibration_rows is None else (
-            calibrating, calibration_rows
-        )  # fmt: skip
+        clean, known, judges = np.eye(rows.n_classes), scores, rows
+        if calibration_rows is not None:
+            known, judges = calibrating, calibration_rows
         probability = self._calibrate(known, judges, clean, clean)(scores)  # (5)
         if rows.n_classes == 2:
             probability = np.column_stack([1 - probability, probability])
@@ -474,6 +475,10 @@ class AdaRBoostClassifier(Savable, AdditiveClassifier):
     def _keep(self, training: Training, classes: Any) -> None:
         self.classes_, self._training = classes, training
         self._ensemble = self._ensemble_of(training, len(classes))
+        # A model from a file has all learners as arrays, in the place of the ensemble.
+        self._arrays: StackedLearners | None = None
+        if all(type(learner) in LINEAR_LEARNERS for learner in self._ensemble.learners):
+            self._arrays = StackedLearners.of(self._ensemble, self.n_features_in_)
         self.estimator_weights_ = self._ensemble.steps
         self.estimator_errors_ = np.array(training.progress.errors)
         shape = (-1, len(classes), len(classes))
@@ -488,11 +493,11 @@ class AdaRBoostClassifier(Savable, AdditiveClassifier):
     @property
     def estimators_(self) -> list[Any]:  # type: ignore[override]
         """The base learners that were kept."""
-        return self._ensemble.listed
+        return list(self._ensemble.learners)
 
     @property
     def feature_importances_(self) -> Floats:
-        """How much each column told, as shares."""
+        """Importances of the columns, as shares."""
         check_is_fitted(self)
         return self._ensemble.feature_importances()
 
@@ -502,8 +507,8 @@ class AdaRBoostClassifier(Savable, AdditiveClassifier):
     def _contributions(self, X: Any) -> Iterator[Floats]:
         return self._ensemble.contributions(X)
 
-    def _scores_in_blocks(self, X: Any) -> Floats:
-        return self._ensemble.scores(X, self.n_jobs)
+    def _scores(self, X: Any) -> Floats:
+        return (vars(self).get("_arrays") or self._ensemble).scores(X, self.n_jobs)
 
     def _positive_probability(self, scores: Floats) -> Floats:
         return agree_with_decision(self._calibration(scores), scores)
@@ -521,9 +526,3 @@ def largest_where_decided(probability: Floats, decided: Integers) -> Floats:
     raised = np.where(contradicts, 1.001 * probability.max(axis=1), probability[places, decided])
     probability[places, decided] = raised
     return probability / probability.sum(axis=1, keepdims=True)
-
-
-def _joined(first: Sequence[Any], second: Sequence[Any]) -> Sequence[Any]:
-    if isinstance(first, LinearLearners) and isinstance(second, LinearLearners):
-        return first.joined(second)
-    return second if not len(first) else [*first, *second]

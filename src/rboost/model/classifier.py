@@ -36,14 +36,13 @@ from rboost.engines.engine import EngineSettings, check_engines, chosen_engines
 from rboost.fitting import Savable, ScoreClassifier
 from rboost.labels import Labels, group_rows
 from rboost.model.fit import Fitted, fit_rows
-from rboost.native.xgboost import DEVICES, arrays_on
+from rboost.native.boosters import DEVICES, arrays_on
 from rboost.noise.groups import GroupedNoise
 from rboost.noise.inference import infer_by_group, judge
 from rboost.noise.matrix import check_noise_parameter
 from rboost.noise.posterior import NoisePosterior
 from rboost.table.columns import as_table, is_numeric, read_columns, under_each_other
-from rboost.table.copies import warn_of_copies
-from rboost.table.features import Features, TableEncoder, learn_encoder
+from rboost.table.features import Features, TableEncoder, learn_encoder, warn_of_copies
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -363,7 +362,7 @@ class RBoostClassifier(Savable, ScoreClassifier):
 
     @property
     def feature_importances_(self) -> Floats:
-        """How much each column told, as shares."""
+        """Importances of the columns, as shares."""
         check_is_fitted(self)
         return self._model.stack.feature_importances()
 

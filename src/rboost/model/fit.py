@@ -22,8 +22,7 @@ import numpy as np
 
 from rboost._typing import Floats
 from rboost.engines import ENGINES, LINEAR, TREES, XGBOOST
-from rboost.engines.engine import EngineFit, EngineRows, EngineSettings
-from rboost.engines.stack import Stack, combine
+from rboost.engines.engine import EngineFit, EngineRows, EngineSettings, Stack, combine
 from rboost.engines.trees import n_folds, stratified_folds
 from rboost.labels import Labels
 from rboost.noise.inference import (

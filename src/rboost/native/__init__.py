@@ -1,7 +1,7 @@
-"""Says whether there is a native core; what it computes has a reference in NumPy.
+"""Whether there is a native core; what it computes is specified in NumPy.
 
 The native module is built when the package is installed on a machine with a C++ compiler. Without
-it everything works, more slowly; the first fit that misses it says so, once. With the environment
+it everything works, more slowly; the first fit without it warns, once. With the environment
 variable ``RBOOST_NATIVE=0`` it is left aside.
 """
 

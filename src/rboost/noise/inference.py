@@ -20,8 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
 from rboost._typing import Codes, Floats, Integers
-from rboost.labels import NO_CLASS, Labels, Patterns
-from rboost.labels.statements import ANNOTATOR
+from rboost.labels import ANNOTATOR, NO_CLASS, Labels, Patterns
 from rboost.noise.answers import LearntFromAnswers, answer_likelihood, learn_from_answers
 from rboost.noise.classes import compare_kinds, fit_known_noise
 from rboost.noise.groups import GroupedNoise, infer_group_noise

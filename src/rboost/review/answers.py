@@ -1,13 +1,26 @@
-"""What people said, and what holds now: the answers that were not taken back."""
+"""What people said, which of it holds now, and how far they agree.
+
+Agreement is that of answers which name a label: to be unsure contradicts nobody. Cohen's kappa of
+two people compares the share of rows on which they agree with the share expected of two people who
+choose labels as often but regardless of the row. Of more than two it is the mean over all pairs,
+weighted by the rows that each pair has in common.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import combinations
+from operator import attrgetter
 
-KEEP, CHANGE, UNSURE = ANSWERS = ("keep", "change", "unsure")
-UNDO = "undo"
+import numpy as np
+from sklearn.metrics import cohen_kappa_score
+
+KEEP, CHANGE, UNSURE, UNDO = "keep", "change", "unsure", "undo"
+# What answers are sorted by, the oldest first.
+NUMBER = attrgetter("number")
 
 
 @dataclass(frozen=True)
@@ -52,16 +65,18 @@ class Log:
         """
         said = [answer for own in self.by_reviewer.values() for answer in own.values()]
         said.sort(key=lambda answer: (answer.label is not None, answer.number))
-        return {answer.row: answer for answer in sorted(_latest(said).values(), key=_number)}
+        latest = {answer.row: answer for answer in said}
+        return {answer.row: answer for answer in sorted(latest.values(), key=NUMBER)}
 
     @cached_property
     def by_reviewer(self) -> dict[str, dict[int, Answer]]:
-        """For each name that person's latest answer to each row."""
-        names = dict.fromkeys(answer.reviewer for answer in self.held.values())
-        answers: dict[str, list[Answer]] = {name: [] for name in names}
+        """For each name that person's latest answer to each row, the oldest first."""
+        answers: dict[str, dict[int, Answer]] = {}
         for answer in self.held.values():
-            answers[answer.reviewer].append(answer)
-        return {name: _latest(own) for name, own in answers.items()}
+            own = answers.setdefault(answer.reviewer, {})
+            own.pop(answer.row, None)  # so that the latest come last
+            own[answer.row] = answer
+        return answers
 
     def own(self, reviewer: str) -> dict[int, Answer]:
         """The answers of one person that hold, by their rows, the oldest first."""
@@ -70,7 +85,7 @@ class Log:
     def of_row(self, row: int) -> list[Answer]:
         """What each person says of a row, the latest last."""
         answers = [own[row] for own in self.by_reviewer.values() if row in own]
-        return sorted(answers, key=_number)
+        return sorted(answers, key=NUMBER)
 
     def after(self, events: Iterable[tuple[Answer, int | None]]) -> Log:
         """The log after more events, each with the number of the answer that it takes back."""
@@ -85,21 +100,58 @@ class Log:
         return Log(version, held, frozenset(touched))
 
 
-def _number(answer: Answer) -> int:
-    return answer.number
-
-
-def _latest(answers: Iterable[Answer]) -> dict[int, Answer]:
-    latest: dict[int, Answer] = {}
-    for answer in answers:
-        latest.pop(answer.row, None)  # so that the latest come last
-        latest[answer.row] = answer
-    return latest
-
-
 class ConflictError(ValueError):
     """Something else happened meanwhile; ``present`` is the answer that the row has now."""
 
     def __init__(self, sentence: str, present: Answer | None = None) -> None:
         super().__init__(sentence)
         self.present = present
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Of rows that at least two people labelled, how many they label alike, and Cohen's kappa.
+
+    ``kappa`` is None where all labels are the same, so that no other outcome was to be expected.
+    ``disagreements`` has the answers to each other row, the latest last.
+    """
+
+    n_rows: int
+    n_agreed: int
+    kappa: float | None
+    disagreements: dict[int, list[Answer]]
+
+
+def agreement(log: Log) -> Agreement | None:
+    """Compare what several people said; None where no row was labelled by two."""
+    counts = Counter(row for own in log.by_reviewer.values() for row in own)
+    labelled = {
+        row: [answer for answer in log.of_row(row) if answer.label is not None]
+        for row, count in sorted(counts.items())
+        if count > 1
+    }
+    shared = {row: answers for row, answers in labelled.items() if len(answers) > 1}
+    if not shared:
+        return None
+    pairs: dict[tuple[str, str], list[tuple[int | None, int | None]]] = {}
+    for answers in shared.values():
+        ordered = sorted(answers, key=lambda answer: answer.reviewer)
+        for one, other in combinations(ordered, 2):
+            both = one.label, other.label
+            pairs.setdefault((one.reviewer, other.reviewer), []).append(both)
+    differing = {
+        row: answers
+        for row, answers in shared.items()
+        if len({answer.label for answer in answers}) > 1
+    }
+    kappa = _mean_kappa(list(pairs.values()))
+    return Agreement(len(shared), len(shared) - len(differing), kappa, differing)
+
+
+def _mean_kappa(pairs: list[list[tuple[int | None, int | None]]]) -> float | None:
+    """The mean of Cohen's kappa over pairs of people, where they did not always say the same."""
+    known = [labels for labels in pairs if len({label for both in labels for label in both}) > 1]
+    if not known:
+        return None
+    kappas = [cohen_kappa_score(*zip(*labels, strict=True)) for labels in known]
+    return float(np.average(kappas, weights=[len(labels) for labels in known]))

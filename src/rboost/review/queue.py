@@ -3,6 +3,17 @@
 What a person says of a row does three things: it corrects the row, it teaches how labels go wrong,
 and, if the row was drawn at random, it counts wrong labels without any model. The default order
 mixes rows for all three.
+
+Rows that teach most are chosen one after the other by optimal design. Answers teach
+p(label is wrong | row) through a logistic regression, for each label given, on the log-odds of that
+label by the columns (``noise/answers.py``). With the covariance S of its two coefficients, the
+variance of all probabilities together is Σ_r w_r²·x_rᵀ·S·x_r, where x = (1, log-odds) and
+w = p·(1 − p). Another answer adds w·x·xᵀ to the inverse of S, which reduces the variance by
+
+    w·xᵀ·S·M·S·x / (1 + w·xᵀ·S·x)   with   M = Σ_r w_r²·x_r·x_rᵀ
+
+so that rows in the middle and at both ends of the scores are chosen, of each label in proportion to
+the variance that is left.
 """
 
 from __future__ import annotations
@@ -11,38 +22,26 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import entr
 
 from rboost._typing import Floats, Integers
 from rboost.audit import LabelAudit, TableLabels
 from rboost.audit.labels import NO_LABEL
-from rboost.review.design import settling_rows
 
 # Of every five rows of the mixed order, what each is picked for.
-PATTERN = ("random", "suspicious", "settling", "suspicious", "settling")
+PATTERN = ("random", "suspicious", "design", "suspicious", "design")
 # So many rows are mixed; the order is made anew before anybody gets to its end.
 N_MIXED = 100
-# Fewer draws may be accidents of another order, and say nothing anyway.
+# With fewer draws an interval is too wide to be of use, and rows may be among them by accident.
 FEWEST_DRAWS = 5
-
-
-def entropy(probability: Floats) -> Floats:
-    """−Σ_j p_j log p_j of each row, in nats.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rboost.review.queue import entropy
-    >>> entropy(np.array([[0.5, 0.5], [1.0, 0.0]])).round(4).tolist()
-    [0.6931, 0.0]
-    """
-    p = np.clip(probability, 0.0, 1.0)
-    logarithm = np.log(p, where=p > 0, out=np.zeros_like(p))
-    return np.abs((p * logarithm).sum(axis=1))  # the sum is ≤ 0; this leaves no −0
+# Prior standard deviations of the two coefficients, and bounds of p(label is wrong) before answers.
+PRIOR_SCALES = np.array([1.5, 0.5])
+LEAST_PROBABILITY = 0.01
 
 
 def informative(audit: LabelAudit, rows: Integers, n_answers: int = 0) -> Integers:
-    """The rows whose true class is least known first."""
-    return _largest_first(entropy(audit.inference.posterior[rows]), rows)
+    """The rows whose true class is least known first: by the entropy of their posterior."""
+    return _largest_first(entr(audit.inference.posterior[rows]).sum(axis=1), rows)
 
 
 def suspicious(audit: LabelAudit, rows: Integers, n_answers: int = 0) -> Integers:
@@ -51,10 +50,10 @@ def suspicious(audit: LabelAudit, rows: Integers, n_answers: int = 0) -> Integer
 
 
 def mixed(audit: LabelAudit, rows: Integers, n_answers: int = 0) -> Integers:
-    """Rows drawn at random, rows that are likely wrong and rows that settle the noise, in turn.
+    """Rows drawn at random, rows that are likely wrong and rows that teach most, in turn.
 
-    Draws that are due come first: whoever answers several rows at once, or rows of another order,
-    gets ahead of them.
+    One row in five is to be drawn at random. Draws fall behind where several rows are answered at
+    once, or rows of another order; those that are missing come first.
     """
     drawn = random_order(audit.labels)
     due = drawn[: n_answers // len(PATTERN) + 1]
@@ -62,9 +61,9 @@ def mixed(audit: LabelAudit, rows: Integers, n_answers: int = 0) -> Integers:
     streams = {
         "random": iter(drawn[np.isin(drawn, rows)].tolist()),
         "suspicious": iter(suspicious(audit, rows).tolist()),
-        "settling": iter(settling_rows(audit, rows, N_MIXED).tolist()),
+        "design": iter(optimal_design(audit, rows, N_MIXED).tolist()),
     }
-    # Where this goes on after other answers, so does the pattern.
+    # The pattern goes on where earlier answers left it.
     taken = dict.fromkeys(due.tolist())
     for place in range(n_answers + len(due), n_answers + min(N_MIXED, len(rows))):
         turn = place % len(PATTERN)
@@ -86,8 +85,8 @@ def random_order(labels: TableLabels) -> Integers:
 def random_draws(labels: TableLabels, n_answers: int, is_closed: NDArray[np.bool_]) -> Integers:
     """The rows that were drawn at random: the first of their order, one in five answers.
 
-    How many they are depends on the number of answers alone, and those that were answered for
-    another reason count like the others, so that they are drawn fairly from the whole table.
+    Their number depends on the number of answers alone, and rows of the order that were answered
+    for another reason count as well, so that they are a simple random sample of the table.
     """
     drawn = random_order(labels)[: n_answers // len(PATTERN)]
     fair = bool(is_closed[drawn].all()) and len(drawn) >= FEWEST_DRAWS
@@ -98,12 +97,15 @@ def _largest_first(worth: Floats, rows: Integers) -> Integers:
     return rows[np.argsort(-worth, kind="stable")]
 
 
-# Rows of an audit in an order, after so many answers; the first is the default.
+# Rows of an audit in an order, after so many answers.
 ORDERS: dict[str, Callable[[LabelAudit, Integers, int], Integers]] = {
     "mixed": mixed,
     "informative": informative,
     "suspicious": suspicious,
 }
+DEFAULT_ORDER = "mixed"
+# The order of rows that others have answered, for a second opinion.
+SECOND = "second"
 
 
 def rank(
@@ -119,9 +121,39 @@ def rank(
     return ORDERS[order](audit, rows, len(audit) - len(rows) if n_answers is None else n_answers)
 
 
-def still_open(ranking: Integers, n_rows: int, *closed: Iterable[int]) -> Integers:
-    """The rows of a ranking that are in none of the sets, in the same order."""
-    is_open = np.ones(n_rows, dtype=bool)
-    for rows in closed:
-        is_open[[row for row in rows if row < n_rows]] = False
-    return ranking[is_open[ranking]]
+def optimal_design(audit: LabelAudit, rows: Integers, n_chosen: int) -> Integers:
+    """Of these rows those whose answers teach most, each given the ones before it."""
+    labels, found = audit.labels, audit.inference
+    labelled = np.flatnonzero(labels.given != NO_LABEL)
+    given = labels.given[labelled]
+    wrong = found.noise.issue_probability(audit.scores[labelled], given)
+    wrong = np.clip(wrong, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
+    weight = wrong * (1 - wrong)
+    right = found.probability[labelled, given].clip(LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
+    columns = np.column_stack([np.ones(len(right)), np.log(right) - np.log1p(-right)])
+    is_open, is_checked = np.isin(labelled, rows), labels.is_checked[labelled]
+    n_chosen = min(n_chosen, int(is_open.sum()))
+    own, precision = {}, {}
+    reduction = np.full(len(labelled), -1.0)  # of rows that are taken or not open
+    for k in np.unique(given[is_open]).tolist():
+        own[k], known = np.flatnonzero((given == k) & is_open), (given == k) & is_checked
+        precision[k] = np.diag(PRIOR_SCALES**-2.0)
+        precision[k] += (columns[known].T * weight[known]) @ columns[known]
+        reduction[own[k]] = _reduction(columns[own[k]], weight[own[k]], precision[k])
+    chosen: list[int] = []
+    while len(chosen) < n_chosen:
+        best = int(reduction.argmax())
+        chosen.append(best)
+        k = int(given[best])
+        precision[k] += weight[best] * np.outer(columns[best], columns[best])
+        reduction[own[k]] = _reduction(columns[own[k]], weight[own[k]], precision[k])
+        reduction[chosen] = -1.0
+    return labelled[chosen]
+
+
+def _reduction(columns: Floats, weight: Floats, precision: Floats) -> Floats:
+    """By how much an answer to each row with one label reduces the variance of all of them."""
+    spread = (columns.T * weight**2) @ columns
+    projected = columns @ np.linalg.inv(precision)
+    gained = ((projected @ spread) * projected).sum(axis=1)
+    return weight * gained / (1 + weight * (projected * columns).sum(axis=1))

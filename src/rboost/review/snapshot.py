@@ -1,57 +1,38 @@
-"""What is known at a moment of a review, and which rows are open."""
+"""What is known at a moment of a review: an audit after the answers, and its few numbers."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
 from rboost._typing import Integers
-from rboost.audit import LabelAudit
+from rboost.audit import LabelAudit, TableLabels
+from rboost.audit.labels import NO_LABEL
+from rboost.audit.render.text import of_contradiction
 from rboost.review.answers import Log
-from rboost.review.estimate import Estimate, estimate
-from rboost.review.labels import with_answers
-from rboost.review.queue import ORDERS, rank, still_open
+from rboost.review.queue import ORDERS, random_draws, rank
 
-# The order of rows that others have answered, for a second opinion.
-SECOND = "second"
+# Names of rows that a comparison lists at most.
+MOST_NAMED = 50
 
-
-@dataclass(frozen=True)
-class Wanted:
-    """Which rows a person goes through: in which order, of which given and suggested class."""
-
-    order: str = next(iter(ORDERS))
-    given: int | None = None
-    suggested: int | None = None
-    reviewer: str = ""
+Json = dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
     """What is known at a moment; replaced as a whole.
 
-    ``fitted`` is what was fitted last, ``live`` the same with all answers so far.
+    ``fitted`` is what was fitted last, ``live`` the same with all answers up to event ``version``
+    of the log, ``rankings`` the rows without an answer by then, in each order.
     """
 
     fitted: LabelAudit
     live: LabelAudit
     version: int
-    estimate: Estimate
+    estimate: Json
     rankings: dict[str, Integers]
-
-    def open_rows(self, wanted: Wanted, log: Log) -> Integers:
-        """All rows that are wanted and not answered, in their order."""
-        if wanted.order == SECOND:
-            closed, ranking = log.own(wanted.reviewer), np.array(list(log.current), dtype=np.intp)
-        else:
-            closed, ranking = log.current, self.rankings[wanted.order]
-        found = still_open(ranking, len(self.fitted), closed)
-        if wanted.given is not None:
-            found = found[self.live.labels.given[found] == wanted.given]
-        if wanted.suggested is not None:
-            found = found[self.live.suggested[found] == wanted.suggested]
-        return found
 
 
 def take_snapshot(fitted: LabelAudit, log: Log) -> Snapshot:
@@ -70,3 +51,63 @@ def after_answers(audit: LabelAudit, log: Log) -> LabelAudit:
     ):
         return audit
     return audit.with_checked(labels.checked, labels.at_random)
+
+
+def with_answers(labels: TableLabels, log: Log) -> TableLabels:
+    """Checked labels, and which were drawn at random: those of the audit, then those of the log.
+
+    An audit that was fitted to answers holds them as checked. Some may have been taken back since,
+    so only rows that never had an answer count as checked beforehand.
+    """
+    checked = labels.checked.copy()
+    checked[list(log.touched)] = NO_LABEL
+    for row, answer in log.current.items():
+        checked[row] = NO_LABEL if answer.label is None else answer.label
+    at_random = labels.at_random.copy()
+    is_closed = checked != NO_LABEL
+    is_closed[list(log.current)] = True
+    at_random[random_draws(labels, len(log.current), is_closed)] = True
+    return labels.with_checked(checked, at_random)
+
+
+def estimate(audit: LabelAudit) -> Json:
+    """The noise and the wrong labels of an audit, and how good its model is expected to be.
+
+    ``noise`` is the share of rows of each true class whose label says otherwise; its interval holds
+    with probability 0.9. ``random_checks`` is what labels drawn at random say without any model,
+    ``contradiction`` the sentence to read where answers are not what was expected.
+    """
+    summary, quality = audit.summary(), audit.quality
+    drawn = summary.random_checks
+    return {
+        "noise": [
+            {"true_class": k.true, "rate": 1 - k.rate, "low": 1 - k.high, "high": 1 - k.low}
+            for k in summary.kept
+        ],
+        "expected_wrong": summary.expected_wrong,
+        "suspects": summary.n_suspects,
+        "accuracy": quality.accuracy,
+        "label_accuracy": quality.label_accuracy,
+        "random_checks": asdict(drawn) if drawn else None,
+        "contradiction": of_contradiction(summary.predictive_check),
+    }
+
+
+def compare(before: LabelAudit, after: LabelAudit) -> Json:
+    """What a new fit changed, for the same answers; suspects are named, ``n_`` counts all."""
+    old, new = before.suspects().rows, after.suspects().rows
+    came, went = np.setdiff1d(new, old), np.setdiff1d(old, new)
+    return {
+        "before": estimate(before),
+        "after": estimate(after),
+        "new_suspects": _named(after, came),
+        "n_new_suspects": len(came),
+        "former_suspects": _named(after, went),
+        "n_former_suspects": len(went),
+    }
+
+
+def _named(audit: LabelAudit, rows: Integers) -> list[str]:
+    """Names of the rows whose labels are likeliest wrong."""
+    likeliest = rows[np.argsort(-np.nan_to_num(audit.issue_probability[rows]), kind="stable")]
+    return [str(name)[:100] for name in audit.ids[likeliest[:MOST_NAMED]].tolist()]

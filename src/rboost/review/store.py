@@ -1,7 +1,8 @@
 """Answers on disk: a log of events in SQLite, to which events are only ever added.
 
 An answer is on the disk before the caller hears that it was taken, so a kill at any moment loses
-none. What holds now is derived from the log.
+none. What holds now is derived from the log. The tables of a file are made, and those of an older
+version extended, in one transaction.
 """
 
 from __future__ import annotations
@@ -15,8 +16,32 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rboost.review.answers import UNDO, UNSURE, Answer, ConflictError, Log
-from rboost.review.schema import bring_up_to_date
 
+# Says in the head of a file that it is one of ours: "rBst".
+APPLICATION = 0x72427374
+
+# Each list of statements leads from one version to the next; the file says which it has.
+VERSIONS = (
+    (
+        "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+        """CREATE TABLE events (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            key TEXT NOT NULL UNIQUE,
+            kind TEXT NOT NULL CHECK (kind IN ('keep', 'change', 'unsure', 'undo')),
+            row INTEGER NOT NULL,
+            label INTEGER,
+            undoes INTEGER UNIQUE REFERENCES events (number),
+            time TEXT NOT NULL
+        )""",
+    ),
+    (
+        "ALTER TABLE events ADD COLUMN reviewer TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE events ADD COLUMN comment TEXT NOT NULL DEFAULT ''",
+        # The key of the request that made several events; an event by itself has none.
+        "ALTER TABLE events ADD COLUMN action TEXT",
+        "CREATE INDEX actions ON events (action)",
+    ),
+)
 # How long to wait, in seconds, while another process writes.
 PATIENCE = 10.0
 EVENT = (
@@ -56,7 +81,7 @@ class AnswerStore:
             # Beyond FULL, EXTRA also makes sure of the folder's entry for the journal.
             self._connection.execute("PRAGMA synchronous = EXTRA")
             with self._transaction():
-                bring_up_to_date(self._connection, fingerprint)
+                _bring_up_to_date(self._connection, fingerprint)
             found = self.recall("fingerprint")
             if found == fingerprint:
                 self.log()
@@ -251,6 +276,27 @@ class AnswerStore:
         with self._transaction():
             self._connection.execute("INSERT OR IGNORE INTO about VALUES (?, ?)", (name, value))
         return self.recall(name) or value
+
+
+def _bring_up_to_date(connection: sqlite3.Connection, fingerprint: str) -> None:
+    """Make or extend the tables; fail if the file is none of ours, damaged, or of the future."""
+    ask = connection.execute
+    (sound,) = ask("PRAGMA quick_check(1)").fetchone()
+    (n_tables,) = ask("SELECT count(*) FROM sqlite_master").fetchone()
+    (application,) = ask("PRAGMA application_id").fetchone()
+    # The first version did not number itself.
+    version = ask("PRAGMA user_version").fetchone()[0] or (1 if n_tables else 0)
+    if sound != "ok" or (n_tables and application != APPLICATION):
+        raise sqlite3.DatabaseError
+    if version > len(VERSIONS):
+        raise ValueError("a newer rboost wrote it; use that one")
+    for statements in VERSIONS[version:]:
+        for statement in statements:
+            ask(statement)
+    if not n_tables:
+        ask(f"PRAGMA application_id = {APPLICATION}")
+        ask("INSERT INTO about VALUES ('fingerprint', ?)", (fingerprint,))
+    ask(f"PRAGMA user_version = {len(VERSIONS)}")
 
 
 def _is_below(value: object, end: int) -> bool:

@@ -2,8 +2,7 @@
 
 schema      what a file may hold, declared once for writing and reading
 file        its bytes: header, seal, JSON, blocks of numbers
-kinds       parts of models: encoders, learners, forests, noise, calibrations
-estimators  the classifiers themselves
+kinds       models and their parts, declared
 """
 
 from __future__ import annotations
@@ -11,11 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rboost.saving.estimators import ESTIMATORS
+from rboost.saving import kinds as kinds  # declares all that it knows
 from rboost.saving.file import read_file, write_file
-from rboost.saving.schema import DECLARED_ABOVE
-
-MODELS = (*ESTIMATORS, *DECLARED_ABOVE)
 
 
 def save(model: Any, path: str | Path, about: dict[str, Any] | None = None) -> None:
@@ -23,7 +19,7 @@ def save(model: Any, path: str | Path, about: dict[str, Any] | None = None) -> N
 
     ``about`` is what to know of the model, in terms of JSON: :func:`load_with_notes` gives it back.
     """
-    write_file(Path(path), model, about or {}, MODELS)
+    write_file(Path(path), model, about or {})
 
 
 def load(path: str | Path) -> Any:
@@ -58,4 +54,4 @@ def load(path: str | Path) -> Any:
 
 def load_with_notes(path: str | Path) -> tuple[Any, dict[str, Any]]:
     """The model, and what was said about it when it was saved."""
-    return read_file(Path(path), MODELS)
+    return read_file(Path(path))

@@ -9,7 +9,8 @@ r"""Bytes of a model file: a header with a seal, one JSON document, and blocks o
 
 A block is compressed by zlib where that makes it shorter, at most to an eighth: it is then filled
 up with zeros. So no file takes more memory than eight times its length, which is known before
-anything is read, and a few megabytes.
+anything is read, and a few megabytes. Texts take more memory than their letters: arrays of unsigned
+integers, which hold them, are not compressed.
 """
 
 from __future__ import annotations
@@ -20,19 +21,28 @@ import math
 import os
 import struct
 import zlib
-from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rboost.files import open_to_read, write_atomically
-from rboost.saving.schema import DTYPES, DamagedError, Found, Record, Written, require
+from rboost.saving.schema import (
+    BYTES_PER_VALUE,
+    DTYPES,
+    LARGEST_WHOLE,
+    MODELS,
+    DamagedError,
+    Found,
+    Record,
+    require,
+)
 
 MAGIC, NUMBERS, SEAL_LENGTH = b"rboost model\n", struct.Struct("<IQ"), 32
-# Goes up when files are written in another way; READERS keeps the older ways.
+# Goes up when files are written in another way, also when a declared field changes its name; once a
+# version is released, files of it must still be read.
 FORMAT = 1
 # The largest file, the largest ratio of a block to its stored length, and the memory that any file
 # may take beside it.
@@ -42,14 +52,14 @@ MOST_DIMENSIONS, LEVEL = 4, 1
 AGAIN = "run rboost audit again, or save the model again"
 
 
-def write_file(path: Path, model: Any, about: dict[str, Any], kinds: tuple[str, ...]) -> None:
-    """Write a model of one of some kinds, or leave the file as it was."""
-    written = Written()
-    record = Record(kinds).write(model, written)
+def write_file(path: Path, model: Any, about: dict[str, Any]) -> None:
+    """Write a model, or leave the file as it was."""
+    arrays: list[NDArray[Any]] = []
+    record = Record(MODELS).write(model, arrays)
     described, blocks = [], []
-    for number, array in enumerate(written.arrays):
+    for array in arrays:
         raw = array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
-        block = raw if number in written.as_they_are else _compressed(raw)
+        block = raw if array.dtype.kind == "u" else _compressed(raw)
         described.append(
             [array.dtype.str[1:], list(array.shape), len(block), len(block) < len(raw)]
         )
@@ -62,7 +72,7 @@ def write_file(path: Path, model: Any, about: dict[str, Any], kinds: tuple[str, 
     }
     text = json.dumps(document, ensure_ascii=True, separators=(",", ":")).encode()
     content = sealed(FORMAT, text, b"".join(blocks))
-    read_content(content, path, kinds)  # what cannot be read is not written
+    read_content(content, path)  # what cannot be read is not written
     write_atomically(path, content)
 
 
@@ -81,17 +91,17 @@ def _compressed(raw: bytes) -> bytes:
     return short if len(short) < len(raw) else raw
 
 
-def read_file(path: Path, kinds: tuple[str, ...]) -> tuple[Any, dict[str, Any]]:
-    """A model of one of some kinds and what is said about it; fails with one sentence."""
+def read_file(path: Path) -> tuple[Any, dict[str, Any]]:
+    """A model and what is said about it; fails with one sentence."""
     with open_to_read(path) as file:
         length = os.fstat(file.fileno()).st_size
         if length > MOST_BYTES:
             raise ValueError(f"{path} is larger than any model of rboost; {AGAIN}.")
         content = file.read(length)
-    return read_content(content, path, kinds)
+    return read_content(content, path)
 
 
-def read_content(content: bytes, path: Path, kinds: tuple[str, ...]) -> tuple[Any, dict[str, Any]]:
+def read_content(content: bytes, path: Path) -> tuple[Any, dict[str, Any]]:
     """The same of the bytes of a file."""
     start = len(MAGIC) + NUMBERS.size + SEAL_LENGTH
     if not content.startswith(MAGIC) or len(content) < start:
@@ -105,71 +115,74 @@ def read_content(content: bytes, path: Path, kinds: tuple[str, ...]) -> tuple[An
     if digest.digest() != content[seal:start]:
         raise ValueError(f"{path} was changed or damaged since it was made; {AGAIN}.")
     number, length = NUMBERS.unpack_from(content, len(MAGIC))
-    if number not in READERS:
+    if number != FORMAT:
         raise ValueError(
             f"{path} was made by a newer rboost (its format is {number}, this one reads {FORMAT}); "
             "update it with: pip install --upgrade rboost"
         )
     try:
-        require(length <= len(content) - start, "the JSON is longer than the file")
-        return READERS[number](memoryview(content)[start:], length, kinds)
+        return _read_body(memoryview(content)[start:], length)
     except DamagedError as error:
         raise ValueError(f"{path} holds no model that can be read: {error}; {AGAIN}.") from None
     except Exception as error:  # a file made by hand, seal and all, can fail anywhere in there
         raise ValueError(f"{path} holds no model that can be read; {AGAIN}.") from error
 
 
-def _read_1(body: memoryview, length: int, kinds: tuple[str, ...]) -> tuple[Any, dict[str, Any]]:
-    """Format 1."""
-    text = bytes(body[:length])
-    found = Found([], _no_array, MOST_COMPRESSED * len(body) + SPARE_BYTES)
-    found.charge(sum(text.count(sign) for sign in (b",", b":", b"[", b"{")))
+def _read_body(body: memoryview, length: int) -> tuple[Any, dict[str, Any]]:
+    """The model and what is said about it, from a JSON document of some length and blocks."""
+    require(length <= len(body), "the JSON is longer than the file")
+    text, places = bytes(body[:length]), list[Place]()
+
+    def read(number: int) -> NDArray[Any]:
+        place = places[number]
+        block = body[length + place.start : length + place.start + place.stored]
+        if place.is_compressed:
+            block = memoryview(zlib.decompressobj().decompress(block, place.n_bytes + 1))
+            require(len(block) == place.n_bytes, "a block has another length")
+        if place.dtype == "b1":
+            require(not place.n_bytes or max(block) <= 1, "a truth value is out of range")
+        array = np.frombuffer(block, dtype=DTYPES[place.dtype]).reshape(place.shape)
+        return array.astype(array.dtype.newbyteorder("="))  # a copy, which may be written to
+
+    found = Found([], read, MOST_COMPRESSED * len(body) + SPARE_BYTES)
+    found.charge(BYTES_PER_VALUE * sum(text.count(sign) for sign in (b",", b":", b"[", b"{")))
     document = json.loads(text)
     parts = {"made_with": dict, "about": dict, "arrays": list, "model": dict}
     is_whole = isinstance(document, dict) and set(document) == set(parts)
     require(is_whole and all(isinstance(document[p], k) for p, k in parts.items()), "no document")
-    places = [_place(one) for one in document["arrays"]]
-    ends = np.cumsum([0, *(stored for *_, stored, _ in places)], dtype=object).tolist()
-    require(ends[-1] == len(body) - length, "blocks are longer or shorter than the file")
-    found.budget -= sum(raw for _, _, raw, _, _ in places)
-    require(found.budget >= 0, "it would take far more memory than its length")
-
-    def read(number: int) -> NDArray[Any]:
-        dtype, shape, raw, stored, is_compressed = places[number]
-        block = body[length + ends[number] : length + ends[number] + stored]
-        if is_compressed:
-            unpacked = zlib.decompressobj().decompress(block, raw + 1)
-            require(len(unpacked) == raw, "a block has another length")
-            block = memoryview(unpacked)
-        if dtype == "b1":
-            require(not raw or max(block) <= 1, "a truth value is out of range")
-        array = np.frombuffer(block, dtype=DTYPES[dtype]).reshape(shape)
-        return array.astype(array.dtype.newbyteorder("="))  # a copy, which may be written to
-
-    found.described, found.read = [(dtype, shape) for dtype, shape, *_ in places], read
-    make = Record(kinds).check(document["model"], found, {})
+    end = 0
+    for said in document["arrays"]:
+        places.append(_place(said, end))
+        end += places[-1].stored
+        found.charge(places[-1].n_bytes)
+    require(end == len(body) - length, "blocks are longer or shorter than the file")
+    found.described += [(place.dtype, place.shape) for place in places]
+    make = Record(MODELS).check(document["model"], found, {})
     require(len(found.used) == len(places), "an array belongs to nothing")
     return make(), document["about"]
 
 
-def _no_array(number: int) -> NDArray[Any]:
-    raise DamagedError("there is no array yet")
+class Place(NamedTuple):
+    """Where an array is among the blocks, and its length there and in memory."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    start: int
+    stored: int
+    n_bytes: int
+    is_compressed: bool
 
 
-def _place(said: Any) -> tuple[str, tuple[int, ...], int, int, bool]:
-    """Type, shape, length, stored length of an array, and whether it is compressed."""
+def _place(said: Any, start: int) -> Place:
+    """What the JSON says of an array, as far as it can be true."""
     require(isinstance(said, list) and len(said) == 4, "an array is not described")
     dtype, shape, stored, is_compressed = said
     require(isinstance(dtype, str) and dtype in DTYPES, "an array has an unknown type")
     require(isinstance(shape, list) and len(shape) <= MOST_DIMENSIONS, "an array has no shape")
-    whole = all(type(n) is int and 0 <= n < 2**53 for n in (*shape, stored))
-    require(whole and type(is_compressed) is bool, "an array has no shape")
-    raw = math.prod(shape) * DTYPES[dtype].itemsize
+    integers = all(type(n) is int and 0 <= n < LARGEST_WHOLE for n in (*shape, stored))
+    require(integers and type(is_compressed) is bool, "an array has no shape")
+    n_bytes = math.prod(shape) * DTYPES[dtype].itemsize
     longest = MOST_COMPRESSED * stored if is_compressed else stored
-    require(raw <= longest and (is_compressed or raw == stored), "an array has another length")
-    return dtype, tuple(shape), raw, stored, is_compressed
-
-
-READERS: dict[int, Callable[[memoryview, int, tuple[str, ...]], tuple[Any, dict[str, Any]]]] = {
-    1: _read_1,
-}
+    fits = n_bytes <= longest and (is_compressed or n_bytes == stored)
+    require(fits, "an array has another length")
+    return Place(dtype, tuple(shape), start, stored, n_bytes, is_compressed)

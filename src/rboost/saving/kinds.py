@@ -1,25 +1,37 @@
-"""Parts of models as records: encoders, learners, forests, posteriors of noise, calibrations.
+"""Models and their parts as records; one more class takes one more declaration.
 
 Compiled code follows trees blindly, so that everything in a forest that leads somewhere is checked
-before it is used. One more class takes one more :func:`rboost.saving.schema.declare`.
+before it is used. An estimator has its parameters in a file, and the attributes of its fit that
+predictions need; those of training rows stay behind. A forest that was calibrated is read as arrays
+that predict the same (:class:`SavedForest`).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+from sklearn.utils import Tags
 
-from rboost._typing import Floats, Integers
+from rboost._typing import Floats
+from rboost._validation import check_parameters
 from rboost.calibration import (
     IsotonicCalibration,
     LogisticCalibration,
     PlattCalibration,
     SoftmaxCalibration,
 )
+from rboost.engines import ENGINES
+from rboost.engines.engine import Stack
 from rboost.engines.learners import VOTES, Ensemble
-from rboost.engines.linear import LinearLearners
 from rboost.engines.pool import (
     BoostedLearners,
     StackedLearners,
@@ -27,9 +39,10 @@ from rboost.engines.pool import (
     VotingLinear,
     VotingTrees,
 )
-from rboost.engines.trees import BoostedTrees
-from rboost.learners import RobustLogisticRegression
-from rboost.learners.forest import Forest
+from rboost.engines.trees import BoostedTrees, Forest
+from rboost.learners import RandomKernelClassifier, RobustLogisticRegression
+from rboost.model import AdaRBoostClassifier, RBoostClassifier
+from rboost.model.fit import StackedModel
 from rboost.noise.answers import LearntFromAnswers
 from rboost.noise.class_model import Fit, Kind, Layout
 from rboost.noise.classes import ClassesPosterior
@@ -37,118 +50,104 @@ from rboost.noise.posterior import NoiseAwarePlatt, Steepening
 from rboost.noise.row_dependent import GUESSED_SHARES, RowDependentNoise
 from rboost.noise.row_dependent import Levels as NoiseLevels
 from rboost.saving.schema import (
+    STAND_INS,
     Array,
-    Choices,
+    Classes,
+    Each,
     Field,
-    Flag,
-    Number,
+    Found,
+    Json,
+    Make,
     OrNone,
     Record,
-    Records,
     Settings,
     Sizes,
-    Text,
     Texts,
-    Whole,
     declare,
+    flag,
+    floats,
+    number,
+    require,
+    text,
+    whole,
 )
 from rboost.table.cells import FORMATS, ISO, NumberStyle
 from rboost.table.columns import CATEGORY, TEXT
 from rboost.table.columns import KINDS as COLUMN_KINDS
-from rboost.table.features import DATE_PARTS, ColumnEncoder, Levels, TableEncoder
-from rboost.table.texts import TextDirections
+from rboost.table.features import DATE_PARTS, ColumnEncoder, Levels, TableEncoder, TextDirections
+from rboost.wrappers import NoiseCalibratedClassifier
 
 MEMBERS = ("boosted learners", "boosted trees")
-ENSEMBLES = ("stacked learners", "linear rounds")
 VOTERS = ("voting trees", "voting kernels", "voting linear")
 CURVES = ("platt", "classes posterior")
-NOISE = (*CURVES, "row-dependent", "learnt from answers")
+NOISE = ("row-dependent", "learnt from answers")
 CALIBRATIONS = ("platt scaling", "logistic", "isotonic", "softmax")
+# What may be inside of a calibrated classifier.
+INNER = ("rboost", "algorithm 1", "robust logistic", "voting forest", "logistic regression")
 # The smallest number that a spread or a scale may be.
 TINY = 1e-300
 
 
-def floats(*shape: int | str, low: float = -np.inf, finite: bool = True) -> Array:
-    """An array of float64."""
-    return Array("f8", shape, low=low, finite=finite)
+def of_two(made: Any, sizes: Sizes) -> bool:
+    """Whether there are two classes."""
+    return sizes["classes"] == 2
 
 
 # --- tables
 
 
-declare(
-    "number style", NumberStyle,
-    {"decimal": Text(("", ".", ",")), "unit": Text()},
-)  # fmt: skip
+declare("number style", NumberStyle)(decimal=text("", ".", ","), unit=text())
+
+declare("levels", Levels, is_sound=lambda made, _: len(set(made.words)) == len(made.words) > 0)(
+    words=Texts("words"), counts=Array("i8", ("words",), low=1, below=2**53), n_missing=whole()
+)
 
 declare(
-    "levels", NoiseLevels,
-    {
-        "words": Texts("words"),
-        "counts": Array("i8", ("words",), low=1, below=2**53),
-        "n_missing": Whole(),
-    },
-    make=lambda words, **own: Levels(tuple(words), **own),
-    is_sound=lambda made, _: len(set(made.words)) == len(made.words) > 0,
-)  # fmt: skip
-
-declare(
-    "text directions", TextDirections,
-    {
-        "terms": Texts("terms"),
-        "idf": Array("f4", ("terms",)),
-        "components": Array("f4", ("directions", "terms")),
-    },
-    make=lambda terms, **own: TextDirections(tuple(terms), **own),
+    "text directions",
+    TextDirections,
     is_sound=lambda made, _: len(set(made.terms)) == len(made.terms),
-)  # fmt: skip
+)(
+    terms=Texts("terms"),
+    idf=Array("f4", ("terms",)),
+    components=Array("f4", ("directions", "terms")),
+)
 
 declare(
-    "column", ColumnEncoder,
-    {
-        "name": Text(),
-        "holds": Text(COLUMN_KINDS),
-        "style": OrNone(Record(("number style",), apart=True)),
-        "date_format": OrNone(Text((ISO, *FORMATS))),
-        "is_truth": Flag(),
-        "is_constant": Flag(),
-        "is_empty": Flag(),
-        "parts": Choices(DATE_PARTS),
-        "center": Number(),
-        "scale": Number(TINY),
-        "levels": OrNone(Record(("levels",), apart=True)),
-        "directions": OrNone(Record(("text directions",), apart=True)),
-    },
-    take=lambda made: {**vars(made), "holds": made.kind},
-    make=lambda holds, **own: ColumnEncoder(kind=holds, **own),
-    is_sound=lambda made, _: (made.levels is not None) == (made.kind == CATEGORY)
-    and (made.directions is not None) == (made.kind == TEXT),
-)  # fmt: skip
+    "column",
+    ColumnEncoder,
+    is_sound=lambda made, _: (
+        (made.levels is not None) == (made.kind == CATEGORY)
+        and (made.directions is not None) == (made.kind == TEXT)
+    ),
+)(
+    name=text(),
+    kind=text(*COLUMN_KINDS),
+    style=OrNone(Record(("number style",))),
+    date_format=OrNone(text(ISO, *FORMATS)),
+    is_truth=flag(),
+    is_constant=flag(),
+    is_empty=flag(),
+    parts=Each(text(*DATE_PARTS)),
+    center=number(),
+    scale=number(TINY),
+    levels=OrNone(Record(("levels",))),
+    directions=OrNone(Record(("text directions",))),
+)
 
-declare(
-    "table encoder", TableEncoder,
-    {"columns": Records(("column",), "columns")},
-    make=lambda columns: TableEncoder(tuple(columns)),
-)  # fmt: skip
+declare("table encoder", TableEncoder)(columns=Each(Record(("column",)), "columns"))
 
 
-# --- forests
+# --- trees
 
 
-def _lead_forward(
-    left: NDArray[np.int32],
-    right: NDArray[np.int32],
-    roots: NDArray[np.int32],
-    n_leaves: int,
-    leaves_are_shared: bool,
-) -> bool:
+def _lead_forward(made: Forest | VotingTrees, n_leaves: int, leaves_are_shared: bool) -> bool:
     """Whether children are later nodes or leaves, and each node has one way to it, so walks end.
 
     Were nodes shared, a small file could unfold into trees that fill the memory. Leaves may be
     roots of several trees where they ``are_shared``.
     """
-    n_nodes, children = len(left), np.concatenate([left, right])
-    leads = np.concatenate([children, roots])
+    n_nodes, children = len(made.left), np.concatenate([made.left, made.right])
+    leads = np.concatenate([children, made.roots])
     if not np.all((leads < n_nodes) & (leads >= -n_leaves)):
         return False
     inner = children >= 0
@@ -160,335 +159,518 @@ def _lead_forward(
     return bool(np.all(nodes == 1) and np.all(leaves <= 1))
 
 
-def _is_sound_forest(made: BoostedTrees, sizes: Sizes) -> bool:
-    forest = made.forest
-    n_sets, starts = len(forest.set_starts) - 1, forest.set_starts
+def _is_sound_forest(made: Forest, sizes: Sizes) -> bool:
+    starts = made.set_starts
     return (
-        _lead_forward(forest.left, forest.right, forest.roots, len(forest.leaf_value), True)
-        and forest.n_outputs == sizes["scores"]
-        and (made.source is not None or sizes["tree columns"] == sizes["columns"])
-        and len(forest.roots) % (forest.n_boosters * forest.n_outputs) == 0
-        and bool(np.all(forest.category_set < n_sets))
-        and n_sets >= 0
-        and bool(
-            starts[0] == 0 and np.all(np.diff(starts) > 0) and starts[-1] <= len(forest.bitset)
-        )
+        _lead_forward(made, len(made.leaf_value), True)
+        and made.n_outputs == sizes["scores"]
+        and len(made.roots) % (made.n_boosters * made.n_outputs) == 0
+        and len(starts) > 0
+        and bool(np.all(made.category_set < len(starts) - 1))
+        and bool(starts[0] == 0 and np.all(np.diff(starts) > 0))
+        and starts[-1] <= len(made.bitset)
     )
 
 
-FOREST: dict[str, Field] = {
-    "importances": floats("tree columns"),
-    "feature": Array("i4", ("nodes",), low=0, below="tree columns"),
+NODES: dict[str, Field] = {
+    "feature": Array("i4", ("nodes",), low=0, below="columns of trees"),
     "threshold": floats("nodes", finite=False),
     "left": Array("i4", ("nodes",)),
     "right": Array("i4", ("nodes",)),
     "nan_left": Array("b1", ("nodes",)),
-    "category_set": Array("i4", ("nodes",), low=-1),
-    "set_starts": Array("i4", ("ends of sets",)),
-    "bitset": Array("u4", ("words of bits",)),
-    "leaf_value": floats("leaves"),
     "roots": Array("i4", ("trees",)),
-    "n_outputs": Whole(1),
-    "n_boosters": Whole(1),
 }
 
-
-def _trees_from_data(
-    start: Floats, n_columns: int, source: Integers | None, **forest: Any
-) -> BoostedTrees:
-    own = start[0] if len(start) == 1 else start
-    return BoostedTrees(Forest(**forest), own, n_columns, source)
-
-
-declare(
-    "boosted trees", BoostedTrees,
-    {
-        "start": floats("scores"),
-        **FOREST,
-        "n_columns": Whole(1, "columns"),
-        "source": OrNone(Array("i8", ("tree columns",), low=0, below="columns")),
-    },
-    take=lambda made: {
-        "start": np.atleast_1d(made.start), **vars(made.forest), "n_columns": made.n_columns,
-        "source": made.source,
-    },
-    make=_trees_from_data, is_sound=_is_sound_forest,
-)  # fmt: skip
+declare("forest", Forest, is_sound=_is_sound_forest)(
+    importances=floats("columns of trees"),
+    **NODES,
+    category_set=Array("i4", ("nodes",), low=-1),
+    set_starts=Array("i4", ("ends of sets",)),
+    bitset=Array("u4", ("words of bits",)),
+    leaf_value=floats("leaves"),
+    n_outputs=whole(1),
+    n_boosters=whole(1),
+)
 
 declare(
-    "voting trees", VotingTrees,
-    {
-        "n_columns": Whole(1, "features"),
-        "feature": Array("i4", ("nodes",), low=0, below="features"),
-        **{name: FOREST[name] for name in ("threshold", "left", "right", "nan_left", "roots")},
-        "votes": floats("leaves", "outputs"),
-    },
-    is_sound=lambda made, _: _lead_forward(
-        made.left, made.right, made.roots, len(made.votes), False
-    ),
-)  # fmt: skip
+    "voting trees",
+    VotingTrees,
+    is_sound=lambda made, _: _lead_forward(made, len(made.votes), False),
+)(n_columns=whole(1, "columns of trees"), **NODES, votes=floats("leaves", "outputs"))
 
 
 # --- learners
 
 
-VOTERS_FIELDS: dict[str, Field] = {
-    "steps": floats("learners"),
-    "seen": Array("b1", ("learners", "classes")),
-    "votes": Text(tuple(VOTES)),
+# Classifiers that are saved before they are fitted, by their names in a file.
+BASE_LEARNERS: dict[str, Any] = {
+    "tree": DecisionTreeClassifier,
+    "extra tree": ExtraTreeClassifier,
+    "kernel": RandomKernelClassifier,
+    "robust logistic": RobustLogisticRegression,
+    "logistic": LogisticRegression,
 }
-KERNEL_FIELDS = {name: floats("learners", "features") for name in ("medians", "center", "scale")}
 
 
-def _have_seen_two(made: VotingKernels | VotingLinear, sizes: Sizes) -> bool:
-    return bool(np.all(made.seen.sum(axis=1) >= 2))
+class Unfitted:
+    """A base learner before it is fitted, several of them, or None."""
+
+    def write(self, value: Any, arrays: list[NDArray[Any]]) -> Json:
+        """Its name, and its parameters."""
+        if value is None:
+            return None
+        if isinstance(value, (list, tuple)):
+            return [self.write(one, arrays) for one in value]
+        names = {own: name for name, own in BASE_LEARNERS.items()}
+        if type(value) not in names:
+            raise ValueError(
+                f"A model with {type(value).__name__} as base learner is not saved, since a "
+                "model file holds arrays of known learners alone; keep it with joblib."
+            )
+        settings = Settings().write(value.get_params(deep=False), arrays)
+        return {"name": names[type(value)], "settings": settings}
+
+    def check(self, said: Json, found: Found, sizes: Sizes) -> Make:
+        """Check the name, and that all parameters are plain."""
+        if said is None:
+            return lambda: None
+        if isinstance(said, list):
+            several = [self.check(one, found, sizes) for one in said]
+            return lambda: [one() for one in several]
+        require(isinstance(said, dict) and set(said) == {"name", "settings"}, "no base learner")
+        name = text(*BASE_LEARNERS).check(said["name"], found, sizes)
+        settings = Settings().check(said["settings"], found, sizes)
+        return lambda: with_settings(BASE_LEARNERS[name()](), settings())
 
 
-declare(
-    "voting kernels", VotingKernels,
-    {
-        **VOTERS_FIELDS,
-        **KERNEL_FIELDS,
-        "directions": Array("f8 f4", ("learners", "features", "components")),
-        "phases": Array("f8 f4", ("learners", "components")),
-        "coef": floats("learners", "components", "scores"),
-        "intercept": floats("learners", "scores"),
-    },
-    is_sound=lambda made, sizes: _have_seen_two(made, sizes) and sizes["components"] > 0,
-)  # fmt: skip
+def with_settings(estimator: Any, settings: dict[str, Any]) -> Any:
+    """An estimator with the settings that it has; other versions of a library may have others."""
+    known = estimator.get_params(deep=False)
+    return estimator.set_params(**{name: settings[name] for name in known if name in settings})
 
-declare(
-    "voting linear", VotingLinear,
-    {
-        **VOTERS_FIELDS,
-        "coef": Array("f8 f4", ("learners", "features", "scores")),
-        "intercept": Array("f8 f4", ("learners", "scores")),
-    },
-    is_sound=_have_seen_two,
-)  # fmt: skip
+
+VOTERS_FIELDS: dict[str, Field] = {"steps": floats("learners"), "votes": text(*VOTES)}
+
+declare("voting kernels", VotingKernels, is_sound=lambda made, sizes: sizes["components"] > 0)(
+    **VOTERS_FIELDS,
+    medians=floats("learners", "features"),
+    center=floats("learners", "features"),
+    scale=floats("learners", "features"),
+    directions=Array("f8 f4", ("learners", "features", "components")),
+    phases=Array("f8 f4", ("learners", "components")),
+    coef=floats("learners", "components", "scores"),
+    intercept=floats("learners", "scores"),
+)
+
+declare("voting linear", VotingLinear)(
+    **VOTERS_FIELDS,
+    coef=floats("learners", "features", "scores"),
+    intercept=floats("learners", "scores"),
+)
+
+
+def _columns_of(part: Any) -> int:
+    """How many columns rows must have, (L, columns, D) or (L, columns, S) but for trees."""
+    if isinstance(part, VotingTrees):
+        return part.n_columns
+    matrix = part.directions if isinstance(part, VotingKernels) else part.coef
+    return int(matrix.shape[1])
 
 
 def _is_sound_ensemble(made: StackedLearners, sizes: Sizes) -> bool:
     trees = [part for part in made.parts if isinstance(part, VotingTrees)]
-    votes_fit = all(part.votes.shape[1] == sizes["scores"] for part in trees)
-    return votes_fit and bool(made.parts) == (made.n_learners > 0)
+    widths = {made.n_columns, *(_columns_of(part) for part in made.parts)}
+    return (
+        all(part.votes.shape[1] == sizes["scores"] for part in trees)
+        and len(widths) == 1
+        and bool(made.parts) == (made.n_learners > 0)
+    )
+
+
+declare("stacked learners", StackedLearners, is_sound=_is_sound_ensemble)(
+    parts=Each(Record(VOTERS), "parts"),
+    n_learners=whole(),
+    n_classes=whole(2, "classes"),
+    n_columns=whole(1, "features"),
+    importances=OrNone(floats("features")),
+)
+
+
+def width_of(member: BoostedLearners | BoostedTrees) -> int:
+    """The number of columns that a member of the stack was fitted to."""
+    if isinstance(member, BoostedTrees):
+        return len(member.forest.importances)
+    return member.ensemble.n_columns
+
+
+def _fits_table(member: BoostedLearners | BoostedTrees, sizes: Sizes) -> bool:
+    """Whether each column that a member was given has a source, if others than the table's."""
+    n_given = sizes["columns"] if member.source is None else len(member.source)
+    return width_of(member) == n_given
+
+
+OF_A_MEMBER: dict[str, Field] = {
+    "n_columns": whole(1, "columns"),
+    "source": OrNone(Array("i8", ("columns given",), low=0, below="columns")),
+}
+
+declare("boosted learners", BoostedLearners, is_sound=_fits_table)(
+    ensemble=Record(("stacked learners",)),
+    total_step=number(0),
+    shares=floats("classes", low=0),
+    **OF_A_MEMBER,
+)
+
+declare(
+    "boosted trees",
+    BoostedTrees,
+    take=lambda made: vars(made) | {"start": np.atleast_1d(made.start)},
+    make=lambda start, **own: BoostedTrees(start=start[0] if len(start) == 1 else start, **own),
+    is_sound=_fits_table,
+)(forest=Record(("forest",)), start=floats("scores"), **OF_A_MEMBER)
+
+
+def _stack_of(engines: tuple[str, ...], members: Any, weights: Any, shares: Any) -> Stack:
+    values = (members, weights.tolist(), shares.tolist())
+    return Stack(*(dict(zip(engines, own, strict=True)) for own in values))
 
 
 declare(
-    "stacked learners", StackedLearners,
-    {
-        "parts": Records(VOTERS, "parts"),
-        "n_learners": Whole(),
-        "n_classes": Whole(2, "classes"),
-        "importances": OrNone(floats("features")),
-    },
-    make=lambda parts, **others: StackedLearners(tuple(parts), **others),
-    is_sound=_is_sound_ensemble,
-)  # fmt: skip
+    "stack",
+    Stack,
+    take=lambda made: (
+        {"engines": list(made.members)}
+        | {name: list(values.values()) for name, values in vars(made).items()}
+    ),
+    make=_stack_of,
+    is_sound=lambda made, sizes: 0 < sizes["members"] == len(made.members),
+)(
+    engines=Each(text(*ENGINES), "members"),
+    members=Each(Record(MEMBERS), "members"),
+    weights=floats("members", low=0),
+    shares=floats("members", low=0),
+)
 
-LINEAR_ROUNDS = ("coefs", "intercepts", "rates", "losses", "iterations", "center")
-
-
-def _rounds_to_data(made: Ensemble) -> dict[str, Any]:
-    learners: Any = made.learners
-    own = {name: getattr(learners, name) for name in LINEAR_ROUNDS}
-    settings = learners.estimator.get_params()
-    return {"settings": settings, "steps": made.steps, "votes": made.votes, **own}
-
-
-def _rounds_from_data(
-    settings: dict[str, Any], steps: Floats, votes: str, **arrays: Any
-) -> Ensemble:
-    estimator = RobustLogisticRegression(**known_settings(RobustLogisticRegression, settings))
-    return Ensemble(LinearLearners(estimator, **arrays), steps, votes, 2)
-
-
-def known_settings(of: type, settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings that a class has; other versions of a library may have others."""
-    return {name: settings[name] for name in of().get_params(deep=False) if name in settings}
-
-
-declare(
-    "linear rounds", Ensemble,
-    {
-        "settings": Settings(),
-        "steps": floats("learners"),
-        "votes": Text(tuple(VOTES)),
-        "coefs": floats("learners", "features"),
-        "intercepts": floats("learners", finite=False),
-        "rates": floats("learners", 2),
-        "losses": floats("learners", finite=False),
-        "iterations": floats("learners", low=0),
-        "center": floats("features"),
-    },
-    take=_rounds_to_data, make=_rounds_from_data,
-    is_sound=lambda made, sizes: sizes["classes"] == 2,
-)  # fmt: skip
-
-
-def stacked(ensemble: Any, n_columns: int) -> Any:
-    """An ensemble whose learners are arrays."""
-    is_list = isinstance(ensemble, Ensemble) and not isinstance(ensemble.learners, LinearLearners)
-    return StackedLearners.of(ensemble, n_columns) if is_list else ensemble
-
-
-def n_features_of(ensemble: Any) -> int | None:
-    """The number of columns that the learners of an ensemble were given; None without any."""
-    if not len(ensemble):
-        return None
-    if isinstance(ensemble, StackedLearners):
-        return ensemble.parts[0].n_columns
-    return int(ensemble.listed[0].n_features_in_)
-
-
-def _member_to_data(made: BoostedLearners) -> dict[str, Any]:
-    n_features = n_features_of(made.ensemble) or (1 if made.source is None else len(made.source))
-    return vars(made) | {"n_features": n_features, "ensemble": stacked(made.ensemble, n_features)}
-
-
-declare(
-    "boosted learners", BoostedLearners,
-    {
-        "n_features": Whole(1, "features"),
-        "ensemble": Record(ENSEMBLES),
-        "total_step": Number(0),
-        "shares": floats("classes", low=0),
-        "n_columns": Whole(1, "columns"),
-        "source": OrNone(Array("i8", ("features",), low=0, below="columns")),
-    },
-    take=_member_to_data,
-    make=lambda n_features, **own: BoostedLearners(**own),
-)  # fmt: skip
+declare("stacked model", StackedModel)(stack=Record(("stack",)), noise=Record(NOISE))
 
 
 # --- noise
 
 
-declare(
-    "steepening", Steepening,
-    {"strength": Number(), "center": Number(), "spread": Number(TINY)},
-)  # fmt: skip
+declare("steepening", Steepening)(strength=number(), center=number(), spread=number(TINY))
 
 declare(
-    "platt", NoiseAwarePlatt,
-    {
-        **{name: floats("points", 2) for name in ("rates", "lowest", "highest")},
-        **{name: floats("points") for name in ("slopes", "offsets", "weights")},
-        "steepening": Record(("steepening",)),
-    },
-    is_sound=lambda made, sizes: sizes["classes"] == 2 and sizes["points"] > 0,
-)  # fmt: skip
+    "platt",
+    NoiseAwarePlatt,
+    is_sound=lambda made, sizes: of_two(made, sizes) and sizes["points"] > 0,
+)(
+    rates=floats("points", 2),
+    lowest=floats("points", 2),
+    highest=floats("points", 2),
+    slopes=floats("points"),
+    offsets=floats("points"),
+    weights=floats("points"),
+    steepening=Record(("steepening",)),
+)
 
+declare("kind of noise", Kind)(
+    name=text(),
+    directions=floats("rates", "classes", "classes"),
+    origin=floats("classes", "classes"),
+    largest=number(0),
+    log_prior=number(),
+    is_known=flag(),
+)
 
-def _fit_to_data(fit: Fit) -> dict[str, Any]:
-    return vars(fit) | vars(fit.layout.kind) | {"overlapping": fit.layout.overlapping}
-
-
-def _fit_from_data(
-    parameters: Floats, log_evidence: float, covariance: Floats, overlapping: Any, **kind: Any
-) -> Fit:
-    layout = Layout(len(kind["origin"]), overlapping, Kind(**kind))
-    return Fit(layout, parameters, log_evidence, covariance)
-
+declare("layout", Layout)(
+    n_classes=whole(2, "classes"),
+    overlapping=Array("i8", ("overlaps", 2), low=0, below="classes"),
+    kind=Record(("kind of noise",)),
+)
 
 declare(
-    "fit", Fit,
-    {
-        "name": Text(),
-        "directions": floats("rates", "classes", "classes"),
-        "origin": floats("classes", "classes"),
-        "largest": Number(0),
-        "log_prior": Number(),
-        "is_known": Flag(),
-        "overlapping": Array("i8", ("overlaps", 2), low=0, below="classes"),
-        "parameters": floats("parameters"),
-        "log_evidence": Number(),
-        "covariance": floats("rates", "rates"),
-    },
-    take=_fit_to_data, make=_fit_from_data,
+    "fit",
+    Fit,
     is_sound=lambda made, sizes: (
-        sizes["parameters"] == made.layout.n_calibration + made.layout.kind.n_rates
+        sizes["rates"] == made.layout.kind.n_rates
+        and sizes["parameters"] == made.layout.n_calibration + made.layout.kind.n_rates
     ),
-)  # fmt: skip
+)(
+    layout=Record(("layout",)),
+    parameters=floats("parameters"),
+    log_evidence=number(),
+    covariance=floats("rates", "rates"),
+)
 
 declare(
-    "classes posterior", ClassesPosterior,
-    {"fits": Records(("fit",), "fits"), "weights": floats("fits"), "spread": Number(TINY)},
-    make=lambda fits, **others: ClassesPosterior(tuple(fits), **others),
+    "classes posterior",
+    ClassesPosterior,
     is_sound=lambda made, sizes: sizes["classes"] > 2 and sizes["fits"] > 0,
-)  # fmt: skip
+)(fits=Each(Record(("fit",)), "fits"), weights=floats("fits"), spread=number(TINY))
 
 declare(
-    "levels", NoiseLevels,
-    {
-        "knots": floats("knots"),
-        "issue": floats("levels", "knots"),
-        "mean_issue": floats("knots"),
-        "weight": floats("levels"),
-        "half": floats("levels"),
-        "deviation": floats("levels"),
-        "is_right": floats("levels"),
-        "n_rows": Number(0),
-        "rates": floats("classes", "classes"),
-        "rate_interval": floats(2, "classes", "classes"),
-    },
-    is_sound=lambda made, sizes: sizes["levels"] > 0 and sizes["knots"] > 0,
-)  # fmt: skip
+    "levels of noise",
+    NoiseLevels,
+    is_sound=lambda made, sizes: sizes["noise levels"] > 0 and sizes["knots"] > 0,
+)(
+    knots=floats("knots"),
+    issue=floats("noise levels", "knots"),
+    mean_issue=floats("knots"),
+    weight=floats("noise levels"),
+    half=floats("noise levels"),
+    deviation=floats("noise levels"),
+    is_right=floats("noise levels"),
+    n_rows=number(0),
+    rates=floats("classes", "classes"),
+    rate_interval=floats(2, "classes", "classes"),
+)
 
 declare(
-    "row-dependent", RowDependentNoise,
-    {
-        "flipped": Record(CURVES),
-        "overlap": Record(CURVES),
-        "overlapping": Number(0, 1),
-        "basis": Record(("levels",)),
-        "margin_weight": Number(0),
-        "is_known": Flag(),
-    },
-    take=lambda made: {
-        "flipped": made.flipped, "overlap": made.overlap, "overlapping": made.overlapping,
-        "basis": made.levels, "margin_weight": made.margin_weight, "is_known": made.is_known,
-    },
-)  # fmt: skip
+    "row-dependent",
+    RowDependentNoise,
+    take=lambda made: vars(made) | {"basis": made.levels},
+)(
+    flipped=Record(CURVES),
+    overlap=Record(CURVES),
+    overlapping=number(0, 1),
+    basis=Record(("levels of noise",)),
+    margin_weight=number(0),
+    is_known=flag(),
+)
 
 declare(
-    "learnt from answers", LearntFromAnswers,
-    {
-        "before": Record(("row-dependent",)),
-        "assumed": Array("i8", ("cases",), low=0),
-        "coefficients": floats("cases", "coefficients"),
-        "errors": floats("cases"),
-        "weights": floats("cases"),
-        "drawn": floats("draws", "coefficients"),
-        "drawn_from": Array("i8", ("draws",), low=0),
-        "matrices": floats("draws", "classes", "classes"),
-    },
+    "learnt from answers",
+    LearntFromAnswers,
     is_sound=lambda made, sizes: (
         sizes["coefficients"] == 3 + 2 * sizes["classes"]
         and sizes["draws"] > 0
         and max(made.assumed.max(), made.drawn_from.max()) <= len(GUESSED_SHARES)
     ),
-)  # fmt: skip
+)(
+    before=Record(("row-dependent",)),
+    assumed=Array("i8", ("cases",), low=0),
+    coefficients=floats("cases", "coefficients"),
+    errors=floats("cases"),
+    weights=floats("cases"),
+    drawn=floats("draws", "coefficients"),
+    drawn_from=Array("i8", ("draws",), low=0),
+    matrices=floats("draws", "classes", "classes"),
+)
 
 
 # --- calibrations
 
 
-def _of_two(made: Any, sizes: Sizes) -> bool:
-    return sizes["classes"] == 2
-
-
+declare("platt scaling", PlattCalibration, is_sound=of_two)(slope=number(), offset=number())
+declare("logistic", LogisticCalibration, is_sound=of_two)(link_matrix=floats(2, 2))
 declare(
-    "platt scaling", PlattCalibration, {"slope": Number(), "offset": Number()}, is_sound=_of_two
+    "isotonic",
+    IsotonicCalibration,
+    is_sound=lambda made, sizes: of_two(made, sizes) and sizes["points"] > 0,
+)(scores=floats("points"), levels=floats("points"), noise_matrix=floats(2, 2))
+declare("softmax", SoftmaxCalibration, is_sound=lambda made, sizes: sizes["classes"] > 2)(
+    scale=number(), link_matrix=floats("classes", "classes")
 )
-declare("logistic", LogisticCalibration, {"link_matrix": floats(2, 2)}, is_sound=_of_two)
+
+
+# --- estimators
+
+
+# Parameters of the machine and of how a fit shows itself are not kept.
+OF_THE_MACHINE = ("n_jobs", "verbose", "estimator")
+MATRIX, INTERVAL = floats("classes", "classes"), OrNone(floats(2, "classes", "classes"))
+COMMON: dict[str, Field] = {
+    "settings": Settings(),
+    "classes_": Classes(),
+    "n_features_in_": whole(1, "columns"),
+    "feature_names_in_": OrNone(Texts("columns")),
+}
+
+
+def _attributes(model: Any) -> Mapping[str, Any]:
+    """Attributes of a fitted estimator, None where it has none, and the settings that are kept."""
+    settings = model.get_params(deep=False).items()
+    kept = {own: value for own, value in settings if own not in OF_THE_MACHINE}
+    return defaultdict(lambda: None, vars(model), settings=kept)
+
+
+def _restored(
+    made_of: Callable[[], Any],
+    settings: dict[str, Any],
+    feature_names_in_: tuple[str, ...] | None,
+    **fitted: Any,
+) -> Any:
+    """A model with what is known after a fit; public attributes of None are left out."""
+    model = with_settings(made_of(), settings)
+    check_parameters(model, getattr(model, "_requirements", {}))
+    known = {own: value for own, value in fitted.items() if own[-1] != "_" or value is not None}
+    if feature_names_in_ is not None:
+        known["feature_names_in_"] = np.array(feature_names_in_, dtype=object)
+    vars(model).update(known | {"_is_from_file": True})
+    return model
+
+
+def _declare_estimator(name: str, made_of: Any, **how: Any) -> Callable[..., None]:
+    """Declare an estimator; what is returned takes the attributes that are saved beside others."""
+    how = {"take": _attributes, "make": partial(_restored, made_of), **how}
+    return partial(declare(name, made_of, **how), **COMMON)
+
+
+def _restored_rboost(
+    _model: StackedModel, noise_by_group_: tuple[dict[str, Any], ...] | None, **fitted: Any
+) -> Any:
+    fitted["engine_weights_"] = _model.stack.weights
+    fitted["noise_by_group_"] = None if noise_by_group_ is None else list(noise_by_group_)
+    return _restored(RBoostClassifier, _model=_model, **fitted)
+
+
+def _fits_encoder(model: RBoostClassifier, sizes: Sizes) -> bool:
+    """Whether members are given as many columns as they were fitted to."""
+    encoder = model._encoder
+    member: Any
+    for member in model._model.stack.members.values():
+        if (encoder is None) != (member.source is None):
+            return False
+        form = "dense" if isinstance(member, BoostedLearners) else "trees"
+        width = sizes["columns"] if encoder is None else len(encoder.source(form))
+        if width_of(member) != width:
+            return False
+    return True
+
+
+declare("context group", dict, take=lambda group: group)(
+    name=text(),
+    n_rows=whole(),
+    wrong_share=number(),
+    low=number(),
+    high=number(),
+    noise_matrix=MATRIX,
+    interval=floats(2, "classes", "classes"),
+)
+
+_declare_estimator("rboost", RBoostClassifier, make=_restored_rboost, is_sound=_fits_encoder)(
+    _encoder=OrNone(Record(("table encoder",))),
+    _allows_nan=flag(),
+    _model=Record(("stacked model",)),
+    noise_matrix_=MATRIX,
+    noise_interval_=INTERVAL,
+    noise_by_group_=OrNone(Each(Record(("context group",)), "groups")),
+    stop_reason_=text(),
+    n_iter_=whole(),
+)
+
+
+def _algorithm_1_attributes(model: AdaRBoostClassifier) -> Mapping[str, Any]:
+    """Its learners as arrays, if it is not from a file itself."""
+    found, ensemble = _attributes(model), model._ensemble
+    stacked: Any = ensemble
+    if isinstance(ensemble, Ensemble):
+        stacked = StackedLearners.of(ensemble, model.n_features_in_)
+    return defaultdict(lambda: None, found, _ensemble=stacked)
+
+
+_declare_estimator(
+    "algorithm 1",
+    AdaRBoostClassifier,
+    take=_algorithm_1_attributes,
+    is_sound=lambda made, sizes: made._ensemble.n_columns == sizes["columns"],
+)(
+    estimator=Unfitted(),
+    _ensemble=Record(("stacked learners",)),
+    _calibration=Record(CALIBRATIONS),
+    estimator_weights_=floats("kept"),
+    estimator_errors_=floats("kept", finite=False),
+    noise_matrix_=MATRIX,
+    noise_matrix_history_=floats("kept", "classes", "classes"),
+    stop_reason_=text(),
+    n_iter_=whole(),
+)
+
+_declare_estimator("robust logistic", RobustLogisticRegression)(
+    coef_=floats("scores", "columns"),
+    intercept_=floats("scores"),
+    noise_matrix_=MATRIX,
+    loss_=number(),
+    n_iter_=whole(),
+)
+
+
+def is_inner(classifier: Any, n_classes: int) -> bool:
+    """Whether the classes of an inner classifier are positions among those of the outer one."""
+    classes = classifier.classes_
+    return classes.dtype.kind in "iu" and bool(np.all((classes >= 0) & (classes < n_classes)))
+
+
+def _restored_calibrated(estimator_: Any, **fitted: Any) -> Any:
+    around = partial(NoiseCalibratedClassifier, estimator_)
+    return _restored(around, estimator_=estimator_, **fitted)
+
+
+_declare_estimator(
+    "calibrated",
+    NoiseCalibratedClassifier,
+    make=_restored_calibrated,
+    is_sound=lambda made, sizes: (
+        is_inner(made.estimator_, sizes["classes"])
+        and made.estimator_.n_features_in_ == sizes["columns"]
+    ),
+)(
+    estimator_=Record(INNER, apart=True),
+    _prevalence=floats("classes", low=0),
+    _noise=Record(NOISE),
+    noise_matrix_=MATRIX,
+    noise_interval_=INTERVAL,
+)
+
+
+# --- classifiers of scikit-learn
+
+
+class SavedForest(ClassifierMixin, BaseEstimator):
+    """The mean of trees, each with the shares of classes in its leaves; it predicts only."""
+
+    def __init__(self, classes: NDArray[Any], trees: VotingTrees) -> None:
+        self.classes = self.classes_ = classes
+        self.trees, self.n_features_in_ = trees, trees.n_columns
+
+    @classmethod
+    def of(cls, forest: ExtraTreesClassifier | RandomForestClassifier) -> SavedForest:
+        """The arrays of a fitted forest."""
+        trees = [tree.tree_ for tree in forest.estimators_]
+        votes = [tree.value[:, 0, :] for tree in trees]
+        return cls(forest.classes_, VotingTrees.of(trees, votes, forest.n_features_in_))
+
+    def fit(self, X: Any, y: Any) -> NoReturn:
+        """Only predictions are possible."""
+        raise ValueError(
+            "A forest of scikit-learn from a model file predicts only; fit one with an estimator "
+            "of your own."
+        )
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Probability of each class."""
+        return self.trees.sums(X) / len(self.trees.roots)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        return tags
+
+
+STAND_INS[ExtraTreesClassifier] = STAND_INS[RandomForestClassifier] = SavedForest.of
+
 declare(
-    "isotonic", IsotonicCalibration,
-    {"scores": floats("points"), "levels": floats("points"), "noise_matrix": floats(2, 2)},
-    is_sound=lambda made, sizes: sizes["classes"] == 2 and sizes["points"] > 0,
-)  # fmt: skip
-declare(
-    "softmax", SoftmaxCalibration,
-    {"scale": Number(), "link_matrix": floats("classes", "classes")},
-    is_sound=lambda made, sizes: sizes["classes"] > 2,
-)  # fmt: skip
+    "voting forest",
+    SavedForest,
+    is_sound=lambda made, _: (
+        made.trees.votes.shape[1] == len(made.classes) and len(made.trees.roots)
+    ),
+)(classes=Classes(), trees=Record(("voting trees",)))
+
+_declare_estimator("logistic regression", LogisticRegression)(
+    coef_=Array("f8 f4", ("scores", "columns")),
+    intercept_=Array("f8 f4", ("scores",)),
+)

@@ -1,9 +1,9 @@
 """What a model file may hold: records of named fields, and how each field is checked.
 
-An object becomes a *record*, a dictionary of JSON with its ``kind`` and its fields; arrays stand
-in the file beside the JSON, and a field refers to each by its number. A kind is declared once, as
-data (:func:`declare`): the class, and for every field what it must be. The same declaration writes
-and reads.
+An object becomes a *record*, a dictionary of JSON that says which kind it ``is`` and has its
+fields; arrays stand in the file beside the JSON, and a field refers to each by its number. A kind
+is declared once, as data (:func:`declare`): the class, and for every field what it must be. The
+same declaration writes and reads.
 
 Reading has two steps. First the whole JSON is checked against the declarations, with the types and
 shapes of arrays but without a byte of them: each name in a shape, such as "classes", stands for
@@ -17,20 +17,18 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-# How an array may be stored: little-endian floats, whole numbers, bytes and truth values.
-DTYPES = {
-    name: np.dtype(code)
-    for name, code in {
-        "f8": "<f8", "f4": "<f4", "i8": "<i8", "i4": "<i4", "u4": "<u4", "u1": "|u1", "b1": "|b1",
-    }.items()
-}  # fmt: skip
+# How an array may be stored: little-endian floats, integers, bytes and truth values.
+DTYPES = {code[1:]: np.dtype(code) for code in ("<f8", "<f4", "<i8", "<i4", "<u4", "|u1", "|b1")}
 # What a value of the JSON or a word takes in memory, at most, beside its text.
 BYTES_PER_VALUE = 64
+# Bounds of all numbers: floats are finite, integers exact as floats.
+LARGEST, LARGEST_WHOLE = 1e308, 2**53
 
 Json = Any
 Sizes = dict[str, int]
@@ -45,21 +43,6 @@ def require(condition: Any, problem: str) -> None:
     """Fail where a file does not hold what it should."""
     if not condition:
         raise DamagedError(problem)
-
-
-@dataclass
-class Written:
-    """Arrays of a file that is being written; texts stay as they are, others are compressed."""
-
-    arrays: list[NDArray[Any]] = field(default_factory=list)
-    as_they_are: set[int] = field(default_factory=set)
-
-    def add(self, array: NDArray[Any], compressed: bool = True) -> Json:
-        """Put an array into the file; return what the JSON says of it."""
-        if not compressed:
-            self.as_they_are.add(len(self.arrays))
-        self.arrays.append(array)
-        return {"array": len(self.arrays) - 1}
 
 
 @dataclass
@@ -80,20 +63,23 @@ class Found:
         self.used.add(number)
         return int(number)
 
-    def charge(self, n_values: int) -> None:
-        """Take values from the memory that a file of this length may fill."""
-        self.budget -= BYTES_PER_VALUE * n_values
+    def charge(self, n_bytes: int) -> None:
+        """Take memory from what a file of this length may fill."""
+        self.budget -= n_bytes
         require(self.budget >= 0, "it would take far more memory than its length")
 
 
 class Field(Protocol):
     """What a part of a record must be."""
 
-    def write(self, value: Any, to: Written) -> Json:
-        """The value as JSON; arrays go into the file beside it."""
+    def write(self, value: Any, arrays: list[NDArray[Any]]) -> Json:
+        """The value as JSON; its arrays are appended to those of the file."""
 
     def check(self, said: Json, found: Found, sizes: Sizes) -> Make:
         """Check what the JSON says without reading an array; return what makes the value."""
+
+
+# --- values, arrays and texts
 
 
 @dataclass(frozen=True)
@@ -110,13 +96,14 @@ class Array:
     below: float | str = math.inf
     finite: bool = True
 
-    def write(self, value: Any, to: Written) -> Json:
-        """Put the array into the file."""
+    def write(self, value: Any, arrays: list[NDArray[Any]]) -> Json:
+        """Append the array."""
         array = np.asarray(value)
         choices = self.dtypes.split()
         if array.dtype.str[1:] not in choices:
             array = array.astype(DTYPES[choices[0]])
-        return to.add(np.ascontiguousarray(array).reshape(array.shape))
+        arrays.append(array)
+        return {"array": len(arrays) - 1}
 
     def check(self, said: Json, found: Found, sizes: Sizes) -> Make:
         """Compare type and shape; the values are compared when they are read."""
@@ -141,92 +128,59 @@ class Array:
         return make
 
 
-@dataclass(frozen=True)
-class Number:
-    """A number from ``low`` to ``high``."""
-
-    low: float = -math.inf
-    high: float = math.inf
-    finite: bool = True
-
-    def write(self, value: Any, to: Written) -> Json:
-        """The number, with all its digits."""
-        return float(value)
-
-    def check(self, said: Json, found: Found, sizes: Sizes) -> Make:
-        """Compare the bounds."""
-        require(type(said) in (int, float), "a field is no number")
-        fits = self.low <= said <= self.high or (not self.finite and math.isnan(said))
-        require(fits and (abs(said) < 1e308 or not self.finite), "a number is out of range")
-        return lambda: float(said)
+def floats(*shape: int | str, low: float = -math.inf, finite: bool = True) -> Array:
+    """An array of float64."""
+    return Array("f8", shape, low=low, finite=finite)
 
 
 @dataclass(frozen=True)
-class Whole:
-    """A whole number from ``low`` on, which may be a size by its name."""
+class Value:
+    """A value of a plain type: a number within bounds, which may be a size, or one of ``choices``.
 
-    low: int = 0
+    The functions below name those of each type.
+    """
+
+    type: type
+    low: float = -LARGEST
+    high: float = LARGEST
+    choices: tuple[str, ...] = ()
     size: str | None = None
 
-    def write(self, value: Any, to: Written) -> Json:
-        """The number."""
-        return int(value)
+    def write(self, value: Any, arrays: list[NDArray[Any]]) -> Json:
+        """The value, numbers with all their digits."""
+        return self.type(value)
 
     def check(self, said: Json, found: Found, sizes: Sizes) -> Make:
-        """Compare the bounds, and the size that it stands for."""
-        require(type(said) is int and self.low <= said < 2**53, "a number is out of range")
+        """Compare type and bounds, and the size that a number stands for."""
+        is_of_type = type(said) is self.type or (self.type is float and type(said) is int)
+        require(is_of_type, "a field is of another type")
+        if self.type is str:
+            require(not self.choices or said in self.choices, "a text is none of those known")
+        else:
+            require(self.low <= said <= self.high, "a number is out of range")
         if self.size is not None:
             require(sizes.setdefault(self.size, said) == said, "two sizes differ")
-        return lambda: said
+        return lambda: self.type(said)
 
 
-@dataclass(frozen=True)
-class Flag:
+def number(low: float = -LARGEST, high: float = LARGEST) -> Value:
+    """A finite number."""
+    return Value(float, low, high)
+
+
+def whole(low: int = 0, size: str | None = None) -> Value:
+    """An integer, which may be a size by its name."""
+    return Value(int, low, LARGEST_WHOLE, size=size)
+
+
+def flag() -> Value:
     """True or False."""
-
-    def write(self, value: Any, to: Written) -> Json:
-        """The truth value."""
-        return bool(value)
-
-    def check(self, said: Json, found: Found, sizes: Sizes) -> Make:
-        """Compare the type."""
-        require(type(said) is bool, "a field is neither true nor false")
-        return lambda: said
+    return Value(bool)
 
 
-@dataclass(frozen=True)
-class Text:
-    """A text, one of a few where ``choices`` are given."""
-
-    choices: tuple[str, ...] = ()
-
-    def write(self, value: Any, to: Written) -> Json:
-        """The text."""
-        return str(value)
-
-    def check(self, said: Json, found: Found, sizes: Sizes) -> Make:
-        """Compare with the choices."""
-        known = isinstance(said, str) and (not self.choices or said in self.choices)
-        require(known, "a text is none of those known")
-        return lambda: said
-
-
-@dataclass(frozen=True)
-class Choices:
-    """Some of a few texts, each once."""
-
-    choices: tuple[str, ...]
-
-    def write(self, value: Any, to: Written) -> Json:
-        """The texts."""
-        return list(value)
-
-    def check(self, said: Json, found: Found, sizes: Sizes) -> Make:
-        """Compare with the choices."""
-        known = isinstance(said, list) and all(isinstance(one, str) for one in said)
-        require(known and set(said) <= set(self.choices), "a text is none of those known")
-        require(len(set(said)) == len(said), "a text is there twice")
-        return lambda: tuple(said)
+def text(*choices: str) -> Value:
+    """A text, one of a few if there are any."""
+    return Value(str, choices=choices)
 
 
 @dataclass(frozen=True)
@@ -235,40 +189,40 @@ class Texts:
 
     size: str
 
-    def write(self, value: Any, to: Written) -> Json:
-        """Put letters and lengths into the file, as they are."""
+    def write(self, value: Any, arrays: list[NDArray[Any]]) -> Json:
+        """Append letters and lengths."""
         coded = [str(text).encode("utf-8", "surrogatepass") for text in value]
         letters = np.frombuffer(b"".join(coded), dtype=np.uint8)
         lengths = np.array([len(own) for own in coded], dtype=np.uint32)
-        return {name: to.add(a, False) for name, a in (("letters", letters), ("lengths", lengths))}
+        arrays += [letters, lengths]
+        return {"letters": {"array": len(arrays) - 2}, "lengths": {"array": len(arrays) - 1}}
 
     def check(self, said: Json, found: Found, sizes: Sizes) -> Make:
         """Check both arrays, and that so many texts may be in memory."""
         require(isinstance(said, dict) and set(said) == {"letters", "lengths"}, "no texts")
         letters = Array("u1", ("letters",)).check(said["letters"], found, {})
         lengths = Array("u4", (self.size,)).check(said["lengths"], found, sizes)
-        found.charge(sizes[self.size])
+        found.charge(BYTES_PER_VALUE * sizes[self.size])
 
-        def make() -> list[str]:
-            coded, ends = letters().tobytes(), np.cumsum(lengths(), dtype=np.int64)
-            require((ends[-1] if len(ends) else 0) == len(coded), "texts end elsewhere")
-            parts = (
-                coded[a:b] for a, b in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=False)
-            )
-            return [part.decode("utf-8", "surrogatepass") for part in parts]
+        def make() -> tuple[str, ...]:
+            coded = letters().tobytes()
+            ends = [0, *np.cumsum(lengths(), dtype=np.int64).tolist()]
+            require(ends[-1] == len(coded), "texts end elsewhere")
+            parts = (coded[a:b] for a, b in pairwise(ends))
+            return tuple(part.decode("utf-8", "surrogatepass") for part in parts)
 
         return make
 
 
 @dataclass(frozen=True)
 class OrNone:
-    """What another field is, or nothing."""
+    """What another field is, or None."""
 
     other: Field
 
-    def write(self, value: Any, to: Written) -> Json:
-        """Nothing stays nothing."""
-        return None if value is None else self.other.write(value, to)
+    def write(self, value: Any, arrays: list[NDArray[Any]]) -> Json:
+        """None stays None."""
+        return None if value is None else self.other.write(value, arrays)
 
     def check(self, said: Json, found: Found, sizes: Sizes) -> Make:
         """Check what is there."""
@@ -276,10 +230,37 @@ class OrNone:
 
 
 @dataclass(frozen=True)
+class Each:
+    """A list of what another field is, as many as the size says."""
+
+    other: Field
+    size: str | None = None
+
+    def write(self, value: Any, arrays: list[NDArray[Any]]) -> Json:
+        """One after the other."""
+        return [self.other.write(one, arrays) for one in value]
+
+    def check(self, said: Json, found: Found, sizes: Sizes) -> Make:
+        """Check each of them."""
+        require(isinstance(said, list), "a field is no list")
+        if self.size is not None:
+            require(sizes.setdefault(self.size, len(said)) == len(said), "two sizes differ")
+        made = [self.other.check(one, found, sizes) for one in said]
+        return lambda: tuple(one() for one in made)
+
+
+PLAIN = (str, bool, int, float)
+LABEL_DTYPES = (
+    "str", "object", "bool", "float64", "float32", "float16", "int64", "int32", "int16", "int8",
+    "uint64", "uint32", "uint16", "uint8",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
 class Classes:
     """Class labels, with their type; they are the sizes "classes" and "scores" (1 of two)."""
 
-    def write(self, value: Any, to: Written) -> Json:
+    def write(self, value: Any, arrays: list[NDArray[Any]]) -> Json:
         """The labels as JSON has them."""
         kind = value.dtype.kind
         known = kind in "biufU" or all(isinstance(one, PLAIN) for one in value.tolist())
@@ -302,9 +283,6 @@ class Classes:
         sizes["scores"] = 1 if len(values) == 2 else len(values)
 
         def make() -> NDArray[Any]:
-            if dtype == "str":
-                require(all(isinstance(one, str) for one in values), "classes differ in type")
-                return np.array(values)
             labels = np.array(values, dtype=dtype)
             require(labels.ndim == 1 and labels.tolist() == values, "classes differ in type")
             return labels
@@ -312,41 +290,34 @@ class Classes:
         return make
 
 
-PLAIN = (str, bool, int, float)
-LABEL_DTYPES = (
-    "str", "object", "bool", "float64", "float32", "float16", "int64", "int32", "int16", "int8",
-    "uint64", "uint32", "uint16", "uint8",
-)  # fmt: skip
-
-
 @dataclass(frozen=True)
 class Settings:
-    """Parameters by their names: plain values, and lists of these unless they are ``flat``."""
+    """Parameters by their names: plain values, and lists of these."""
 
-    flat: bool = False
-
-    def write(self, value: Mapping[str, Any], to: Written) -> Json:
+    def write(self, value: Mapping[str, Any], arrays: list[NDArray[Any]]) -> Json:
         """Parameters that JSON can say; others have their defaults in the model that is read."""
         plain = {name: _plain(one) for name, one in value.items()}
-        return {name: one for name, one in plain.items() if self._is_plain(one)}
+        return {name: one for name, one in plain.items() if _is_plain(one)}
 
     def check(self, said: Json, found: Found, sizes: Sizes) -> Make:
         """Check that all are plain."""
-        require(isinstance(said, dict) and all(map(self._is_plain, said.values())), "no settings")
+        require(isinstance(said, dict) and all(map(_is_plain, said.values())), "no settings")
         return lambda: said
 
-    def _is_plain(self, value: Any) -> bool:
-        if isinstance(value, list) and not self.flat:
-            return all(map(self._is_plain, value))
-        return value is None or isinstance(value, PLAIN)
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, PLAIN)
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, (np.ndarray, np.generic)):
         return value.tolist()
-    if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
-    return value
+    return [_plain(one) for one in value] if isinstance(value, (list, tuple)) else value
+
+
+# --- objects
 
 
 @dataclass(frozen=True)
@@ -361,31 +332,38 @@ class Kind:
 
 
 KINDS: dict[str, Kind] = {}
-NAME_OF: dict[type, str] = {}
-# Kinds that a room above this one declares, and the module that does so when it is imported.
+KIND_OF: dict[type, Kind] = {}
+# Objects of some classes are written as what this makes of them.
+STAND_INS: dict[type, Callable[[Any], Any]] = {}
+# The kinds that are models, and the module of a room above this one that declares one.
+MODELS = ("rboost", "algorithm 1", "robust logistic", "calibrated", "table model")
 DECLARED_ABOVE = {"table model": "rboost.audit.disk.model"}
 
 
 def declare(
     name: str,
     made_of: type,
-    fields: Mapping[str, Field],
     *,
     take: Callable[[Any], Mapping[str, Any]] | None = None,
     make: Callable[..., Any] | None = None,
     is_sound: Callable[[Any, Sizes], Any] = lambda made, sizes: True,
-) -> None:
-    """Declare that objects of a class are records of a kind.
+) -> Callable[..., None]:
+    """Declare that objects of a class are records of a kind; what is returned takes the fields.
 
-    ``take`` gives the fields of an object, its attributes if None; ``make`` makes an object of
-    them, by the class if None; ``is_sound`` says whether its parts fit together.
+    ``declare("levels", Levels)(words=Texts("words"), n_missing=whole())``: ``take`` gives the
+    fields of an object, its attributes if None; ``make`` makes an object of them, by the class if
+    None; ``is_sound`` says whether its parts fit together.
     """
 
-    def attributes(value: Any) -> dict[str, Any]:
-        return {own: getattr(value, own) for own in fields}
+    def with_fields(**fields: Field) -> None:
+        def attributes(value: Any) -> dict[str, Any]:
+            return {own: getattr(value, own) for own in fields}
 
-    KINDS[name] = Kind(name, fields, take or attributes, make or made_of, is_sound)
-    NAME_OF[made_of] = name
+        KINDS[name] = KIND_OF[made_of] = Kind(
+            name, fields, take or attributes, make or made_of, is_sound
+        )
+
+    return with_fields
 
 
 @dataclass(frozen=True)
@@ -395,27 +373,29 @@ class Record:
     kinds: tuple[str, ...]
     apart: bool = False
 
-    def write(self, value: Any, to: Written) -> Json:
+    def write(self, value: Any, arrays: list[NDArray[Any]]) -> Json:
         """The kind and the fields."""
-        name = NAME_OF.get(type(value))
-        if name not in self.kinds:
+        if type(value) in STAND_INS:
+            value = STAND_INS[type(value)](value)
+        kind = KIND_OF.get(type(value))
+        if kind is None or kind.name not in self.kinds:
             raise ValueError(
                 f"{type(value).__name__} is not saved, since a model file holds models of rboost "
                 "alone; keep a classifier of your own with joblib."
             )
-        kind = KINDS[name]
         parts = kind.take(value)
-        return {"kind": name, **{own: f.write(parts[own], to) for own, f in kind.fields.items()}}
+        written = {own: field.write(parts[own], arrays) for own, field in kind.fields.items()}
+        return {"is": kind.name, **written}
 
     def check(self, said: Json, found: Found, sizes: Sizes) -> Make:
         """Check all fields, in the order of their declaration."""
-        name = said.get("kind") if isinstance(said, dict) else None
+        name = said.get("is") if isinstance(said, dict) else None
         require(isinstance(name, str) and name in self.kinds, "a part is of an unknown kind")
         if name in DECLARED_ABOVE:
             import_module(DECLARED_ABOVE[name])
         kind, own = KINDS[str(name)], {} if self.apart else dict(sizes)
-        require(set(said) == {"kind", *kind.fields}, "a part has other fields than its kind")
-        made = {part: f.check(said[part], found, own) for part, f in kind.fields.items()}
+        require(set(said) == {"is", *kind.fields}, "a part has other fields than its kind")
+        made = {part: field.check(said[part], found, own) for part, field in kind.fields.items()}
 
         def make() -> Any:
             value = kind.make(**{part: one() for part, one in made.items()})
@@ -423,22 +403,3 @@ class Record:
             return value
 
         return make
-
-
-@dataclass(frozen=True)
-class Records:
-    """Several objects, as many as the size says."""
-
-    kinds: tuple[str, ...]
-    size: str
-
-    def write(self, value: Any, to: Written) -> Json:
-        """One record after the other."""
-        return [Record(self.kinds).write(one, to) for one in value]
-
-    def check(self, said: Json, found: Found, sizes: Sizes) -> Make:
-        """Check each of them."""
-        require(isinstance(said, list), "no list of parts")
-        require(sizes.setdefault(self.size, len(said)) == len(said), "two sizes differ")
-        made = [Record(self.kinds).check(one, found, sizes) for one in said]
-        return lambda: [one() for one in made]

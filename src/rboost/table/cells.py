@@ -33,7 +33,7 @@ TRUTH = {"true": 1.0, "false": 0.0}
 
 
 def is_missing_word(word: str) -> bool:
-    """Whether a word without white space around it says that nothing is there."""
+    """Whether a word without white space around it stands for a missing value."""
     return len(word) <= LONGEST_MISSING_WORD and word.lower() in MISSING_WORDS
 
 
@@ -187,8 +187,8 @@ N_TRIED = 3
 def date_format(words: Sequence[str], counts: Integers, name: str) -> str | None:
     """The format in which nearly all words are dates; None if there is none.
 
-    Where the day or the month may come first and both read every cell, the month does, with a
-    warning.
+    Where every cell fits both a format with the day first and one with the month first, the month
+    is taken to be first, with a warning.
     """
     some = [words[k] for k in np.linspace(0, len(words) - 1, N_TRIED).astype(int)]
     if sum(LOOKS_LIKE_DATE.fullmatch(word) is not None for word in some) < 2:

@@ -1,25 +1,18 @@
-"""Columns of any table: read as numbers, times or words, and told apart as one of five kinds.
+"""Columns of any table, read as numbers, times or words.
 
 A table is a NumPy array, rows in lists, a frame of pandas or polars, or anything that hands out
 Arrow (``__arrow_c_stream__``): tables of pyarrow, relations of DuckDB. What NumPy holds is taken as
 it is, all else by Arrow; a column that Arrow refuses, or without pyarrow, is read cell by cell.
 
-:func:`read_columns` says what cells hold, :func:`kind_of` what a column of the training rows is:
-
-========  =========================================================================
-number    quantities, truth values, durations, amounts of money
-date      days or times
-category  words that rows share
-text      sentences: words with spaces in between, other ones in most rows
-name      another word without spaces in every row, such as an id: tells nothing
-========  =========================================================================
+:func:`read_columns` says what cells hold: numbers, times or words. What a column of words means is
+for :mod:`rboost.table.features` to say.
 """
 
 from __future__ import annotations
 
 import datetime
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -32,20 +25,12 @@ from scipy import sparse
 
 from rboost._typing import Floats, Integers
 from rboost._validation import is_missing
-from rboost.table.cells import (
-    TRUTH,
-    NumberStyle,
-    date_format,
-    is_missing_word,
-    number_style,
-    seconds_since_1970,
-)
+from rboost.packages import package
+from rboost.table.cells import is_missing_word, seconds_since_1970
 
 NUMBER, CATEGORY, TEXT, DATE, NAME = KINDS = "number", "category", "text", "date", "name"
 # What cells may hold besides: words are categories, texts or names, or may be read as the others.
 WORD = "word"
-# Fewer distinct words than this are categories.
-FEWEST_NAMES = 40
 NUMBERS = (Real, Decimal, np.bool_)
 DURATIONS = (datetime.time, datetime.timedelta, np.timedelta64)
 TIMES = (datetime.date, np.datetime64)
@@ -97,45 +82,6 @@ class Column:
         if self.is_truth:
             cells = [value if np.isnan(value) else str(bool(value)) for value in cells]
         return _column_of_words(self.name, cells)
-
-
-@dataclass(frozen=True)
-class ColumnKind:
-    """What a column is: one of the five kinds, and how numbers or dates are written in words."""
-
-    kind: str
-    style: NumberStyle | None = None
-    date_format: str | None = None
-    is_truth: bool = False
-
-
-def kind_of(column: Column) -> ColumnKind:
-    """What the column of the training rows is."""
-    if column.numbers is not None:
-        return ColumnKind(column.holds, is_truth=column.is_truth)
-    if column.is_empty:
-        return ColumnKind(NUMBER)
-    if column.is_category:
-        return ColumnKind(CATEGORY)
-    if all(word.lower() in TRUTH for word in column.words):
-        return ColumnKind(NUMBER, is_truth=True)
-    style = number_style(column.words, column.counts)
-    if style is not None:
-        return ColumnKind(NUMBER, style)
-    how = date_format(column.words, column.counts, column.name)
-    if how is not None:
-        return ColumnKind(DATE, date_format=how)
-    return ColumnKind(_kind_of_words(column))
-
-
-def _kind_of_words(column: Column) -> str:
-    n_words, n_rows = len(column.words), int(column.counts.sum())
-    if n_words <= FEWEST_NAMES:
-        return CATEGORY
-    n_spaced = sum(any(map(str.isspace, word)) for word in column.words)
-    if n_words == n_rows and not n_spaced:
-        return NAME
-    return TEXT if n_spaced > n_words / 2 and n_words > n_rows / 2 else CATEGORY
 
 
 # ---- Tables ----
@@ -297,18 +243,15 @@ def _of_arrow(name: str, array: Any) -> Column | None:
         return Column(name, NUMBER, _floats(array.cast(pyarrow.uint8())), is_truth=True)
     if types.is_integer(kind) or types.is_floating(kind):
         return Column(name, NUMBER, _floats(array))
-    if types.is_timestamp(kind):
-        plain = array.cast(pyarrow.timestamp("us", kind.tz), safe=False).cast(pyarrow.int64())
-        return Column(name, DATE, _floats(plain) / 1e6)
-    if types.is_date(kind):
-        plain = array.cast(pyarrow.timestamp("s")).cast(pyarrow.int64())
-        return Column(name, DATE, _floats(plain))
+    if types.is_timestamp(kind) or types.is_date(kind):
+        microseconds = pyarrow.timestamp("us", getattr(kind, "tz", None))
+        whole = array.cast(microseconds, safe=False).cast(pyarrow.int64())
+        return Column(name, DATE, _floats(whole) / 1e6)
     return None
 
 
 def _is_text(types: Any, kind: Any) -> bool:
-    is_view = getattr(types, "is_string_view", lambda _: False)
-    return types.is_string(kind) or types.is_large_string(kind) or is_view(kind)
+    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
 
 
 def _floats(array: Any) -> Floats:
@@ -324,35 +267,35 @@ def _of_dictionary(name: str, array: Any) -> Column:
 
 def _of_cells(name: str, cells: Sequence[Any]) -> Column:
     """A column read cell by cell, all of one kind or words."""
+    if any(hasattr(value, "to_timestamp") for value in cells):  # periods of pandas
+        cells = [
+            value.to_timestamp() if hasattr(value, "to_timestamp") else value for value in cells
+        ]
     types = {type(value) for value in cells if not is_missing(value)}
     for kind in types:
-        if not issubclass(kind, (str, *NUMBERS, *TIMES, *DURATIONS)) and kind.__name__ != "Period":
+        if not issubclass(kind, (str, *NUMBERS, *TIMES, *DURATIONS)):
             raise TypeError(
                 f"column {name!r} holds values of the kind {kind.__name__}, but each argument must "
                 "be a string, a number or a date; turn it into columns of these, or leave it out."
             )
     if any(issubclass(kind, np.complexfloating) for kind in types):
         return _of_numpy(name, np.asarray(cells, dtype=complex))
-    is_number = all(issubclass(kind, NUMBERS) for kind in types)
-    if is_number or all(issubclass(kind, DURATIONS) for kind in types):
-        return _of_numbers(name, cells, types)
-    if all(issubclass(kind, TIMES) or kind.__name__ == "Period" for kind in types):
-        numbers = [np.nan if is_missing(value) else _seconds(value) for value in cells]
-        return Column(name, DATE, np.array(numbers, dtype=np.float64))
+    for kinds, holds, convert in CONVERTED:
+        if all(issubclass(kind, kinds) for kind in types):
+            numbers = _converted(name, cells, convert)
+            is_truth = bool(types) and types <= {bool, np.bool_}
+            return Column(name, holds, numbers, is_truth=is_truth)
     return _column_of_words(name, cells)
 
 
-def _of_numbers(name: str, cells: Sequence[Any], types: set[type]) -> Column:
-    convert = float if all(issubclass(kind, NUMBERS) for kind in types) else _duration
+def _converted(name: str, cells: Sequence[Any], convert: Callable[[Any], float]) -> Floats:
     try:
-        numbers = [np.nan if is_missing(value) else convert(value) for value in cells]
+        return np.array([np.nan if is_missing(value) else convert(value) for value in cells], float)
     except OverflowError as error:
         raise ValueError(
             f"column {name!r} holds whole numbers of more than 300 digits; make words of them, or "
             "leave it out."
         ) from error
-    is_truth = bool(types) and all(issubclass(kind, (bool, np.bool_)) for kind in types)
-    return Column(name, NUMBER, np.array(numbers, dtype=np.float64), is_truth=is_truth)
 
 
 def _duration(value: Any) -> float:
@@ -365,13 +308,19 @@ def _duration(value: Any) -> float:
 
 
 def _seconds(value: Any) -> float:
-    if type(value).__name__ == "Period":
-        value = value.to_timestamp()
     if isinstance(value, np.datetime64):
         return float(value.astype("M8[us]").astype(np.int64)) / 1e6
     if not isinstance(value, datetime.datetime):
         value = datetime.datetime(value.year, value.month, value.day)
     return seconds_since_1970(value)
+
+
+# Types that all cells of a column may have, what it then holds, and the number of a cell.
+CONVERTED: tuple[tuple[tuple[type, ...], str, Callable[[Any], float]], ...] = (
+    (NUMBERS, NUMBER, float),
+    (DURATIONS, NUMBER, _duration),
+    (TIMES, DATE, _seconds),
+)
 
 
 def _column_of_words(name: str, cells: Iterable[Any]) -> Column:
@@ -404,6 +353,53 @@ def as_text(value: Any) -> str:
         return str(int(value))
     number = float(value)
     return str(int(number) if number.is_integer() else number)
+
+
+# ---- Rows for people, and rows under each other ----
+
+# Cells of a sparse matrix that are made dense at most.
+MOST_CELLS = 200_000_000
+
+
+def as_frame(X: Any) -> Any:
+    """A pandas frame of X: any frame or table of Arrow, or a matrix whose columns are numbered."""
+    pandas = package("pandas")
+    X = _dense(X) if sparse.issparse(X) else as_table(X)
+    if isinstance(X, pandas.DataFrame):
+        frame = X.reset_index(drop=True)
+    elif hasattr(X, "to_pandas"):
+        frame = X.to_pandas()
+    else:
+        try:
+            values = np.asarray(X)
+        except ValueError:  # rows of different lengths
+            values = np.empty(0)
+        if values.ndim != 2:
+            raise ValueError(
+                "X must be a data frame or a matrix of rows and columns, not "
+                f"{type(X).__name__} of {values.ndim} dimensions; pass one entry a row and column."
+            )
+        frame = pandas.DataFrame(values, columns=[f"x{k}" for k in range(values.shape[1])])
+    for name, kind in frame.dtypes.items():
+        if isinstance(kind, pandas.SparseDtype):
+            frame = frame.assign(**{str(name): frame[name].sparse.to_dense()})
+    if not len(frame):
+        raise ValueError("X has no rows; pass at least 20.")
+    frame = frame.set_axis([column_name(column) for column in frame.columns], axis=1)
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise ValueError(f"X has more than one column {twice!r}; give each another name.")
+    return frame
+
+
+def _dense(X: Any) -> Any:
+    n_cells = int(X.shape[0]) * int(np.prod(X.shape[1:]))
+    if n_cells > MOST_CELLS:
+        raise ValueError(
+            f"X is sparse and would have {n_cells} cells; pass fewer columns, for instance by "
+            "TruncatedSVD, or the probabilities of a model of your own."
+        )
+    return X.toarray()
 
 
 def under_each_other(first: Any, second: Any) -> Any:

@@ -1,18 +1,19 @@
 """From text to columns of text: the delimiter found, the header made usable, every row checked.
 
-How a text is laid out is told by its beginning. Lines before the header are titles, narrower than
-the table, and comments that begin with ``#``. A header with one name less than the rows have cells
-is that of a table written with an index.
+The layout is inferred from the beginning of the text. Lines before the header are titles, narrower
+than the table, and comments that begin with ``#``. A header with one name less than the rows have
+cells is that of a table written with an index.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import itertools
 import re
 import warnings
 from collections import Counter
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,8 @@ WHOLE = r"^(0|-?[1-9][0-9]{0,17})$"
 BLOCK_BYTES = 2**26
 
 
-def read_text(content: bytes, path: Path) -> tuple[list[str], list[Any], str]:
-    """Names, columns of text as Arrow has them, and the delimiter of a table in UTF-8."""
+def read_text(content: bytes, path: Path) -> tuple[dict[str, Any], str]:
+    """Columns of text by name, as Arrow has them, and the delimiter of a table in UTF-8."""
     layout = find_layout(content)
     if layout.width < 2:
         raise ValueError(
@@ -46,8 +47,7 @@ def read_text(content: bytes, path: Path) -> tuple[list[str], list[Any], str]:
         header = [*layout.index_header, ""]
     else:
         header = ["", *layout.index_header]
-    names, columns = named_columns(header, columns, path)
-    return names, columns, layout.delimiter
+    return named_columns(header, columns, path), layout.delimiter
 
 
 def warn_skipped(number: int, example: str, path: Path) -> None:
@@ -59,8 +59,8 @@ def warn_skipped(number: int, example: str, path: Path) -> None:
     )
 
 
-def named_columns(header: list[str], columns: list[Any], path: Path) -> tuple[list[str], list[Any]]:
-    """Usable names and the columns of text they are for.
+def named_columns(header: list[str], columns: list[Any], path: Path) -> dict[str, Any]:
+    """The columns of text by usable names.
 
     Without a name, an index is left out, and so are empty columns.
     """
@@ -86,7 +86,8 @@ def named_columns(header: list[str], columns: list[Any], path: Path) -> tuple[li
         raise ValueError(
             f"{path} has one column only; a label and at least one more column are needed."
         )
-    return usable_names([header[k] for k in kept], path), [columns[k] for k in kept]
+    names = usable_names([header[k] for k in kept], path)
+    return dict(zip(names, [columns[k] for k in kept], strict=True))
 
 
 def _is_index(cells: Any) -> bool:
@@ -99,15 +100,14 @@ def _is_index(cells: Any) -> bool:
 
 def _is_empty(cells: Any) -> bool:
     compute = package("pyarrow.compute")
-    return compute.max(compute.binary_length(compute.utf8_trim_whitespace(cells))).as_py() in (
-        0,
-        None,
-    )
+    longest = compute.max(compute.binary_length(compute.utf8_trim_whitespace(cells)))
+    return not longest.as_py()
 
 
 def _parsed(content: bytes, layout: Layout, path: Path) -> Any:
     """All records, the header among them unless it is too short, as columns of text."""
-    arrow = package("pyarrow")
+    arrow, arrow_csv = package("pyarrow"), package("pyarrow.csv")
+    names = [str(number) for number in range(layout.width)]
     wrong: list[Any] = []
 
     def note(row: Any) -> str:
@@ -115,7 +115,19 @@ def _parsed(content: bytes, layout: Layout, path: Path) -> Any:
         return "error"
 
     try:
-        return _read(arrow.py_buffer(content).slice(layout.start), layout, note)
+        return arrow_csv.read_csv(
+            arrow.BufferReader(arrow.py_buffer(content).slice(layout.start)),
+            # One thread, so that the wrong row that is reported is the first one.
+            arrow_csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES, column_names=names),
+            arrow_csv.ParseOptions(
+                delimiter=layout.delimiter, newlines_in_values=True, invalid_row_handler=note
+            ),
+            arrow_csv.ConvertOptions(
+                column_types=dict.fromkeys(names, arrow.string()),
+                strings_can_be_null=False,
+                check_utf8=False,
+            ),
+        )
     except arrow.ArrowInvalid as error:
         if not wrong:
             raise ValueError(
@@ -125,41 +137,20 @@ def _parsed(content: bytes, layout: Layout, path: Path) -> Any:
         raise ValueError(_ragged(content, wrong[0], layout, path)) from error
 
 
-def _read(content: Any, layout: Layout, note: Any) -> Any:
-    arrow, arrow_csv = package("pyarrow"), package("pyarrow.csv")
-    names = [str(number) for number in range(layout.width)]
-    return arrow_csv.read_csv(
-        arrow.BufferReader(content),
-        # One thread, so that the wrong row that is reported is the first one.
-        arrow_csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES, column_names=names),
-        arrow_csv.ParseOptions(
-            delimiter=layout.delimiter, newlines_in_values=True, invalid_row_handler=note
-        ),
-        arrow_csv.ConvertOptions(
-            column_types=dict.fromkeys(names, arrow.string()),
-            strings_can_be_null=False,
-            check_utf8=False,
-        ),
-    )
-
-
 def _ragged(content: bytes, row: Any, layout: Layout, path: Path) -> str:
     """One sentence about a row with too many or too few cells."""
     beginning = NEWLINE.split(row.text.encode()[:2000])[0]
     found = re.search(rb"(?:^|[\r\n])" + re.escape(beginning), content)
     line = 1 if found is None else 1 + len(NEWLINE.findall(content[: found.end() - len(beginning)]))
+    cells = "1 cell" if row.actual_columns == 1 else f"{row.actual_columns} cells"
     advice = "correct that line"
     if "\n" in row.text.strip():
         advice += ", where perhaps a quote is not closed"
     return (
-        f"Line {line} of {path} has {_cells(row.actual_columns)} but "
+        f"Line {line} of {path} has {cells} but "
         f"{'the header has' if layout.index_header is None else 'others have'} {layout.width}; "
         f"{advice}."
     )
-
-
-def _cells(number: int) -> str:
-    return "1 cell" if number == 1 else f"{number} cells"
 
 
 def _check_last_quote(n_quotes: int, table: Any, path: Path) -> None:
@@ -173,17 +164,19 @@ def _check_last_quote(n_quotes: int, table: Any, path: Path) -> None:
 
 def usable_names(header: list[str], path: Path) -> list[str]:
     """Names for all columns, no two alike, with a warning for each kind of repair."""
-    written_names = {name.strip() for name in header}
+    written = {name.strip() for name in header}
     names: dict[str, None] = {}  # keeps the order, and knows quickly what is in it
     empty, repeated = [], []
-    for position, written in enumerate(header, start=1):
-        name = written.strip()
+    for position, name in enumerate(map(str.strip, header), start=1):
         if not name:
             name = f"column {position}"
             empty.append(name)
         elif name in names:
             repeated.append(name)
-        names[_unlike(name, names, written_names)] = None
+        if name in names:
+            numbered = (f"{name} ({number})" for number in itertools.count(2))
+            name = next(one for one in numbered if one not in written and one not in names)
+        names[name] = None
     if empty:
         warnings.warn(
             f"{path} has columns without a name; they are called by their position: "
@@ -197,16 +190,6 @@ def usable_names(header: list[str], path: Path) -> list[str]:
             stacklevel=4,
         )
     return list(names)
-
-
-def _unlike(name: str, names: Container[str], written_names: Container[str]) -> str:
-    """The name, with a number behind it if it is used already."""
-    if name not in names:
-        return name
-    number = 2
-    while f"{name} ({number})" in written_names or f"{name} ({number})" in names:
-        number += 1
-    return f"{name} ({number})"
 
 
 def listed(names: Sequence[Any], most: int = 10) -> str:
@@ -225,9 +208,8 @@ DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
 SAMPLE_CHARACTERS = 2**16
 SAMPLE_RECORDS = 20
 NEWLINE = re.compile(rb"\r\n|\n|\r")
-BLANK_LINES = re.compile(rb"(?:[ \t]*[\r\n])*")
-# Excel's own way to say which delimiter follows.
-DECLARATION = re.compile(rb"\s*sep=([,;\t|])\s*?(?:\r\n|\n|\r)", re.IGNORECASE)
+# Excel's own way to say which delimiter follows, and blank lines.
+BEGINNING = re.compile(rb"(?:\s*sep=([,;\t|])\s*?(?:\r\n|\n|\r))?(?:[ \t]*[\r\n])*", re.IGNORECASE)
 
 Record = tuple[int, list[str]]  # how many lines precede it, and its cells
 
@@ -249,11 +231,10 @@ class Layout:
 
 def find_layout(content: bytes) -> Layout:
     """The layout by the delimiter that cuts the first records most evenly."""
-    declared = DECLARATION.match(content)
-    delimiters = list(DELIMITERS) if declared is None else [declared[1].decode()]
-    begin = 0 if declared is None else declared.end()
-    blank = BLANK_LINES.match(content, begin)
-    begin = begin if blank is None else blank.end()
+    beginning = BEGINNING.match(content)
+    assert beginning is not None  # it may be empty
+    delimiters = [beginning[1].decode()] if beginning[1] else list(DELIMITERS)
+    begin = beginning.end()
     text, is_cut = _sample(content, begin)
     best, best_score = Layout(delimiters[0], 1, begin), (False, False, False, 0.0, 0)
     for delimiter in delimiters:

@@ -7,8 +7,18 @@
     dense     the same with categories as columns of zeros and ones: for the pool, for neighbours
     sparse    scaled numbers, categories as zeros and ones, TF-IDF of texts: for linear learners
 
+A column is of one of five kinds (:func:`kind_of`):
+
+========  =========================================================================
+number    quantities, truth values, durations, amounts of money
+date      days or times
+category  words that rows share
+text      sentences: words with spaces in between, other ones in most rows
+name      another word without spaces in every row, such as an id: not used
+========  =========================================================================
+
 What a model learnt of a column (levels, how dates and amounts are written) stays with it; a later
-table that contradicts it is told so in one sentence.
+table that contradicts it is refused with one sentence.
 """
 
 from __future__ import annotations
@@ -20,16 +30,23 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.impute import SimpleImputer
+from sklearn.preprocessing import normalize
+from sklearn.utils import gen_batches
 
 from rboost._typing import Floats, Integers
 from rboost.table.cells import (
     NEARLY_ALL,
     TRUTH,
     NumberStyle,
+    date_format,
     example_of,
     found_unit,
+    number_style,
     read_later_dates,
 )
 from rboost.table.columns import (
@@ -39,17 +56,24 @@ from rboost.table.columns import (
     NUMBER,
     TEXT,
     Column,
-    ColumnKind,
-    kind_of,
     read_columns,
 )
-from rboost.table.texts import TextDirections, learn_directions
 
+# Fewer distinct words than this are categories.
+FEWEST_NAMES = 40
 # Levels of a category with a dense column of their own.
 MOST_SHOWN = 30
 # What trees see of a date besides its seconds, as far as it differs among the training rows.
 DATE_PARTS = "month", "day", "weekday", "hour"
 DAY = 86_400.0
+# How many directions stand for a text, and how many n-grams are counted at most.
+N_DIRECTIONS, MOST_TERMS = 8, 20_000
+# Characters of a text that are read.
+LONGEST_TEXT = 2000
+# Repeated rows are worth a warning from this many, and from this share of the table.
+MANY_COPIES, LARGE_SHARE = 20, 0.05
+# Stands for a missing value where rows are compared.
+UNUSUAL = -7654.321
 
 
 @dataclass(frozen=True)
@@ -122,6 +146,64 @@ class Levels:
         return sparse.csr_matrix(ones, shape=(len(codes), n_levels + 1))
 
 
+@dataclass(frozen=True, eq=False)
+class TextDirections:
+    """What was learnt of a column of texts.
+
+    ``terms`` are character n-grams of two texts and more, ``idf`` (n_terms,) their inverse document
+    frequency, ``components`` (n_directions, n_terms) the first right singular vectors.
+    """
+
+    terms: tuple[str, ...]
+    idf: NDArray[np.float32]
+    components: NDArray[np.float32]
+
+    @cached_property
+    def _counter(self) -> Any:
+        counter = _counter()
+        counter.vocabulary = {term: k for k, term in enumerate(self.terms)}
+        return counter
+
+    def weigh(self, column: Column) -> Any:
+        """TF-IDF of each row, of unit length, as a CSR matrix; empty where there is no text."""
+        if not self.terms:
+            return sparse.csr_matrix((len(column), 0), dtype=np.float32)
+        counts = self._counter.transform(word[:LONGEST_TEXT] for word in (*column.words, ""))
+        weighed = normalize(counts.astype(np.float32) @ sparse.diags(self.idf), copy=False)
+        return sparse.csr_matrix(weighed)[column.codes]
+
+    def transform(self, weighed: Any) -> Floats:
+        """The texts in the first few directions, (n, n_directions)."""
+        return np.asarray(weighed @ self.components.T, dtype=np.float64)
+
+
+def learn_directions(column: Column) -> TextDirections:
+    """The terms of a column of texts, and its directions."""
+    counter = _counter()
+    try:
+        counts = counter.fit_transform(word[:LONGEST_TEXT] for word in column.words)
+    except ValueError:  # no term is in two texts
+        return TextDirections((), np.empty(0, np.float32), np.empty((1, 0), np.float32))
+    terms = tuple(counter.get_feature_names_out().tolist())
+    n_texts = counts.shape[0]
+    frequency = np.bincount(counts.indices, minlength=len(terms))
+    idf = (np.log((1 + n_texts) / (1 + frequency)) + 1).astype(np.float32)
+    directions = TextDirections(terms, idf, np.ones((1, len(terms)), np.float32))
+    weighed = directions.weigh(column)
+    n_directions = min(N_DIRECTIONS, len(terms) - 1, weighed.shape[0] - 1)
+    if n_directions < 1:
+        return directions
+    with np.errstate(divide="ignore", invalid="ignore"):  # of texts with the same terms all
+        found = TruncatedSVD(n_directions, random_state=0).fit(weighed)
+    return replace(directions, components=found.components_.astype(np.float32))
+
+
+def _counter() -> Any:
+    return CountVectorizer(
+        analyzer="char_wb", ngram_range=(3, 4), min_df=2, max_features=MOST_TERMS
+    )
+
+
 @dataclass(frozen=True)
 class ColumnEncoder:
     """What one column is, and what else was learnt of it.
@@ -149,7 +231,7 @@ class ColumnEncoder:
     def read(self, column: Column) -> Floats:
         """One number a row: the number, the seconds of a date, the code of a category.
 
-        Of texts it says only whether there is one, of names nothing.
+        0 for a text, and always NaN in a column of names.
         """
         if self.kind == NAME or self.is_empty:
             return np.full(len(column), np.nan)
@@ -191,7 +273,7 @@ class ColumnEncoder:
         if n_unread > (1 - NEARLY_ALL) * n_all:
             raise ValueError(self._contradicted_by(column, example))
         warnings.warn(
-            f"{n_unread} cells in the column {self.name!r} of {self.kind}s are none, such as "
+            f"{n_unread} cells of the column {self.name!r} are no {self.kind}s, such as "
             f"{example!r}; they count as missing.",
             stacklevel=2,
         )
@@ -301,7 +383,10 @@ class TableEncoder:
 
     def features(self, X: Any) -> Features:
         """The rows of a table with the same columns, in any order."""
-        columns = read_columns(X)
+        return self.features_of(self.matched(read_columns(X)))
+
+    def matched(self, columns: Sequence[Column]) -> list[Column]:
+        """Columns with the names of these, in this order."""
         place = {column.name: k for k, column in enumerate(columns)}
         absent = [name for name in self.names if name not in place]
         if absent:
@@ -309,7 +394,7 @@ class TableEncoder:
                 f"The table lacks the column {absent[0]!r} that the model was fitted to; pass one "
                 "with the same columns."
             )
-        return self.features_of([columns[place[name]] for name in self.names])
+        return [columns[place[name]] for name in self.names]
 
     def features_of(self, columns: Sequence[Column]) -> Features:
         """The rows of columns that were read."""
@@ -347,10 +432,6 @@ class Features:
         texts = {place: text[rows] for place, text in self.texts.items()}
         return Features(self.values[rows], texts, self.encoder)
 
-    @property
-    def _holds_plain_numbers(self) -> bool:
-        return all(own.kind == NUMBER for own in self.encoder.columns)
-
     def columns(self, form: str) -> list[Any]:
         """What each column of the table is in a form: "trees", "dense" or "sparse"."""
         return [
@@ -361,16 +442,17 @@ class Features:
     @cached_property
     def trees(self) -> Floats:
         """The rows as trees take them, (n, n_tree_columns)."""
-        if self._holds_plain_numbers:
-            return self.values
-        return np.concatenate(self.columns("trees"), axis=1)
+        return self._joined("trees")
 
     @cached_property
     def dense(self) -> Floats:
         """The rows as learners of numbers take them, (n, n_dense_columns)."""
-        if self._holds_plain_numbers:
+        return self._joined("dense")
+
+    def _joined(self, form: str) -> Floats:
+        if all(own.kind == NUMBER for own in self.encoder.columns):
             return self.values
-        return np.concatenate(self.columns("dense"), axis=1)
+        return np.concatenate(self.columns(form), axis=1)
 
     @cached_property
     def sparse(self) -> Any:
@@ -418,18 +500,47 @@ def learn_encoder(columns: Sequence[Column]) -> TableEncoder:
     return TableEncoder(tuple(_learn(column) for column in columns))
 
 
+def kind_of(column: Column) -> ColumnEncoder:
+    """The kind of a column of the training rows, and how its numbers or dates are written."""
+    name = column.name
+    if column.numbers is not None:
+        return ColumnEncoder(name, column.holds, is_truth=column.is_truth)
+    if column.is_empty:
+        return ColumnEncoder(name, NUMBER)
+    if column.is_category:
+        return ColumnEncoder(name, CATEGORY)
+    if all(word.lower() in TRUTH for word in column.words):
+        return ColumnEncoder(name, NUMBER, is_truth=True)
+    style = number_style(column.words, column.counts)
+    if style is not None:
+        return ColumnEncoder(name, NUMBER, style)
+    how = date_format(column.words, column.counts, name)
+    if how is not None:
+        return ColumnEncoder(name, DATE, date_format=how)
+    return ColumnEncoder(name, _kind_of_words(column))
+
+
+def _kind_of_words(column: Column) -> str:
+    n_words, n_rows = len(column.words), int(column.counts.sum())
+    if n_words <= FEWEST_NAMES:
+        return CATEGORY
+    n_spaced = sum(any(map(str.isspace, word)) for word in column.words)
+    if n_words == n_rows and not n_spaced:
+        return NAME
+    return TEXT if n_spaced > n_words / 2 and n_words > n_rows / 2 else CATEGORY
+
+
 def _learn(column: Column) -> ColumnEncoder:
-    kind: ColumnKind = kind_of(column)
-    own = ColumnEncoder(column.name, kind.kind, kind.style, kind.date_format, kind.is_truth)
-    if kind.kind in (NUMBER, DATE):
+    own = kind_of(column)
+    if own.kind in (NUMBER, DATE):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # said when the rows are read
+            warnings.simplefilter("ignore")  # given when the rows are read
             values = own.read(column)
         return _with_scale(own, values)
-    if kind.kind == TEXT:
+    if own.kind == TEXT:
         return replace(own, directions=learn_directions(column))
     is_constant = len(column.words) < 2 and column.counts.sum() == len(column)
-    levels = _levels(column) if kind.kind == CATEGORY else None
+    levels = _levels(column) if own.kind == CATEGORY else None
     return replace(own, levels=levels, is_constant=is_constant)
 
 
@@ -489,9 +600,64 @@ def level_counts(X: Any) -> list[int]:
 
 
 def standardized(columns: Floats) -> Floats:
-    """Columns of mean 0 and variance 1, in which missing values are 0 and nothing is far away."""
+    """Columns of mean 0 and variance 1, clipped at ±5, in which missing values are 0."""
     filled = SimpleImputer(keep_empty_features=True).fit_transform(columns)
     filled = filled - filled.mean(axis=0)
     deviation = filled.std(axis=0)
     filled /= np.where(deviation > 0, deviation, 1)
     return np.clip(filled, -5, 5, out=filled)
+
+
+# ---- Rows that repeat others ----
+
+
+def warn_of_copies(X: Any, labels: Any) -> None:
+    """Warn where rows are repeated with their labels, so that no row is really left out."""
+    first = find_copies(X, labels)
+    if first is not None:
+        n_copies = int(np.count_nonzero(first != np.arange(len(first))))
+        warnings.warn(
+            f"{n_copies} rows of X repeat others, always with the same label. If they are copies, "
+            "a wrong label confirms itself and the noise is underestimated: pass each row once, "
+            "with sample_weight.",
+            stacklevel=3,
+        )
+
+
+def find_copies(X: Any, labels: Any) -> Integers | None:
+    """For each row the first that it repeats, label and all; None where few do.
+
+    Repetitions of a few possible rows have labels of both kinds now and then. Copies never do.
+    """
+    if sparse.issparse(X):
+        return None
+    try:
+        values = np.asarray(for_trees(X))
+        # Few columns are compared first, which is enough for most tables.
+        for columns in (values[:, :3], values):
+            keys = _row_keys(columns)
+            in_order = np.sort(keys)
+            n_copies = np.count_nonzero(in_order[1:] == in_order[:-1])
+            if n_copies < max(MANY_COPIES, LARGE_SHARE * len(keys)):
+                return None
+    except (IndexError, TypeError, ValueError, OverflowError):
+        return None  # text, categories and other shapes are the estimator's business
+    _, place, group = np.unique(keys, return_index=True, return_inverse=True)
+    first: Integers = place[group]
+    for block in gen_batches(len(first), 4096):  # rows of one key may differ after all
+        row, other = (values[rows].astype(np.float64) for rows in (block, first[block]))
+        is_same = ((row == other) | (np.isnan(row) & np.isnan(other))).all(axis=1)
+        first[block] = np.where(is_same, first[block], np.arange(len(first))[block])
+    labels = np.asarray(labels)
+    return first if np.array_equal(labels, labels[first]) else None
+
+
+def _row_keys(values: NDArray[Any]) -> Floats:
+    """A weighted sum of each row: equal for equal rows, and for hardly any others."""
+    factors = np.random.RandomState(0).uniform(0.5, 1.5, values.shape[1])
+    keys = np.empty(len(values))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for block in gen_batches(len(values), 4096):
+            rows = np.nan_to_num(values[block].astype(np.float64), nan=UNUSUAL, posinf=0, neginf=0)
+            keys[block] = np.einsum("ij,j", rows, factors)
+    return np.nan_to_num(keys)

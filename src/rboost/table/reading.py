@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import difflib
+import io
+import itertools
 import warnings
-from collections.abc import Collection, Sequence
+import zipfile
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
+from xml.parsers import expat
 
 import numpy as np
 
 from rboost.packages import package
 from rboost.table.cells import IDENTIFIER, LONGEST_MISSING_WORD, MISSING_WORDS, NUMBER, is_number
-from rboost.table.delimited import WHOLE, listed, read_text, usable_names
-from rboost.table.excel import read_excel
-from rboost.table.sources import PARQUET, ZIP, RefusedError, read_content
+from rboost.table.delimited import (
+    WHOLE,
+    listed,
+    named_columns,
+    read_text,
+    usable_names,
+    warn_skipped,
+)
+from rboost.table.sources import PARQUET, ZIP, RefusedError, check_size, read_content
 
 __all__ = ["read_table"]
 
@@ -25,11 +36,10 @@ DECIMAL_COMMA = r"^[+-]?[0-9]+(,[0-9]+)?$"
 
 @dataclass
 class _Part:
-    """One file: names, and columns of Arrow that are text still to be typed unless it has types."""
+    """One file: columns of Arrow by name, which are text still to be typed unless it has types."""
 
     path: Path
-    names: list[str]
-    columns: list[Any]
+    columns: dict[str, Any]
     has_types: bool = False
     decimal_comma: bool = False
 
@@ -66,25 +76,20 @@ def read_table(
     files = [Path(paths)] if isinstance(paths, (str, Path)) else [Path(path) for path in paths]
     pandas = package("pandas")
     parts = [_read(path) for path in files]
-    names = parts[0].names
     for part in parts:
-        check_column(part.names, label, part.path)
+        check_column(list(part.columns), label, part.path)
         _check_same_columns(part, parts[0])
-    columns = []
-    for name in names:
+    decimal_comma = all(part.decimal_comma for part in parts)
+    columns = {}
+    for name in list(parts[0].columns):
         cells, has_types = _joined(parts, name)
         if has_types or as_written:
-            columns.append(to_series(cells))
+            columns[name] = to_series(cells)
         elif name == label:
-            columns.append(to_series(without_missing(cells)))
-        elif name in text:
-            columns.append(as_text(cells))
+            columns[name] = to_series(without_missing(cells))
         else:
-            decimal_comma = all(part.decimal_comma for part in parts)
-            columns.append(typed(cells, decimal_comma))
-    table = pandas.concat(dict(enumerate(columns)), axis=1)
-    table.columns = names
-    return _without_infinities(table, described(files))
+            columns[name] = as_text(cells) if name in text else typed(cells, decimal_comma)
+    return _without_infinities(pandas.concat(columns, axis=1), described(files))
 
 
 def described(paths: Sequence[str | Path]) -> str:
@@ -96,17 +101,16 @@ def described(paths: Sequence[str | Path]) -> str:
 def _read(path: Path) -> _Part:
     content = read_content(path)
     if content.startswith(PARQUET):
-        names, columns = read_parquet(content, path)
-        return _Part(path, usable_names(names, path), columns, has_types=True)
+        return _Part(path, read_parquet(content, path), has_types=True)
     if content.startswith(ZIP):
-        return _Part(path, *read_excel(content, path))
-    names, columns, delimiter = read_text(content, path)
-    return _Part(path, names, columns, decimal_comma=delimiter != ",")
+        return _Part(path, read_excel(content, path))
+    columns, delimiter = read_text(content, path)
+    return _Part(path, columns, decimal_comma=delimiter != ",")
 
 
 def _check_same_columns(part: _Part, first: _Part) -> None:
     for one, other in ((first, part), (part, first)):
-        absent = [name for name in one.names if name not in other.names]
+        absent = [name for name in one.columns if name not in other.columns]
         if absent:
             raise ValueError(
                 f"{other.path} has no column {absent[0]!r}, which {one.path} has; give all files "
@@ -117,16 +121,13 @@ def _check_same_columns(part: _Part, first: _Part) -> None:
 def _joined(parts: Sequence[_Part], name: str) -> tuple[Any, bool]:
     """The column of all files, and whether it has a type already.
 
-    What is of different types in several files is made text again and typed as a whole.
+    What is of different types in several files is made text again and typed as a whole. Files lose
+    the column, as they are large.
     """
     arrow = package("pyarrow")
-    columns = []
-    for part in parts:
-        place = part.names.index(name)
-        columns.append(part.columns[place])
-        part.columns[place] = None  # which is as large as the file
+    columns = [part.columns.pop(name) for part in parts]
     types = {one.type for one in columns}
-    is_text = any(arrow.types.is_string(one) or arrow.types.is_large_string(one) for one in types)
+    is_text = not types.isdisjoint((arrow.string(), arrow.large_string()))
     has_types = all(part.has_types for part in parts) and len(types) == 1 and not is_text
     if not has_types:
         columns = [column.cast(arrow.string()) for column in columns]
@@ -143,10 +144,10 @@ def typed(text: Any, decimal_comma: bool = False) -> Any:
     cells = without_missing(text)
     if _all(cells, WHOLE):
         return to_series(cells.cast(arrow.int64()))
-    is_name = f"^({IDENTIFIER.pattern})"
+    is_name = compute.match_substring_regex(cells, f"^({IDENTIFIER.pattern})")
     if decimal_comma and _all(cells, DECIMAL_COMMA):
         cells = compute.replace_substring(cells, ",", ".")
-    if _all(cells, f"(?i)^({NUMBER.pattern})$") and not _any(cells, is_name):
+    if _all(cells, f"(?i)^({NUMBER.pattern})$") and not compute.any(is_name).as_py():
         return to_series(compute.utf8_ltrim(cells, "+").cast(arrow.float64()))
     if _all(cells, "(?i)^(true|false)$"):
         return to_series(compute.equal(compute.utf8_lower(cells), "true"))
@@ -160,7 +161,7 @@ def as_text(text: Any) -> Any:
 
 
 def without_missing(text: Any) -> Any:
-    """Cells without the white space around them, null where they say that nothing is there."""
+    """Cells without the white space around them, null where they stand for a missing value."""
     compute, arrow = package("pyarrow.compute"), package("pyarrow")
     cells = compute.utf8_trim_whitespace(text)
     # Only short cells can be one of the words; lowering the case of long text takes long.
@@ -203,16 +204,9 @@ def _all(cells: Any, pattern: str) -> bool:
     return compute.all(compute.match_substring_regex(cells, pattern)).as_py() is True
 
 
-def _any(cells: Any, pattern: str) -> bool:
-    compute = package("pyarrow.compute")
-    return compute.any(compute.match_substring_regex(cells, pattern)).as_py() is True
-
-
 def _without_infinities(table: Any, source: str) -> Any:
     infinite = [
-        name
-        for name, kind in table.dtypes.items()
-        if kind.kind == "f" and np.isinf(table[name].to_numpy()).any()
+        name for name in table if table[name].dtype.kind == "f" and np.isinf(table[name]).any()
     ]
     if infinite:
         table[infinite] = table[infinite].replace([np.inf, -np.inf], np.nan)
@@ -263,14 +257,153 @@ def check_column(names: Sequence[str], name: str | None, path: Path | str | None
     )
 
 
+# ---- Excel ----
+#
+# The first sheet with a table is read, and of formulas what they gave when the file was saved.
+# Files that unpack to far more than they are, and definitions of entities, with which small XML
+# grows without limit, are refused before anything is parsed.
+
+# Rows in which a header is looked for.
+SAMPLE_ROWS = 50
+# More cells than fit into memory; a few bytes of a file can claim a row of 16 384 empty ones.
+MOST_EXCEL_CELLS = 2**27
+ERRORS = frozenset(
+    ("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A", "#SPILL!", "#CALC!")
+)
+MIDNIGHT = "^[0-9]{4}-[0-9]{2}-[0-9]{2} 00:00:00$"
+
+Row = list[str | None]
+
+
+def read_excel(content: bytes, path: Path) -> dict[str, Any]:
+    """Columns of text by name, as Arrow has them, of the first sheet that has a table."""
+    openpyxl = package("openpyxl")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about fonts, filters and other decoration
+            _check_archive(content, path)
+            book = openpyxl.load_workbook(
+                io.BytesIO(content), read_only=True, data_only=True, keep_links=False
+            )
+            sheets = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
+            tables = [sheet for sheet in sheets if _has_table(sheet, path)]
+            rows = list(_rows(tables[0], path)) if tables else []
+            titles = [sheet.title for sheet in tables]
+    except RefusedError:
+        raise
+    except Exception as error:  # damaged files fail anywhere in there
+        raise ValueError(
+            f"{path} is an Excel file, but damaged or of an odd kind; save the table as CSV."
+        ) from error
+    if not rows:
+        raise ValueError(
+            f"{path} has no sheet with a header, rows and at least two columns; fill one in."
+        )
+    if len(titles) > 1:
+        warnings.warn(
+            f"{path} has several sheets with tables; {titles[0]!r} was read, not "
+            f"{listed(titles[1:])}.",
+            stacklevel=4,
+        )
+    return _table(rows, path)
+
+
+def _check_archive(content: bytes, path: Path) -> None:
+    """Fail if it unpacks to too much, or if XML begins with definitions, which no Excel writes."""
+
+    def refuse(*_: Any) -> None:
+        raise RefusedError(
+            f"{path} holds definitions of XML entities, which no Excel writes and which can fill "
+            "the memory; save the table as CSV and read that."
+        )
+
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        # No member gives more bytes than it declares.
+        check_size(sum(one.file_size for one in archive.infolist()), len(content), path)
+        for name in archive.namelist():
+            parser = expat.ParserCreate()
+            elements: list[Any] = []
+            parser.StartDoctypeDeclHandler = refuse
+            parser.StartElementHandler = lambda *found, to=elements: to.append(found)
+            with archive.open(name) as file:
+                try:  # definitions come before the first element
+                    while not elements and (part := file.read(2**12)):
+                        parser.Parse(part)
+                except expat.ExpatError:
+                    if name.endswith((".xml", ".rels")):
+                        raise
+
+
+def _rows(sheet: Any, path: Path, most: int | None = None) -> Iterator[Row]:
+    """The rows that hold anything, without empty cells at their ends."""
+    sheet.reset_dimensions()  # what the file says of them may be wrong
+    n_cells = 0
+    for values in itertools.islice(sheet.iter_rows(values_only=True), most):
+        n_cells += len(values)
+        if n_cells > MOST_EXCEL_CELLS:
+            raise RefusedError(
+                f"{path} has more than {MOST_EXCEL_CELLS} cells; save it as Parquet."
+            )
+        row = [_text(value) for value in values]
+        while row and not (row[-1] and row[-1].strip()):
+            row.pop()
+        if row:
+            yield row
+
+
+def _text(value: Any) -> str | None:
+    if value is None or (isinstance(value, str) and value in ERRORS):
+        return None
+    if isinstance(value, datetime):
+        return value.isoformat(sep=" ")
+    return value if isinstance(value, str) else str(value)
+
+
+def _has_table(sheet: Any, path: Path) -> bool:
+    widths = [len(row) for row in _rows(sheet, path, SAMPLE_ROWS)]
+    return len(widths) > 1 and max(widths) > 1
+
+
+def _table(rows: list[Row], path: Path) -> dict[str, Any]:
+    arrow = package("pyarrow")
+    place = _fullest_place(rows[:SAMPLE_ROWS])
+    if place:
+        warn_skipped(place, next(cell for cell in rows[0] if cell), path)
+    if place == len(rows) - 1:
+        raise ValueError(f"{path} has a header but no rows; name a file with rows.")
+    columns = list(itertools.zip_longest(*rows[place:]))
+    cells = [arrow.chunked_array([column[1:]], type=arrow.string()) for column in columns]
+    return named_columns(
+        [column[0] or "" for column in columns], [_days(one) for one in cells], path
+    )
+
+
+def _fullest_place(rows: Sequence[Row]) -> int:
+    """The first row that is about as full as the fullest; before it are titles and merged cells."""
+    counts = [sum(bool(cell and cell.strip()) for cell in row) for row in rows]
+    for place, (row, count) in enumerate(zip(rows, counts, strict=True)):
+        lacks_index_name = not row[0] and count == max(counts) - 1
+        if count >= 0.8 * max(counts) or lacks_index_name:
+            return place
+    return 0
+
+
+def _days(cells: Any) -> Any:
+    """Times without their hours if all are midnight: these are days."""
+    compute = package("pyarrow.compute")
+    if compute.all(compute.match_substring_regex(cells, MIDNIGHT)).as_py():
+        return compute.utf8_slice_codeunits(cells, 0, 10)
+    return cells
+
+
 # ---- Parquet ----
 
 # A value that is repeated takes no room in the file, but eight bytes in memory.
 MOST_CELLS, MOST_CELLS_OF_A_BYTE = 2**30, 25
 
 
-def read_parquet(content: bytes, path: Path) -> tuple[list[str], list[Any]]:
-    """Names and Arrow columns of a Parquet file; an index that pandas stored is a column too."""
+def read_parquet(content: bytes, path: Path) -> dict[str, Any]:
+    """Arrow columns of a Parquet file by name; an index that pandas stored is a column too."""
     arrow, parquet = package("pyarrow"), package("pyarrow.parquet")
     try:
         about = parquet.read_metadata(arrow.BufferReader(content))
@@ -291,11 +424,9 @@ def read_parquet(content: bytes, path: Path) -> tuple[list[str], list[Any]]:
         raise ValueError(
             f"{path} has one column only; a label and at least one more column are needed."
         )
-    columns = [
-        plain_column(column, name, path)
-        for name, column in zip(table.column_names, table.columns, strict=True)
-    ]
-    return table.column_names, columns
+    names = usable_names(table.column_names, path)
+    columns = zip(names, table.columns, strict=True)
+    return {name: plain_column(column, name, path) for name, column in columns}
 
 
 def plain_column(column: Any, name: str, path: Path) -> Any:

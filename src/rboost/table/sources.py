@@ -21,7 +21,7 @@ import tempfile
 import warnings
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -82,17 +82,26 @@ MOST_TIMES = 200
 CHUNK = 2**22
 
 
+# How compressed files begin, and what unpacks them.
+OPENERS: dict[bytes, Callable[[io.BytesIO], Any]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\x00": lzma.open,
+    b"\x28\xb5\x2f\xfd": lambda file: package("pyarrow").input_stream(file, compression="zstd"),
+}
+
+
 class RefusedError(ValueError):
     """What is not read, since it is made to do harm, in one sentence."""
 
 
 def unpacked(content: bytes, path: Path) -> bytes:
     """What a compressed file holds; any other, and an Excel file, as it is."""
+    opener = next((found for start, found in OPENERS.items() if content.startswith(start)), None)
     try:
         if content.startswith(ZIP):
             return _member_or_workbook(content, path)
-        stream = _stream(content)
-        return content if stream is None else _read(stream, len(content), path)
+        return content if opener is None else _read(opener(io.BytesIO(content)), len(content), path)
     except (OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile) as error:
         raise ValueError(
             f"{path} is compressed but damaged or cut short; copy or download it again."
@@ -106,20 +115,6 @@ def check_size(size: int, packed: int, path: Path) -> None:
             f"{path} has {packed} bytes but unpacks to {size} or more, as files do that are made "
             "to fill the memory; if you trust it, unpack it yourself, or save it as Parquet."
         )
-
-
-def _stream(content: bytes) -> Any:
-    """A file to read the unpacked content from, or None if it is not compressed."""
-    if content.startswith(b"\x1f\x8b"):
-        return gzip.GzipFile(fileobj=io.BytesIO(content))
-    if content.startswith(b"BZh"):
-        return bz2.open(io.BytesIO(content))
-    if content.startswith(b"\xfd7zXZ\x00"):
-        return lzma.open(io.BytesIO(content))
-    if content.startswith(b"\x28\xb5\x2f\xfd"):
-        arrow = package("pyarrow")
-        return arrow.input_stream(arrow.BufferReader(content), compression="zstd")
-    return None
 
 
 def _read(stream: Any, packed: int, path: Path) -> bytes:
@@ -196,14 +191,18 @@ def read_content(path: Path) -> bytes:
     with open_to_read(path) as file:
         content = file.read()
     content = unpacked(content, path)
-    for start, kind in OTHERS.items():
-        if content.startswith(start):
-            raise ValueError(f"{path} is {kind}, not a table; {SAVE_AS_CSV}.")
+    _refuse(content, OTHERS, path)
     if not content.startswith((PARQUET, ZIP)):
         content = _as_utf8(content, path)
     if not content.strip():
         raise ValueError(f"{path} is empty; name a file with a header and rows.")
     return content
+
+
+def _refuse(content: bytes, others: dict[bytes, str], path: Path) -> None:
+    for start, kind in others.items():
+        if content.startswith(start):
+            raise ValueError(f"{path} is {kind}, not a table; {SAVE_AS_CSV}.")
 
 
 def _as_utf8(content: bytes, path: Path) -> bytes:
@@ -221,10 +220,7 @@ def _as_utf8(content: bytes, path: Path) -> bytes:
         raise ValueError(
             f"{path} holds binary data, not a table of text; {SAVE_AS_CSV}, in the encoding UTF-8."
         )
-    start = content[:100].lstrip().lower()
-    for sign, kind in NO_TABLES.items():
-        if start.startswith(sign):
-            raise ValueError(f"{path} is {kind}, not a table; {SAVE_AS_CSV}.")
+    _refuse(content[:100].lstrip().lower(), NO_TABLES, path)
     return content if _is_utf8(content) else _from_western(content, path)
 
 

@@ -1,7 +1,7 @@
 """Tables to files: CSV, TSV, Parquet or Excel by the ending of the name, whole or not at all.
 
 CSV for people opens in a spreadsheet without running anything. A cell that begins with ``=``,
-``+``, ``-`` or ``@`` is a formula to a spreadsheet, whoever wrote it. Such cells get an apostrophe
+``+``, ``-`` or ``@`` is a formula to a spreadsheet. Such cells get an apostrophe
 in front, plain numbers like −1.5 do not. An apostrophe that is there already gets another one, so
 that :func:`unguarded` gives back every cell exactly.
 
@@ -19,22 +19,22 @@ from __future__ import annotations
 import codecs
 import csv
 import gzip
+import itertools
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator
-from datetime import date, datetime
+from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from rboost._validation import is_missing
 from rboost.files import atomic_path
 from rboost.packages import package
 from rboost.table.delimited import listed
 
 ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".xlsx")
-# What Excel takes: rows, columns, characters in a cell, digits of a number, and since which year.
-MOST_ROWS, MOST_COLUMNS, EXCEL_CELL, MOST_DIGITS, FIRST_YEAR = 2**20, 2**14, 32_767, 15, 1900
+# What Excel takes: rows, columns, characters in a cell, whole numbers, and the first year.
+MOST_ROWS, MOST_COLUMNS, EXCEL_CELL, MOST_WHOLE, FIRST_YEAR = 2**20, 2**14, 32_767, 10**15, 1900
 # Characters that XML has no place for.
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
@@ -87,23 +87,11 @@ def _write_text(frame: Any, temporary: Path, path: Path, guarded: bool) -> None:
         # Without the time of writing and a name, so that the same table gives the same file.
         file = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if name.endswith(".gz") else raw
         with file:
-            file.writelines((encoded_lines if guarded else _plain_lines)(frame, delimiter))
-
-
-def _plain_lines(frame: Any, delimiter: str) -> Iterator[bytes]:
-    """Many lines of CSV at a time, each cell as it is."""
-    lines: list[str] = []
-    # The writer quotes cells with what ends lines, so it has to know of both characters.
-    writer: Any = csv.writer(
-        SimpleNamespace(write=lines.append), delimiter=delimiter, lineterminator="\r\n"
-    )
-    writer.writerow(frame.columns)
-    for start in range(0, max(len(frame), 1), ROWS_AT_A_TIME):
-        part = frame.iloc[start : start + ROWS_AT_A_TIME]
-        values = part.astype(object).where(part.notna(), None)
-        writer.writerows(values.itertuples(index=False, name=None))
-        yield "".join(line[:-2] + "\n" for line in lines).encode(errors="replace")
-        lines.clear()
+            if guarded and not _is_ascii(frame):
+                file.write(codecs.BOM_UTF8)
+            file.writelines(
+                line.encode(errors="replace") for line in csv_lines(frame, delimiter, guarded)
+            )
 
 
 def _write_parquet(frame: Any, temporary: Path, path: Path, guarded: bool) -> None:
@@ -146,7 +134,7 @@ def _write_excel(frame: Any, temporary: Path, path: Path, guarded: bool) -> None
 
     try:
         sheet.append([cell(name) for name in frame.columns])
-        for row in rows_of(frame):
+        for row in _rows(frame):
             sheet.append([cell(value) for value in row])
     finally:
         sheet.close()  # or a file of its own would stay open
@@ -154,18 +142,19 @@ def _write_excel(frame: Any, temporary: Path, path: Path, guarded: bool) -> None
 
 
 def _excel_value(value: Any) -> Any:
-    """A value that Excel has, or the text of one that it has not; None where nothing is."""
-    if is_missing(value) or isinstance(value, (str, bool)):
-        return None if is_missing(value) else value
-    if isinstance(value, int):
-        return value if len(str(abs(value))) <= MOST_DIGITS else str(value)
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    if isinstance(value, datetime) and value.tzinfo is None and value.year >= FIRST_YEAR:
-        return value
-    if isinstance(value, date) and not isinstance(value, datetime) and value.year >= FIRST_YEAR:
-        return value
-    return str(value)
+    """A value that Excel has, or the text of any other; None where it is missing."""
+    is_kept = (
+        value is None
+        or isinstance(value, (str, bool))
+        or (isinstance(value, int) and abs(value) < MOST_WHOLE)
+        or (isinstance(value, float) and math.isfinite(value))
+        or (
+            isinstance(value, date)
+            and value.year >= FIRST_YEAR
+            and getattr(value, "tzinfo", None) is None
+        )
+    )
+    return value if is_kept else str(value)
 
 
 # ---- CSV for people ----
@@ -175,7 +164,6 @@ INVISIBLE = "[\\s\\x00-\\x20\\u200b-\\u200f\\u2060\\ufeff]*"
 FORMULA = re.compile(INVISIBLE + "[=+\\-@＝＋－＠]")
 PLAIN_NUMBER = re.compile(r" *[+-]?([0-9]+([.,][0-9]+)?|\.[0-9]+)([eE][+-]?[0-9]+)?%? *", re.ASCII)
 CUT = re.compile(r"([;\t\r\n])")
-QUOTED = re.compile(r'[,;"\t\r\n]|^\s|\s$')
 # Excel takes 32 767 characters in a cell.
 LONGEST_CELL = 32_000
 ROWS_AT_A_TIME = 10_000
@@ -212,64 +200,54 @@ def unguarded(cell: str) -> str:
 
 
 def write_csv(frame: Any, path: Path) -> None:
-    """Write a pandas frame whole or not at all, without its index.
+    """Write a pandas frame as CSV for people, whole or not at all, without its index.
 
     Missing values become empty cells, text of more than 32 000 characters is cut.
     """
-    with atomic_path(path) as temporary, temporary.open("wb") as file:
-        file.writelines(encoded_lines(frame))
+    with atomic_path(path) as temporary:
+        _write_text(frame, temporary, path, guarded=True)
 
 
-def encoded_lines(frame: Any, delimiter: str = ",") -> Iterator[bytes]:
-    """What a file of the frame holds: the lines, after a byte-order mark where it is needed."""
-    is_ascii = "".join(map(str, frame.columns)).isascii() and all(
+def csv_lines(frame: Any, delimiter: str = ",", guarded: bool = True) -> Iterator[str]:
+    """The lines of a pandas frame as CSV, the header first."""
+    lines: list[str] = []
+    # The writer quotes cells with what ends lines, so it has to know of both characters.
+    writer: Any = csv.writer(
+        SimpleNamespace(write=lines.append), delimiter=delimiter, lineterminator="\r\n"
+    )
+    for row in itertools.chain([map(str, frame.columns)], _rows(frame)):
+        writer.writerow(_guarded_row(row) if guarded else row)
+        yield lines.pop()[:-2] + "\n"
+
+
+def _rows(frame: Any) -> Iterator[Iterable[Any]]:
+    """The rows as Python values, None where one is missing; in parts, as these take more memory."""
+    for start in range(0, len(frame), ROWS_AT_A_TIME):
+        part = frame.iloc[start : start + ROWS_AT_A_TIME]
+        values = part.astype(object).where(part.notna(), None)
+        yield from values.itertuples(index=False, name=None)
+
+
+def _is_ascii(frame: Any) -> bool:
+    """Whether a file for people needs no byte-order mark; the sign of a cut cell needs one."""
+    return "".join(map(str, frame.columns)).isascii() and all(
         cell.isascii() and len(cell) <= LONGEST_CELL
-        for row in rows_of(frame)
+        for row in _rows(frame)
         for cell in row
         if isinstance(cell, str)
     )
-    if not is_ascii:
-        yield codecs.BOM_UTF8
-    for line in csv_lines(frame, delimiter):
-        yield line.encode(errors="replace")
 
 
-def csv_lines(frame: Any, delimiter: str = ",") -> Iterator[str]:
-    """The lines of a pandas frame as CSV, the header first."""
-    yield _line(map(str, frame.columns), delimiter)
-    for row in rows_of(frame):
-        yield _line(map(_text, row), delimiter)
-
-
-def rows_of(frame: Any) -> Iterator[Iterable[Any]]:
-    """The rows with the values of Python, a few at a time, as they take more memory."""
-    for start in range(0, len(frame), ROWS_AT_A_TIME):
-        part = frame.iloc[start : start + ROWS_AT_A_TIME]
-        yield from zip(*(part.iloc[:, k].tolist() for k in range(part.shape[1])), strict=True)
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    return "" if is_missing(value) else str(value)
-
-
-def _line(cells: Iterable[str], delimiter: str) -> str:
-    first, *others = map(_kept, cells)
+def _guarded_row(row: Iterable[Any]) -> list[str]:
+    first, *others = ("" if value is None else _cut(str(value)) for value in row)
     safe = guarded(first)
     if safe == first and FORMULA.match(first):
         safe = f"'{first}"  # if the whole line is one cell, its sign makes that a formula
-    return delimiter.join(map(_quoted, [safe, *map(guarded, others)])) + "\n"
+    return [safe, *map(guarded, others)]
 
 
-def _kept(text: str) -> str:
+def _cut(text: str) -> str:
     """As much of the text as spreadsheets take."""
     if len(text) <= LONGEST_CELL:
         return text
     return f"{text[:LONGEST_CELL]}… ({len(text)} characters)"
-
-
-def _quoted(text: str) -> str:
-    if QUOTED.search(text):
-        return '"' + text.replace('"', '""') + '"'
-    return text

@@ -1,8 +1,11 @@
-"""Any classifier made aware of wrong labels, and the noise that its scores tell."""
+"""Any classifier made aware of wrong labels, and the noise inferred from its scores."""
 
 from rboost.wrappers.aware import NoiseAwareClassifier
-from rboost.wrappers.calibrated import NoiseCalibratedClassifier
-from rboost.wrappers.estimation import NoiseEstimate, estimate_noise_matrix
+from rboost.wrappers.calibrated import (
+    NoiseCalibratedClassifier,
+    NoiseEstimate,
+    estimate_noise_matrix,
+)
 
 __all__ = [
     "NoiseAwareClassifier",

@@ -22,7 +22,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_random_state, indexable
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from rboost._typing import Floats, Integers
@@ -39,7 +38,7 @@ from rboost._validation import (
     check_weighed,
     warn_not_converged,
 )
-from rboost.engines.learners import seeded_parameters
+from rboost.engines.learners import class_probability, seeded_parameters
 from rboost.noise.likelihood import joint_probability, likeliest, true_posterior
 from rboost.noise.matrix import (
     check_noise_parameter,
@@ -48,7 +47,7 @@ from rboost.noise.matrix import (
     symmetric,
 )
 from rboost.progress import track
-from rboost.wrappers.base import ClassifierAround, aligned, row_splits
+from rboost.wrappers.base import ClassifierAround, by_fold, row_splits
 
 # The flip rate of every class to start from.
 FIRST_RATE = 0.1
@@ -89,12 +88,6 @@ def fit_soft(model: Any, X: Any, share: Floats, sample_weight: Floats) -> Any:
     rows, classes = np.nonzero((share > NEGLIGIBLE) & (sample_weight[:, np.newaxis] > 0))
     weight = {weight_argument(model): sample_weight[rows] * share[rows, classes]}
     return model.fit(_safe_indexing(X, rows), classes, **weight)
-
-
-def class_probability(model: Any, X: Any, n_classes: int) -> Floats:
-    """p(y = j | x) by a model fitted to classes 0 … K − 1; 0 for those that it was not shown."""
-    found = np.asarray(model.predict_proba(X), dtype=np.float64)
-    return aligned(found, np.asarray(model.classes_, dtype=np.intp), n_classes, absent=0.0)
 
 
 def unsure_probability(model: Any, X: Any, n_classes: int) -> Floats:
@@ -276,17 +269,14 @@ class NoiseAwareClassifier(ClassifierAround):
         splits = [(every, every)]
         if self.cv is not None:
             splits = row_splits(self.cv, X, labels, random, weight)
-        tested = np.concatenate([test for _, test in splits])
-        parallel = Parallel(n_jobs=self.n_jobs)
 
         def probability_after(target: Floats) -> Floats:
-            found = parallel(
-                delayed(_fold_probability)(clone(model), X, target, weight, *split)
-                for split in splits
-            )
-            probability = np.empty_like(target)
-            probability[tested] = np.concatenate(found)
-            return probability
+            def outputs_of(train: Integers, test: Integers) -> Floats:
+                rows = _safe_indexing(X, train)
+                fitted = fit_soft(clone(model), rows, target[train], weight[train])
+                return unsure_probability(fitted, _safe_indexing(X, test), target.shape[1])
+
+            return by_fold(splits, outputs_of, self.n_jobs)
 
         return probability_after
 
@@ -300,11 +290,3 @@ class NoiseAwareClassifier(ClassifierAround):
         """Predict the true class."""
         probability = self.predict_proba(X)
         return self.classes_[probability.argmax(axis=1)]
-
-
-def _fold_probability(
-    model: Any, X: Any, target: Floats, weight: Floats, train: Integers, test: Integers
-) -> Floats:
-    """p(y = j | x) of the rows ``test`` by the model fitted to the rows ``train``."""
-    fitted = fit_soft(model, _safe_indexing(X, train), target[train], weight[train])
-    return unsure_probability(fitted, _safe_indexing(X, test), target.shape[1])

@@ -1,6 +1,6 @@
 """What classifiers around another classifier share: X passes through, and held-out outputs.
 
-A scorer is a classifier that says how likely each class is, in one of three ways, asked in this
+A scorer is a classifier that scores the classes by one of three methods, tried in this
 order: ``score_rows`` (a model that takes noise into account itself; its scores before it does so),
 ``predict_proba`` or ``decision_function``. Outputs have shape (n_rows,) for two classes, that of
 class 1, and (n_rows, n_classes) for more.
@@ -8,7 +8,7 @@ class 1, and (n_rows, n_classes) for more.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -97,7 +97,7 @@ def check_scorer(estimator: Any, sample_weight: Any) -> None:
 
 
 def way_to_score(estimator: Any) -> str:
-    """By which of its methods an estimator says how likely each class is."""
+    """The method by which an estimator scores the classes."""
     return next(way for way in WAYS if hasattr(estimator, way))
 
 
@@ -175,6 +175,23 @@ def outputs_as_scores(estimator: Any, outputs: Floats, prevalence: Floats) -> Fl
     return smoothed_scores(outputs, prevalence)
 
 
+def by_fold(
+    splits: list[tuple[Integers, Integers]],
+    outputs_of: Callable[[Integers, Integers], Floats],
+    n_jobs: int | None,
+    verbose: bool = False,
+) -> Floats:
+    """What ``outputs_of(train, test)`` gives for the rows ``test`` of each fold, in their order."""
+    found = Parallel(n_jobs=n_jobs, return_as="generator")(
+        delayed(outputs_of)(train, test) for train, test in splits
+    )
+    shown = track(found, len(splits), "Fitting without each fold of rows", enabled=verbose)
+    held_out = np.concatenate(list(shown))
+    outputs = np.empty_like(held_out)
+    outputs[np.concatenate([test for _, test in splits])] = held_out
+    return outputs
+
+
 def out_of_fold_outputs(
     estimator: Any,
     X: Any,
@@ -199,14 +216,7 @@ def out_of_fold_outputs(
         model = clone(estimator).fit(_safe_indexing(X, train), classes[train], **weighted)
         return model_outputs(model, _safe_indexing(X, test), n_classes)
 
-    found = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(outputs_of)(train, test) for train, test in splits
-    )
-    tested = np.concatenate([test for _, test in splits])
-    shown = track(found, len(splits), "Fitting without each fold of rows", enabled=verbose)
-    held_out = np.concatenate(list(shown))
-    outputs = np.empty_like(held_out)
-    outputs[tested] = held_out
+    outputs = by_fold(splits, outputs_of, n_jobs, verbose)
     if not np.isfinite(outputs).all():
         raise ValueError(
             f"{type(estimator).__name__} gave scores that are not finite; scale the features, or "

@@ -1,7 +1,6 @@
 """A new fit from the folder of an audit, as a review makes it."""
 
-from rboost.audit.disk.folder import read_audit, write_refitted
-from rboost.audit.disk.record import read_record
+from rboost.audit.disk.folder import read_audit, read_record, write_refitted
 
 
 def refit(folder, checked):

@@ -11,11 +11,19 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from rboost.audit.disk.folder import audit_into, read_audit, write_refitted
-from rboost.audit.disk.record import FORMAT, MODEL, REPORT, SUSPECTS, read_record
+from rboost.audit.disk.folder import (
+    FORMAT,
+    MODEL,
+    REPORT,
+    SUSPECTS,
+    audit_into,
+    read_audit,
+    read_record,
+    write_refitted,
+)
 from rboost.audit.disk.request import Request, read_inputs
 from rboost.files import staged
-from rboost.review.session import open_review
+from rboost.review.session import Review
 from tests.audit.disk.refits import refit
 from tests.audit.reports import without_pictures
 
@@ -71,11 +79,26 @@ def test_what_is_read_back_is_what_was_found(request_, tmp_path, model, n_classe
     assert again.ids.tolist() == audit.ids.tolist()
     assert again.ids[1] == "1.010"  # ids stay as they are written
     assert_allclose(again.inference.posterior, audit.inference.posterior)
-    assert_allclose(again.features, audit.features)
+    assert_allclose(again.features.values, audit.features.values)
     assert_allclose(again.noise_matrix, audit.noise_matrix)
     predicted = again.model.predict_proba(audit.table)
     np.testing.assert_array_equal(predicted, audit.model.predict_proba(audit.table))
     assert again.summary() == audit.summary()
+
+
+def test_columns_left_aside_and_texts_are_read_back(request_, tmp_path):
+    table = make_table(request_.data)
+    table["same"] = 1
+    table["story"] = [f"once {k} upon {k * k} a time" for k in range(len(table))]
+    table.to_csv(request_.data, index=False)
+    audit, _ = audit_into(tmp_path / "out", request_)
+    again = read_audit(tmp_path / "out")
+    assert again.unused_columns == audit.unused_columns == ("same",)
+    assert "same" not in again.model.encoder.names
+    rows = audit.suspects().rows
+    assert again.explain_all(rows) == audit.explain_all(rows)
+    fewer = audit.table.drop(columns="same")
+    assert_allclose(again.model.predict_proba(fewer), audit.model.probability(audit.features))
 
 
 def test_folders_go_by_their_format_not_by_the_version_of_the_package(folder):
@@ -85,6 +108,7 @@ def test_folders_go_by_their_format_not_by_the_version_of_the_package(folder):
         ({"format": FORMAT + 1}, "made by a newer rboost .* pip install --upgrade rboost"),
         ({"format": FORMAT - 1}, "made by an older rboost .* run rboost audit again"),
         ({"format": None}, "is damaged; run rboost audit again"),
+        ({"classes": [[]]}, "is damaged; run rboost audit again"),
     ):
         (folder / "audit.json").write_text(json.dumps(record | change))
         if problem is None:
@@ -121,7 +145,7 @@ def test_another_audit_in_the_folder_is_not_overwritten(made, folder, tmp_path):
 def reviewed(folder):
     """The review of a folder as the command opens it."""
     save = partial(write_refitted, folder, read_record(folder))
-    return open_review(read_audit(folder), folder, save)
+    return Review(read_audit(folder), folder, save)
 
 
 def refit_by(review):
@@ -199,7 +223,7 @@ def test_an_audit_whose_model_could_not_be_kept_is_fitted_again(request_, tmp_pa
         raise RecursionError("too deep")
 
     with monkeypatch.context() as patched:
-        patched.setattr("rboost.audit.disk.folder.save_model", fail)
+        patched.setattr("rboost.audit.disk.folder.save", fail)
         made, _ = audit_into(tmp_path / "out", request_)
     again = refit(tmp_path / "out", {0: 1})
     assert_allclose(again.scores, made.refit({"1.000": "b"}).scores)
@@ -224,7 +248,7 @@ def test_a_second_round_keeps_the_answers_of_the_first(made, folder):
     assert dict(zip(written["key"], written["drawn_at_random"], strict=True))["1.000"] == "yes"
     assert np.flatnonzero(read_audit(folder).labels.at_random).tolist() == [0]
     assert sorted(written["key"]) == ["1.000", "1.010", "1.020"]
-    assert read_inputs(trusting).y_checked[2] is not None
+    assert read_inputs(trusting)["y_checked"][2] is not None
     audit_into(folder, trusting)  # no warning that it does not know the answers
     with pytest.warns(UserWarning, match="does not know"):
         audit_into(folder, request_)
@@ -236,8 +260,8 @@ def test_a_column_called_row_names_no_rows(tmp_path):
     table.to_csv(tmp_path / "table.csv", index=False)
     table.head(8).to_csv(tmp_path / "more.csv", index=False)
     inputs = read_inputs(Request(tmp_path / "table.csv", "label", trusted=tmp_path / "more.csv"))
-    assert not any(inputs.y_checked)
-    assert len(inputs.X_trusted) == 8
+    assert not any(inputs["y_checked"])
+    assert len(inputs["X_trusted"]) == 8
 
 
 @pytest.mark.parametrize("labels", [("TRUE", "FALSE"), ("1.0", "0.0"), ("1", "0"), ("-1", "+1")])
@@ -248,7 +272,7 @@ def test_labels_of_trusted_rows_are_those_of_the_table(labels, tmp_path):
     trusted = tmp_path / "checked.csv"
     trusted.write_text(f"key,checked_label\n1.000,{labels[0]}\n1.010,{labels[0]}\n")
     inputs = read_inputs(Request(tmp_path / "table.csv", "label", id="key", trusted=trusted))
-    assert inputs.y_checked[:2] == [inputs.y[0]] * 2
+    assert inputs["y_checked"][:2] == [inputs["y"][0]] * 2
 
 
 def test_a_stage_of_a_run_that_goes_on_is_left_alone(tmp_path):
@@ -290,9 +314,9 @@ def test_what_was_found_is_kept_if_a_file_cannot_be_made(name, request_, tmp_pat
         raise RecursionError("too deep")
 
     if name == MODEL:
-        monkeypatch.setattr("rboost.audit.disk.folder.save_model", fail)
+        monkeypatch.setattr("rboost.audit.disk.folder.save", fail)
     else:
-        monkeypatch.setattr("rboost.audit.render.views.render_report", fail)
+        monkeypatch.setattr("rboost.audit.result.render_report", fail)
     folder = tmp_path / "audit"
     with pytest.warns(UserWarning, match=f"{name} was not written, all else was: too deep"):
         made, _ = audit_into(folder, request_)

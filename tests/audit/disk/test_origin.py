@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from rboost.audit.disk.record import make_origin
+from rboost.audit.disk.folder import make_origin
 from rboost.audit.disk.request import Request
 
 

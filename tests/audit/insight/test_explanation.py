@@ -7,8 +7,7 @@ from numpy.testing import assert_allclose
 
 from rboost.audit import audit_labels
 from rboost.audit.insight import explanation as module
-from rboost.audit.insight.explanation import MOST_COLUMNS
-from rboost.audit.insight.likeness import N_NEIGHBOURS
+from rboost.audit.insight.explanation import MOST_COLUMNS, N_NEIGHBOURS
 
 N_ROWS = 300
 

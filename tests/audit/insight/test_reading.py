@@ -1,10 +1,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from rboost.audit.features import vectorize
 
 from rboost.audit import audit_labels
-from rboost.audit.insight.reading import read_columns
+from rboost.audit.fit import learn_features
+from rboost.audit.insight.columns import read_columns
 
 
 def a_table(n_rows=200):
@@ -48,8 +48,7 @@ def test_each_column_says_what_it_was_taken_for_and_the_one_that_decides_comes_f
 
 def test_without_a_model_nothing_is_known_to_matter():
     table, _ = a_table()
-    vectorizer, _, features = vectorize(table)
-    found = read_columns(table, features, vectorizer, None)
+    found = read_columns(learn_features(table), None)
     kinds = {one.name: one.kind for one in found}
     assert [kinds[name] for name in table.columns[:4]] == ["number", "number", "category", "date"]
     assert all(one.importance is None for one in found)
@@ -59,12 +58,11 @@ def test_a_column_of_words_for_nothing_is_empty():
     table, _ = a_table()
     table["nothing"] = np.where(table["flag"], "N/A", "?")
     table["hardly"] = np.where(table["flag"], "N/A", None)
-    vectorizer, _, features = vectorize(table)
-    why = {one.name: one.why for one in read_columns(table, features, vectorizer, None)}
+    why = {one.name: one.why for one in read_columns(learn_features(table), None)}
     left_aside = {"nothing": "empty", "hardly": "empty", "empty": "empty"}
     assert left_aside.items() <= why.items()
-    useless = table[[*left_aside, "key", "same"]]
-    vectorizer, _, features = vectorize(useless, instead=features)
-    found = {one.name: one.why for one in read_columns(useless, features, vectorizer, None)}
-    assert found == {name: why[name] for name in useless}
-    assert found["key"] == "another word in every row, like a name"
+    assert why["key"] == "another word in every row, like a name"
+    useless = learn_features(table[[*left_aside, "key", "same"]])
+    assert {one.name: one.why for one in read_columns(useless, None)} == {
+        name: why[name] for name in useless.encoder.names
+    }

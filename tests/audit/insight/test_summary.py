@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from rboost.audit import audit_labels
-from rboost.audit.insight.suspects import review_gain, usual_budgets
+from rboost.audit.insight.summary import review_gain, usual_budgets
 
 
 @pytest.fixture(scope="module")

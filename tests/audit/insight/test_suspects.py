@@ -4,7 +4,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from rboost.audit.insight.suspects import choose_suspects
+from rboost.audit.insight.summary import choose_suspects
 
 PROBABILITIES = st.lists(
     st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.1, 0.5, 0.7, 0.9, 1.0, np.nan])),

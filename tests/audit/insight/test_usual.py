@@ -5,11 +5,10 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rboost.audit.features import standardized, vectorize
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
-from rboost.audit import audit_labels
-from rboost.audit.insight.explanation import Explainer
+from rboost.audit import LabelAudit, audit_labels
+from rboost.audit.fit import Inference, learn_features
 from rboost.audit.insight.usual import usual_values
 from rboost.audit.labels import table_labels
 from rboost.audit.wording import shortened
@@ -22,13 +21,18 @@ def ends(text):
     return low, high or low
 
 
+def is_missing(value):
+    """Infinite numbers are missing too."""
+    return pd.isna(value) or value in (np.inf, -np.inf)
+
+
 def assert_speaks(reason, rows_of_given, rows_of_suggested):
     """The reason tells the two classes apart, as people read it."""
     value, usual, instead = reason.value, reason.typical, reason.typical_suggested
-    if pd.isna(value):
+    if is_missing(value):
         assert not usual.startswith("missing (")
         assert "missing" in instead
-        assert rows_of_suggested.isna().mean() > rows_of_given.isna().mean()
+        assert rows_of_suggested.map(is_missing).mean() > rows_of_given.map(is_missing).mean()
     elif isinstance(value, str):
         assert not usual.startswith(f"{value} (")
         assert f"{value} (" in instead
@@ -129,41 +133,37 @@ def explained(draw):
     wrong = np.where(random.rand(n_rows) < 0.3, 0.9, 0.1)
     posterior = np.empty((n_rows, 2))
     posterior[np.arange(n_rows), label], posterior[np.arange(n_rows), 1 - label] = 1 - wrong, wrong
-    vectorizer, dates, features = vectorize(table, instead=random.randn(n_rows, 3))
-    return Explainer(
-        table,
-        labels,
-        posterior,
-        posterior,
-        features,
-        standardized(features),
-        vectorizer,
-        dates,
+    found = Inference(None, posterior, posterior, wrong_share=(0.0, 1.0))
+    audit = LabelAudit(
+        table, labels, np.arange(n_rows), "row", learn_features(table), random.randn(n_rows), found,
         model=None,
-    ), wrong < 0.5
+    )  # fmt: skip
+    return audit, wrong < 0.5
 
 
 @pytest.mark.slow
 @settings(max_examples=30)
 @given(explained())
 def test_no_reason_of_any_table_refutes_itself(made_up):
-    explainer, right = made_up
-    given_ = explainer.labels.given
-    for one in explainer.explain(np.arange(len(right))):
+    audit, right = made_up
+    given_ = audit.labels.given
+    for one in audit.explain_all(np.arange(len(right))):
         k = given_[one.row]
         for reason in one.reasons:
-            column = explainer.table[reason.column]
+            column = audit.table[reason.column]
             assert_speaks(reason, column[right & (given_ == k)], column[right & (given_ != k)])
             assert reason.strength >= np.log(1.5)
 
 
 def of_column(first, second, value):
     """What a value says where the two classes have these values."""
-    column = pd.Series([*first, *second])
-    members = [np.arange(len(first)), np.arange(len(first), len(column))]
-    usual = usual_values(column, members, is_date=False)
-    strength = usual.evidence(pd.Series([value]), np.array([0]), np.array([1]))[0]
-    return strength, usual.in_words(value, 0, 1)
+    features = learn_features(pd.DataFrame({"column": [*first, *second]}))
+    own = features.encoder.columns[0]
+    members = [np.arange(len(first)), np.arange(len(first), len(features))]
+    usual = usual_values(own, features.values[:, 0], members)
+    code = features.encoder.features(pd.DataFrame({"column": [value]})).values[:, 0]
+    strength = usual.evidence(code, np.array([0]), np.array([1]))[0]
+    return strength, usual.in_words(float(code[0]), 0, 1)
 
 
 def test_numbers_in_words():

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 
 from rboost.audit.insight.summary import FlipRate
-from rboost.audit.render.findings import find_confusions, of_confusions
+from rboost.audit.render.text import find_confusions, of_confusions
 
 
 def with_rates(summary, rates, rows):

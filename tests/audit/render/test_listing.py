@@ -3,7 +3,7 @@ import pandas as pd
 
 from rboost.audit import audit_labels
 from rboost.audit.insight.explanation import Explanation, Reason
-from rboost.audit.render.terminal import in_words
+from rboost.audit.render.text import in_words
 
 
 def test_the_values_of_a_row_follow_its_reasons(small_audit):

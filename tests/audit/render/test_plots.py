@@ -11,7 +11,7 @@ from rboost.audit import (
     audit_labels,
 )
 from rboost.audit.insight.checked import Promise
-from rboost.audit.insight.suspects import MOST_ROWS, project, review_gain
+from rboost.audit.insight.summary import MOST_ROWS, project, review_gain
 from rboost.audit.render.plots import PromiseDisplay
 
 mpl.use("Agg")

@@ -2,7 +2,7 @@ import unicodedata
 
 import pytest
 
-from rboost.audit.render.terminal import fitted, width, wrapped
+from rboost.audit.render.text import fitted, width, wrapped
 from rboost.audit.wording import format_count, percent, quoted, shortened, visible
 
 

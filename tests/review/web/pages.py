@@ -10,9 +10,9 @@ from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.support.wait import WebDriverWait
 
-from rboost.review import AnswerStore, fingerprint, open_review
-from rboost.review.web.access import Access
+from rboost.review import AnswerStore, Review, fingerprint
 from rboost.review.web.app import make_app
+from rboost.review.web.guard import Access
 from tests.browser import complaints, resize
 
 WIDE, NARROW = (1400, 900), (420, 844)
@@ -28,7 +28,7 @@ class PageServer:
 
     def __init__(self, audit, folder, save=None, port=0):
         self.audit, self.folder = audit, folder
-        self.review = open_review(audit, folder, save, images_root=folder)
+        self.review = Review(audit, folder, save, images_root=folder)
         listening = socket.create_server(("127.0.0.1", port))
         self.access = Access(listening.getsockname()[1])
         self.origin = f"http://127.0.0.1:{self.access.port}"

@@ -5,8 +5,7 @@ from urllib.parse import unquote
 import anyio
 import pytest
 
-from rboost.review.web.access import MOST_INVITED
-from rboost.review.web.guard import NO_ENTRY
+from rboost.review.web.guard import MOST_INVITED, NO_ENTRY
 from tests.review.clients import ORIGIN, PORT, Page, key, post
 
 

@@ -37,7 +37,7 @@ KEYS_OF = [
 
 def test_labels_that_are_digits_are_their_own_keys(visit):
     page = visit()
-    script = 'return import("/keys.js").then((keys) => arguments[0].map(keys.digitsOf))'
+    script = 'return import("/choices.js").then((keys) => arguments[0].map(keys.digitsOf))'
     found = page.run(script, [list(names) for names, _ in KEYS_OF])
     assert found == [list(digits) for _, digits in KEYS_OF]
 

@@ -7,7 +7,6 @@ import pytest
 
 from tests.browser import complaints
 from tests.review.web.pages import Page, port_of_its_own
-from tests.review.web.tables import WORDS, labelled
 
 pytestmark = pytest.mark.browser
 
@@ -96,7 +95,7 @@ def test_a_row_whose_answer_is_refused_comes_back_with_the_reason(visit, browser
 def test_the_next_row_is_there_before_the_answer_is_saved(visit, browser):
     page = visit()
     gate, save = threading.Event(), page.server.review.answer
-    page.server.review.answer = lambda *arguments: (gate.wait(20), save(*arguments))[1]
+    page.server.review.answer = lambda *some, **more: (gate.wait(20), save(*some, **more))[1]
     rows = [page.row()]
     for n_unsaved in (1, 2, 3):
         page.press("k")
@@ -108,75 +107,6 @@ def test_the_next_row_is_there_before_the_answer_is_saved(visit, browser):
     page.saved()
     assert page.text("status").startswith("Saved.")
     assert [answer.row for answer in page.server.answers()] == rows[:-1]
-    assert complaints(browser) == []
-
-
-def test_reasons_that_take_long_come_after_the_row(visit, browser):
-    server_is_slow = threading.Event()
-    page = visit(labelled(WORDS))
-    explain = page.server.review.explain
-
-    def wait(row, seconds=None):
-        if seconds is not None:
-            return None
-        server_is_slow.wait(20)
-        return explain(row)
-
-    page.server.review.explain = wait
-    page.choose("order", "most suspicious")
-    page.until(lambda: page.row() is not None)
-    suggested = page.run("return document.querySelector('.suggested bdi').textContent")
-    assert page.text("explaining").startswith("Looking for reasons")
-    assert len(page.all("#values th[scope=col]")) == 2
-    server_is_slow.set()
-    page.until(lambda: not page.text("explaining"))
-    assert len(page.all("#values th[scope=col]")) > 2
-    row = page.row()
-    page.answer("a")
-    [answer] = page.server.answers()
-    assert (answer.row, page.server.audit.classes[answer.label]) == (row, suggested)
-    assert complaints(browser) == []
-
-
-def slow_to_explain(review):
-    """Rows come without reasons; the first request for those of one row waits for the event."""
-    is_slow, explain, asked = threading.Event(), review.explain, []
-
-    def wait(row, seconds=None):
-        if seconds is not None:
-            return None
-        asked.append(row)
-        if len(asked) == 1:
-            is_slow.wait(20)
-        return explain(row)
-
-    review.explain = wait
-    return is_slow, asked
-
-
-def test_an_opinion_that_is_asked_for_is_not_lost_to_reasons_on_their_way(visit, browser):
-    page = visit(remembered={"hide-opinion": "1"})
-    release, asked = slow_to_explain(page.server.review)
-    page.choose("order", "most suspicious")
-    page.until(lambda: asked)
-    page.press("m")
-    page.until(lambda: page.at("opinion-text").is_displayed())
-    shown = page.text("opinion-text"), page.text("values")
-    release.set()
-    time.sleep(0.5)  # the earlier reply comes, without an opinion
-    assert (page.text("opinion-text"), page.text("values")) == shown
-    assert complaints(browser) == []
-
-
-def test_an_opinion_that_is_hidden_while_its_reasons_come_is_no_error(visit, browser):
-    page = visit(labelled(WORDS))
-    release, _ = slow_to_explain(page.server.review)
-    page.choose("order", "most suspicious")
-    page.until(lambda: page.text("explaining"))
-    page.run("document.getElementById('hide-opinion').checked = true")  # before they are asked for
-    release.set()
-    page.until(lambda: page.text("explaining") == "")
-    assert page.row() is not None
     assert complaints(browser) == []
 
 

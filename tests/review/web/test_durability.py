@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from rboost.audit import audit_labels
-from rboost.review import open_review
+from rboost.review import Review
 from tests.review.audits import model
 from tests.review.clients import Page, key, post
 from tests.review.servers import Server
@@ -24,7 +24,7 @@ def page(tmp_path):
     rng = np.random.RandomState(0)
     X = rng.normal(size=(N_ANSWERS + 100, 2))
     y = (X.sum(axis=1) + rng.normal(size=len(X)) > 0).astype(int)
-    return Page(open_review(audit_labels(X, y, model=model(), check_columns=False), tmp_path, None))
+    return Page(Review(audit_labels(X, y, model=model(), check_columns=False), tmp_path, None))
 
 
 def answer_rows(client, n_answers, reviewer, confirmed):

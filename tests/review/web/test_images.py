@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 
 from rboost.audit import audit_labels
-from rboost.review import open_review
-from rboost.review.web.images import LARGEST, read_image
-from rboost.review.web.kinds import kind_of
+from rboost.review import Review
+from rboost.review.web.images import LARGEST, display_of, read_image
 from tests.review.audits import N_ROWS, model
 from tests.review.clients import Page
 
@@ -74,7 +73,7 @@ def client(root):
     table["image"] = cells + ["a.png"] * (N_ROWS - len(cells))
     labels = np.where(table["x"] > 0, "cat", "dog")
     audit = audit_labels(table, labels, model=model(), check_columns=False)
-    return Page(open_review(audit, root.parent / "audit", None, images_root=root)).open()
+    return Page(Review(audit, root.parent / "audit", None, images_root=root)).open()
 
 
 def test_images_beside_the_table_are_sent(client, root):
@@ -86,7 +85,7 @@ def test_images_beside_the_table_are_sent(client, root):
         assert reply.headers["content-security-policy"].startswith("default-src 'none'")
     for row in (4, 5):  # a link to inside, and the whole path of a file inside
         assert client.get(f"/api/image?row={row}&column=2").status_code == 200
-    assert client.get("/api/about").json()["kinds"] == ["number", "text", "image"]
+    assert client.get("/api/about").json()["kinds"] == ["short", "short", "image"]
 
 
 def test_cells_lead_to_no_other_file(client, root):
@@ -122,16 +121,16 @@ def test_without_a_folder_there_are_no_images(root):
 @pytest.mark.parametrize(
     ("values", "kind"),
     [
-        ([1.5, None], "number"),
-        ([True, False], "number"),
-        (["a", None, "b"], "text"),
-        ([None, None], "text"),
+        ([1.5, None], "short"),
+        ([True, False], "short"),
+        (["a", None, "b"], "short"),
+        ([None, None], "short"),
         (["x" * 81] * 3 + ["y"], "long"),
-        (["x" * 80, "y" * 80], "text"),
+        (["x" * 80, "y" * 80], "short"),
         (["a.png", "b.jpg", None, "gone.png"], "image"),
-        (["a.png", "gone.png"], "text"),
-        (["../secret.png"] * 3, "text"),
+        (["a.png", "gone.png"], "short"),
+        (["../secret.png"] * 3, "short"),
     ],
 )
 def test_columns_are_shown_as_what_they_hold(root, values, kind):
-    assert kind_of(pd.Series(values), root) == kind
+    assert display_of(pd.Series(values).array, root) == kind

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from rboost.audit import audit_labels
-from rboost.review import open_review
+from rboost.review import Review
 from tests.review.audits import table, three_classes
 from tests.review.clients import Page, key, post
 
@@ -55,7 +55,7 @@ def test_a_search_needs_some_words(reader, text):
 
 
 def test_similar_rows_are_near_alike_and_open(tmp_path):
-    review = open_review(three_classes(), tmp_path)
+    review = Review(three_classes(), tmp_path)
     client = Page(review).open()
     audit = review.snapshot.live
     alike = np.flatnonzero(
@@ -75,7 +75,7 @@ def test_similar_rows_are_near_alike_and_open(tmp_path):
 
 
 def test_a_hidden_opinion_does_not_choose_similar_rows(tmp_path):
-    review = open_review(three_classes(), tmp_path)
+    review = Review(three_classes(), tmp_path)
     client = Page(review).open()
     audit = review.snapshot.live
     alike = np.flatnonzero(audit.labels.given == audit.labels.given[3])
@@ -91,7 +91,7 @@ def test_columns_that_do_not_matter_do_not_make_rows_similar(tmp_path):
     X = pd.DataFrame(rng.normal(size=(200, 9)), columns=[f"x{k}" for k in range(9)])
     X["x0"] += 4 * y
     audit = audit_labels(X, y, model="linear", check_columns=False)
-    client = Page(open_review(audit, tmp_path)).open()
+    client = Page(Review(audit, tmp_path)).open()
     rows = [each["row"] for each in client.get("/api/similar?row=3&count=5").json()["rows"]]
     far = np.abs(X["x0"] - X["x0"][3])
     assert far[rows].max() < np.median(far[y == y[3]]) / 2

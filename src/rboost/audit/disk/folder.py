@@ -1,81 +1,62 @@
-"""An audit on disk: written whole, and read back only if its files belong together.
+"""An audit on disk: written whole, read back if its files belong together, predicted with.
 
 ``suspects.csv``, ``report.html`` and ``audit.json`` are for people and programs, ``model.rboost``
 is for predictions, ``rows.npz`` for a review. ``audit.json`` comes last, with digests of these two.
 What was found is not lost if report or model cannot be made: the others are written without them.
+
+``audit.json``, the record, says what was asked for, what was found, and which files belong to it.
+From it the report knows its origin and the commands to go on with.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import shlex
 import shutil
 import warnings
-import zipfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rboost._typing import Integers
-from rboost.audit.arguments import as_objects, with_trusted
-from rboost.audit.audit import learn_features
+from rboost.audit.arguments import check_arguments
 from rboost.audit.cleaning import clean_labels, cleaned_frame
-from rboost.audit.disk.model import load_model, save_model
-from rboost.audit.disk.record import (
-    AGAIN,
-    CHECKED,
-    FORMAT,
-    ISSUES,
-    MODEL,
-    NAMES,
-    PROBABILITIES,
-    RECORD,
-    REPORT,
-    ROWS,
-    STDIN,
-    STORE,
-    SUSPECTS,
-    TRUSTED,
-    column_warnings,
-    is_of_cluster,
-    kept_request,
-    make_origin,
-    read_record,
-    request_of,
-)
-from rboost.audit.disk.request import Request, read_inputs, run_audit
-from rboost.audit.inference import infer, judge_rows
-from rboost.audit.insight.suspects import Suspects
-from rboost.audit.labels import (
-    NO_LABEL,
-    as_classes,
-    as_written,
-    plain_values,
-    spelling,
-    table_labels,
-)
+from rboost.audit.disk.model import load_model
+from rboost.audit.disk.request import ROW, Request, read_inputs, run_audit
+from rboost.audit.fit import infer, judge_rows, learn_features, make_scorer, merged_copies
+from rboost.audit.insight.summary import Suspects
+from rboost.audit.insight.suspicion import SuspiciousColumn
+from rboost.audit.render.report import Origin
 from rboost.audit.result import LabelAudit
-from rboost.audit.scorers import make_scorer
-from rboost.files import (
-    atomic_path,
-    file_digest,
-    files_digest,
-    staged,
-    writable,
-    write_atomically,
-)
-from rboost.labels import group_rows
+from rboost.files import atomic_path, file_digest, files_digest, staged, writable, write_atomically
+from rboost.packages import package
+from rboost.saving import save
 from rboost.table.columns import NUMBER
-from rboost.table.features import Features
-from rboost.table.reading import read_table, with_plain_numbers
+from rboost.table.reading import described, read_table, with_plain_numbers
 from rboost.table.sources import STANDARD_INPUT, with_standard_input
 from rboost.table.writing import check_ending, write_csv, write_table
+
+# Goes up with every change after which folders that were made before cannot be read as they are.
+FORMAT = 3
+RECORD, ROWS, MODEL, SUSPECTS, REPORT, TRUSTED, PROBABILITIES, STDIN, ISSUES = NAMES = (
+    "audit.json", "rows.npz", "model.rboost", "suspects.csv", "report.html", "trusted_rows",
+    "probabilities", "stdin_table", "issues",
+)  # fmt: skip
+# What the record of an audit on a cluster holds, which has the folder of issues but no rows.
+CLUSTER = "cluster"
+# What a review writes into the folder: the answers, and the same as a table.
+STORE, CHECKED = "review.sqlite", "checked.csv"
+AGAIN = "run rboost audit again"
+# What the model of an audit was called before it became data alone.
+OLD_MODEL = "model.skops"
+# What every record holds.
+PARTS = {"request": dict, "source": str, "files": dict, "classes": list, "summary": dict}
 
 
 def audit_into(
@@ -139,11 +120,7 @@ def _write(
     with staged(folder, NAMES) as stage:
         write_csv(listed, stage / SUSPECTS)
         with atomic_path(stage / ROWS) as temporary, temporary.open("wb") as file:
-            arrays: dict[str, Any] = {
-                "scores": audit.scores, "given": labels.given, "checked": labels.checked,
-                "at_random": labels.at_random, "copy_of": audit.copy_of,
-            }  # fmt: skip
-            np.savez(file, **{name: one for name, one in arrays.items() if one is not None})
+            np.savez(file, scores=audit.scores, checked=labels.checked, at_random=labels.at_random)
         # The files themselves may be written again, by a review or by whoever made them.
         for path, name in ((request.trusted, TRUSTED), (request.probabilities, PROBABILITIES)):
             if path is not None:
@@ -153,7 +130,8 @@ def _write(
             shutil.copyfile(request.files[named.index(STANDARD_INPUT)], stage / STDIN)
         if audit.model is not None:
             with _or_without(MODEL, folder):
-                save_model(audit.model, stage / MODEL, _about(audit, request))
+                about = {"label": request.label, "id": request.id}
+                save(audit.model, stage / MODEL, about)
         with _or_without(REPORT, folder):
             origin = make_origin(folder, request, record, has_model=(stage / MODEL).exists())
             page = audit.to_html(suspects, f"Label audit of {origin.data}", origin)
@@ -184,19 +162,6 @@ def _or_without(name: str, folder: Path) -> Iterator[None]:
         )
 
 
-def _about(audit: LabelAudit, request: Request) -> dict[str, Any]:
-    """What predictions have to know of the table: its columns, and what they held."""
-    table, features = audit.table, audit.features
-    assert features is not None  # only an audit of probabilities has none, which is not written
-    return {
-        "columns": list(table.columns),
-        "text": [own.name for own in features.encoder.columns if own.kind != NUMBER],
-        "classes": audit.classes.tolist(),
-        "label": request.label,
-        "id": request.id,
-    }
-
-
 def read_audit(folder: Path) -> LabelAudit:
     """The audit that :func:`audit_into` wrote, with its table read anew from its source."""
     record = read_record(folder)
@@ -204,60 +169,28 @@ def read_audit(folder: Path) -> LabelAudit:
     for name, digest in record["files"].items():
         if file_digest(folder / name) != digest:
             raise ValueError(f"{folder / name} does not belong to {folder / RECORD}; {AGAIN}.")
-    inputs = read_inputs(request)
-    table, ids = with_trusted(inputs.X, inputs.ids, inputs.X_trusted)
-    scores, given, checked, at_random, copy_of = _read_rows(folder / ROWS, len(table))
-    n_extra, groups = len(table) - len(inputs.X), None
-    none = [None] * n_extra
-    classes = as_classes(record["classes"])
-    said = _said(classes, checked, inputs.y_checked + (inputs.y_trusted or none))
-    if inputs.context is not None:
-        groups = group_rows(inputs.context, len(inputs.X)).followed_by(n_extra)
-    labels = table_labels(
-        classes, given, checked, request.label, at_random, as_written(inputs.y + none), said, groups
-    )
-    scorer = None
-    if request.probabilities is None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # which the audit gave
+        asked = check_arguments(**read_inputs(request))
+        model = load_model(folder / MODEL)[0] if MODEL in record["files"] else None
+        features = learn_features(asked.table, None if model is None else model.encoder)
+    with np.load(folder / ROWS, allow_pickle=False) as rows:
+        scores, checked, at_random = (rows[name] for name in ("scores", "checked", "at_random"))
+    if asked.labels.classes.tolist() != record["classes"] or len(scores) != len(asked.labels):
+        raise ValueError(f"{folder / ROWS} is of another table; {AGAIN}.")
+    labels = asked.labels.with_checked(checked, at_random)
+    scorer, copy_of = None, None
+    if asked.scores is None:
         scorer = make_scorer(request.model, request.seed, None, 0, request.device)
-    if MODEL in record["files"]:
-        model, _ = load_model(folder / MODEL)
-        features: Features | None = model.encoder.features(table)
-        found = judge_rows(model.noise, scores, labels, copy_of)
-    else:
-        model = None
-        features = learn_features(table)
+        copy_of = merged_copies(features, labels.given, asked.n_extra)
+    if model is None:
         found = infer(scores, labels, copy_of)
+    else:
+        found = judge_rows(model.noise, scores, labels, copy_of)
     return LabelAudit(
-        table, labels, as_objects(ids), inputs.id_name, features, scores, found, model,
-        n_extra, groups, column_warnings(record), copy_of, scorer,
+        asked.table, labels, asked.ids, asked.id_name, features, scores, found, model,
+        asked.n_extra, asked.groups, column_warnings(record), copy_of, scorer,
     )  # fmt: skip
-
-
-def _said(classes: NDArray[Any], checked: Integers, of_files: list[Any]) -> NDArray[Any]:
-    """What people said of each row: the checked class, which answers of a review may have changed.
-
-    The files of the request alone have what is too rare to be a class.
-    """
-    known = {spelling(one) for one in classes.tolist()}
-    rare = [None if spelling(one) in known else one for one in plain_values(of_files)]
-    names = [*as_written(classes), ""]
-    return np.where(checked == NO_LABEL, as_written(rare), np.array(names, dtype=object)[checked])
-
-
-def _read_rows(path: Path, n_rows: int) -> tuple[Any, Any, Any, Any, Any]:
-    """Scores, given and checked labels, which were drawn at random, and which are copies."""
-    try:
-        with np.load(path, allow_pickle=False) as rows:
-            found = [rows[name] for name in ("scores", "given", "checked", "at_random")]
-            copy_of = rows.get("copy_of")  # where copies were merged
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path} is damaged; {AGAIN}.") from error
-    arrays = found if copy_of is None else [*found, copy_of]
-    if any(values.shape[:1] != (n_rows,) for values in arrays):
-        raise ValueError(f"{path} is of another table; {AGAIN}.")
-    if not np.isfinite(found[0]).all():
-        raise ValueError(f"{path} is damaged; {AGAIN}.")
-    return found[0], found[1], found[2], found[3], copy_of
 
 
 def check_output(out: Path, request: Request, folder: Path) -> None:
@@ -286,3 +219,186 @@ def write_cleaned(
         table = table.apply(with_plain_numbers)
     write_table(cleaned_frame(table, audit.labels, audit.inference.posterior, mended), out)
     return Counter(mended.source[: len(table)][mended.is_kept[: len(table)]].tolist())
+
+
+def predict_file(model_path: Path, files: Path | Sequence[Path]) -> Any:
+    """A frame with each row's id, predicted class, and probability of every true class."""
+    if model_path.is_dir():  # of an audit
+        model_path = model_path / MODEL
+    folder = model_path.parent
+    if not model_path.exists() and (folder / OLD_MODEL).exists():
+        raise ValueError(f"{folder} was made by an older rboost; {AGAIN} to make a new one.")
+    if not model_path.exists() and (folder / RECORD).exists():
+        raise ValueError(
+            f"{folder} has no model, as it was audited with the probabilities of "
+            "another one or its own could not be kept; predict with that one, or audit again."
+        )
+    model, label, id_name = load_model(model_path)
+    columns = model.encoder.columns
+    table = read_table(files, text=[*(own.name for own in columns if own.kind != NUMBER), id_name])
+    data = described([files] if isinstance(files, Path) else files)
+    absent = [name for name in model.encoder.names if name not in table.columns]
+    if absent:
+        raise ValueError(
+            f"{data} lacks the column {absent[0]!r} that {model_path} was fitted to"
+            + (f", and {len(absent) - 1} more" if len(absent) > 1 else "")
+            + "; pass a table with the columns of the audit."
+        )
+    try:
+        probability = model.predict_proba(table[model.encoder.names])
+    except (ValueError, TypeError) as error:
+        problem = " ".join(str(error).split())
+        raise ValueError(f"{data} is no table like the audited one: {problem}") from error
+    if id_name not in table.columns:
+        id_name = None
+    found = package("pandas").DataFrame(
+        {
+            id_name or ROW: range(1, len(table) + 1) if id_name is None else table[id_name],
+            f"predicted {label}": model.classes[probability.argmax(axis=1)].astype(str),
+        }
+    )
+    for k, name in enumerate(model.classes):
+        found[f"p({name})"] = probability[:, k].round(6)
+    return found
+
+
+# ---- The record ----
+
+
+def read_request(folder: Path) -> Request:
+    """What a folder is the audit of; fails if the table has changed."""
+    return request_of(folder, read_record(folder))
+
+
+def request_of(folder: Path, record: dict[str, Any]) -> Request:
+    """What was asked for, with what was copied of it; fails if the table has changed."""
+    request = kept_request(folder, record)
+    if files_digest(request.files) != record["source"]:
+        raise ValueError(f"{request.source} changed since it was audited; {AGAIN}.")
+    return request
+
+
+def kept_request(folder: Path, record: dict[str, Any]) -> Request:
+    """What was asked for, with what was copied of it; the table may have changed."""
+    request = Request.from_dict(record["request"])
+    files = [folder / STDIN if path == STANDARD_INPUT else path for path in request.files]
+    trusted, probabilities = request.trusted, request.probabilities
+    return replace(
+        request,
+        data=tuple(files),
+        trusted=None if trusted is None else folder / TRUSTED,
+        probabilities=None if probabilities is None else folder / PROBABILITIES,
+    )
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """What ``audit.json`` says, if it is one of ours."""
+    path = folder / RECORD
+    if not path.is_file():
+        raise ValueError(
+            f"{folder} holds no audit; make one with: rboost audit DATA --label COLUMN "
+            f"--out {folder}"
+        )
+    try:
+        record = _parsed(folder)
+        number = int(record["format"])
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ValueError(f"{path} is damaged; {AGAIN}.") from error
+    if CLUSTER in record:
+        raise ValueError(
+            f"{folder} holds an audit on a cluster, which keeps no rows to review or to clean; see "
+            f"{SUSPECTS}, run it again with --cleaned FOLDER, or audit some rows without --cluster."
+        )
+    if number != FORMAT:
+        newer = "a newer", "update it with: pip install --upgrade rboost"
+        age, remedy = newer if number > FORMAT else ("an older", f"{AGAIN} to make a new one.")
+        raise ValueError(
+            f"{path} was made by {age} rboost (its format is {number}, this one reads {FORMAT}); "
+            f"{remedy}"
+        )
+    is_whole = all(isinstance(record.get(name), kind) for name, kind in PARTS.items()) and all(
+        isinstance(name, (str, int, float)) for name in record["classes"]
+    )
+    if not is_whole or not Request.is_of_one(record["request"]):
+        raise ValueError(f"{path} is damaged; {AGAIN}.")
+    return record
+
+
+def _parsed(folder: Path) -> dict[str, Any]:
+    return dict(json.loads((folder / RECORD).read_text(encoding="utf-8")))
+
+
+def is_of_cluster(folder: Path) -> bool:
+    """Whether a folder holds an audit on a cluster."""
+    try:
+        return CLUSTER in _parsed(folder)
+    except (OSError, ValueError, TypeError, RecursionError):
+        return False
+
+
+def column_warnings(record: dict[str, Any]) -> tuple[SuspiciousColumn, ...]:
+    """What ``audit.json`` says of columns that hide wrong labels."""
+    return tuple(
+        SuspiciousColumn(**{**one, "alike": tuple(one["alike"])})
+        for one in record["summary"].get("column_warnings", ())
+    )
+
+
+def make_origin(folder: Path, request: Request, record: dict[str, Any], has_model: bool) -> Origin:
+    """What the report of an audit that is written into a folder says of its origin.
+
+    ``record`` has the version, the budget and the request as the user made it.
+    """
+    asked = Request.from_dict(record["request"])
+    pairs = zip(asked.files, request.files, strict=True)
+    files = [folder / STDIN if one == STANDARD_INPUT else path for one, path in pairs]
+    again = [
+        "rboost", "audit", *map(str, files), "--label", request.label,
+        *_options(asked, record["budget"]), "--trusted", str(folder / CHECKED),
+        "--out", f"{folder}-again",
+    ]  # fmt: skip
+    commands = {
+        "review": ["rboost", "review", str(folder)],
+        "again": again,
+        "clean": ["rboost", "clean", str(folder), "--out", "clean.csv"],
+        "predict": ["rboost", "predict", str(folder), "NEW.csv", "--out", "predictions.csv"],
+    }
+    if not has_model:
+        del commands["predict"]
+    left_aside = [(request.label, "the label")]
+    left_aside += [(column, "names of rows (--id)") for column in [request.id] if column]
+    left_aside += [(column, "left aside (--drop)") for column in request.drop]
+    why = "context: labels may depend on it (--context)"
+    left_aside += [(column, why) for column in request.context]
+    return Origin(
+        described([
+            "standard input" if path == folder / STDIN else path.name for path in files
+        ]),
+        made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+        version=record["rboost"],
+        seed=request.seed,
+        model=request.model if request.probabilities is None else "of your own",
+        commands={name: shlex.join(words) for name, words in commands.items()},
+        left_aside=tuple(left_aside),
+    )  # fmt: skip
+
+
+def _options(asked: Request, budget: int | None) -> list[str]:
+    """What was asked for, where it differs from the default, as it is typed."""
+    options: dict[str, list[Any]] = {
+        "--id": [asked.id],
+        "--drop": [*asked.drop],
+        "--context": [*asked.context],
+        "--probabilities": [asked.probabilities],
+        "--model": [asked.model] if asked.model != Request.model else [],
+        "--seed": [asked.seed] if asked.seed != Request.seed else [],
+        "--device": [asked.device] if asked.device != Request.device else [],
+        "--budget": [budget],
+    }
+    words = [
+        word
+        for option, values in options.items()
+        if any(value is not None for value in values)
+        for word in (option, *map(str, values))
+    ]
+    return words if asked.check_columns else [*words, "--no-column-check"]

@@ -7,34 +7,25 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from rboost.audit.scorers import TableModel
-from rboost.saving import load_with_notes, save
-from rboost.saving.estimators import is_inner
-from rboost.saving.kinds import NOISE
+from rboost.audit.fit import TableModel
+from rboost.saving import load_with_notes
+from rboost.saving.kinds import NOISE, is_inner
 from rboost.saving.schema import Classes, OrNone, Record, Sizes, declare, require
 from rboost.table.features import TableEncoder
 
-About = dict[str, Any]
-# What predictions have to know of the audited table, and the type of each.
-ABOUT = {"columns": list, "text": list, "classes": list, "label": str}
 
-
-def save_model(model: Any, path: Path, about: About) -> None:
-    """Write the model of an audit, and what predictions have to know of its table."""
-    save(model, path, about)
-
-
-def load_model(path: Path) -> tuple[Any, About]:
-    """The model of an audit, and what is said of its table; fails with one sentence."""
+def load_model(path: Path) -> tuple[TableModel, str, str | None]:
+    """The model of an audit, and the columns of labels and of ids; fails with one sentence."""
     model, about = load_with_notes(path)
-    known = all(isinstance(about.get(name), kind) for name, kind in ABOUT.items())
-    names = [*about["columns"], *about["text"]] if known else [None]
-    if not all(isinstance(one, str) for one in (*names, about.get("id") or "")):
+    label, id_name = about.get("label"), about.get("id")
+    if not (isinstance(model, TableModel) and isinstance(label, str)) or not isinstance(
+        id_name, (str, type(None))
+    ):
         raise ValueError(
             f"{path} is no model of an audit, which knows the columns of its table; predict with "
             "rboost.load in Python."
         )
-    return model, about
+    return model, label, id_name
 
 
 def _to_data(model: TableModel) -> dict[str, Any]:
@@ -65,13 +56,9 @@ def _is_sound(made: TableModel, sizes: Sizes) -> bool:
     return fits and is_inner(made.scorer, sizes["classes"])
 
 
-declare(
-    "table model", TableModel,
-    {
-        "encoder": OrNone(Record(("table encoder",), apart=True)),
-        "classes": Classes(),
-        "scorer": Record(("rboost", "calibrated"), apart=True),
-        "noise": Record(NOISE),
-    },
-    take=_to_data, make=_from_data, is_sound=_is_sound,
-)  # fmt: skip
+declare("table model", TableModel, take=_to_data, make=_from_data, is_sound=_is_sound)(
+    encoder=OrNone(Record(("table encoder",), apart=True)),
+    classes=Classes(),
+    scorer=Record(("rboost", "calibrated"), apart=True),
+    noise=Record(NOISE),
+)

@@ -10,9 +10,9 @@ from typing import Any
 from rboost._validation import is_missing
 from rboost.audit.audit import audit_labels
 from rboost.audit.insight.checked import AnswersContradictWarning
+from rboost.audit.insight.suspicion import SuspiciousColumnWarning
 from rboost.audit.labels import spelling
 from rboost.audit.result import LabelAudit
-from rboost.audit.suspicion import SuspiciousColumnWarning
 from rboost.packages import package
 from rboost.table.reading import check_column, described, label_column, read_table
 from rboost.table.sources import STANDARD_INPUT
@@ -67,11 +67,10 @@ class Request:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for a file."""
-        others = {"trusted": self.trusted, "probabilities": self.probabilities}
-        return {
-            **asdict(self),
+        return asdict(self) | {
             "data": [_absolute(path) for path in self.files],
-            **{name: path and _absolute(path) for name, path in others.items()},
+            "trusted": _absolute(self.trusted),
+            "probabilities": _absolute(self.probabilities),
         }
 
     @staticmethod
@@ -92,29 +91,12 @@ class Request:
         return cls(**{**values, **lists, **paths, "data": tuple(map(Path, values["data"]))})
 
 
-def _absolute(path: Path) -> str:
-    return str(path if path == STANDARD_INPUT else path.resolve())
+def _absolute(path: Path | None) -> str | None:
+    return None if path is None else str(path if path == STANDARD_INPUT else path.resolve())
 
 
-@dataclass(frozen=True, eq=False)
-class Inputs:
-    """What :func:`rboost.audit.audit_labels` takes."""
-
-    X: Any
-    y: list[Any]
-    y_checked: list[Any]
-    checked_at_random: list[bool]
-    X_trusted: Any
-    y_trusted: list[Any] | None
-    ids: list[Any]
-    id_name: str
-    label_name: str
-    context: Any = None
-    probabilities: Any = None
-
-
-def read_inputs(request: Request) -> Inputs:
-    """Read the files of a request and fail with one sentence if they do not fit."""
+def read_inputs(request: Request) -> dict[str, Any]:
+    """Arguments of ``audit_labels``, from the files of a request; fails if they do not fit."""
     table = read_table(request.files, label=request.label, text=[request.id])
     names = list(table.columns)
     for column in (request.id, *request.drop, *request.context):
@@ -136,10 +118,13 @@ def read_inputs(request: Request) -> Inputs:
     if not X.shape[1] and request.probabilities is None:
         raise ValueError(f"{request.source} has no column left besides the label; add some.")
     y = label_column(table, request.label).tolist()
-    known = _read_trusted(request, X, ids, set(y))
-    context = table[list(dict.fromkeys(request.context))] if request.context else None
-    found = _read_probabilities(request, ids)
-    return Inputs(X, y, *known, ids, request.id or ROW, request.label, context, found)
+    checked, drawn, X_trusted, y_trusted = _read_trusted(request, X, ids, set(y))
+    return {
+        "X": X, "y": y, "y_checked": checked, "checked_at_random": drawn, "X_trusted": X_trusted,
+        "y_trusted": y_trusted, "ids": ids, "id_name": request.id or ROW,
+        "label_name": request.label, "probabilities": _read_probabilities(request, ids),
+        "context": table[list(dict.fromkeys(request.context))] if request.context else None,
+    }  # fmt: skip
 
 
 def _read_probabilities(request: Request, ids: list[Any]) -> Any:
@@ -167,7 +152,7 @@ def _read_probabilities(request: Request, ids: list[Any]) -> Any:
 
 def run_audit(request: Request, verbose: int = 0) -> LabelAudit:
     """Audit the file."""
-    inputs = vars(read_inputs(request))
+    inputs = read_inputs(request)
     with warnings.catch_warnings():
         for category in (SuspiciousColumnWarning, AnswersContradictWarning):
             warnings.simplefilter("ignore", category)  # terminal and report say it

@@ -58,7 +58,7 @@ class PredictiveCheck:
 
 @dataclass(frozen=True)
 class Promise:
-    """Checked labels that were said to be wrong with probabilities from ``low`` to ``high``.
+    """Checked labels that were predicted to be wrong with probabilities from ``low`` to ``high``.
 
     ``promised`` is the mean of these probabilities, as they were without any answer;
     ``found_low`` to ``found_high`` holds the share that is wrong with probability .9.

@@ -1,148 +1,147 @@
-"""Columns that spoil an audit, by what probabilities with and without them say.
+"""Columns: how each was read, how much it matters, in which of its values labels are wrong.
 
-A column that tells who labelled a row, or which part of the table was mislabelled, makes wrong
-labels vanish: a model that sees it is less sure where they are, which looks like overlap of
-classes. Four things then come together. With the column, rows of one of its groups are never as
-sure as others. Without it, labels of that group contradict what is sure far more often than those
-of others. The column does not help to predict them, as one that the class depends on would. And
-groups differ in their noise, not only in the frequencies of classes.
-
-Shapes: ``probability`` (n_rows, K) is p(label = k | row) by models that were not fitted to the row;
-``label`` and ``group`` (n_rows,) are positions, −1 for rows of no group.
+A column matters as far as the model's probabilities move when its values are exchanged among rows:
+the share of the probability that goes to other classes, averaged over rows. It is measured on the
+fitted model, which knows these rows: it says what the model uses, not what is true.
+Wrong labels concentrate in segments: values or ranges of a single column.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
-from rboost._typing import Floats, Integers
-from rboost.noise import infer_noise
-from rboost.noise.groups import infer_group_noise
+from rboost._typing import Floats
+from rboost.audit.fit import TableModel, used_columns, why_unused
+from rboost.audit.insight.usual import value_in_words
+from rboost.audit.wording import format_value
+from rboost.table.columns import CATEGORY, DATE, NAME, NUMBER, TEXT
+from rboost.table.features import ColumnEncoder, Features
 
-COPY, GROUPS = "copy", "groups"
-# Groups of fewer rows say too little.
-FEWEST_ROWS = 20
-# Quantile at which the sureness of a group is read, and the number of rows from which on it counts
-# in full.
-SURER, MANY_ROWS = 0.75, 100
-# Cutoffs: ratio and difference of the rates at which labels of the group and of others contradict
-# sure predictions; share of these that is still contradicted with the column, and loss of sureness
-# by it; log evidence that groups differ in noise. Chosen on the first half of the tables of
-# benchmarks/suspicious_columns.py.
-TIMES, DIFFERENCE, STILL_WRONG, LESS_SURE, EVIDENCE = 1.8, 0.08, 0.75, 0.05, 7.0
-# A column that spares more errors than this among all rows is a feature.
-HELPFUL = 0.05
-# Columns whose groups can be told from each other's with fewer errors than this say the same.
-UNLIKE = 0.1
+# Rows that are scored in all, and of each column at least and at most.
+ROWS_IN_ALL, FEWEST_SCORED, MOST_SCORED = 20_000, 20, 300
+# The fewest rows of a segment, and the most ranges or values of a column.
+FEWEST_ROWS, MOST_RANGES, MOST_VALUES = 20, 5, 20
+# It is named when its rate lies this many standard errors above that of the other rows: about what
+# the largest of a thousand segments without any difference reaches.
+STANDARD_ERRORS = 3.5
+# And when it matters: the fewest wrong labels, the lowest share of its rows, and the lowest ratio
+# to the share elsewhere.
+FEWEST_WRONG, LEAST_RATE, TIMES = 1.0, 0.01, 1.5
 
 
 @dataclass(frozen=True)
-class SuspiciousColumn:
-    """A column that hides wrong labels.
+class ColumnReading:
+    """What a column was taken for; ``why`` says why it was left aside, where it was.
 
-    ``kind`` "copy": alone it errs on the share ``rate`` of the labels, all others together on
-    ``other_rate``. ``kind`` "groups": where its value is ``value``, without it about the share
-    ``rate`` of the labels is wrong, elsewhere ``other_rate``. ``alike`` are other columns that say
-    the same and were left out with it.
+    ``importance`` is None where there is no model, and where the column was left aside.
     """
+
+    name: str
+    kind: str
+    why: str = ""
+    importance: float | None = None
+
+
+def read_columns(features: Features, model: TableModel | None) -> tuple[ColumnReading, ...]:
+    """All columns of the table, those that matter most first, those left aside last."""
+    columns, used = features.encoder.columns, used_columns(features)
+    importance = {} if model is None else column_importance(model, features, used)
+    found = [
+        ColumnReading(own.name, CATEGORY if own.is_truth else own.kind, "", importance.get(k))
+        if k in used
+        else ColumnReading(own.name, "", why_unused(own))
+        for k, own in enumerate(columns)
+    ]
+    return tuple(sorted(found, key=lambda one: -1.0 if one.importance is None else one.importance,
+                        reverse=True))  # fmt: skip
+
+
+def column_importance(
+    model: TableModel, features: Features, columns: list[int]
+) -> dict[int, float]:
+    """How much of the probability moves, on average, when a column is exchanged among rows."""
+    random = np.random.RandomState(0)
+    n_rows = int(np.clip(ROWS_IN_ALL // max(1, len(columns)), FEWEST_SCORED, MOST_SCORED))
+    rows = random.permutation(len(features))[:n_rows]
+    found = {}
+    with threadpool_limits(1, "blas"):  # many small products, for which threads only wait
+        before = model.probability(features[rows])
+        for k in columns:
+            others = random.permutation(rows)
+            changed = features.exchanged(rows, others, np.full(len(rows), k))
+            moved = np.abs(model.probability(changed) - before).sum(axis=1) / 2
+            found[k] = float(moved.mean())
+    return found
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Rows with a value, or values in a range, of one column."""
 
     column: str
-    kind: str
-    rate: float
+    values: str
+    n_rows: int
+    expected_wrong: float
     other_rate: float
-    value: str = ""
-    alike: tuple[str, ...] = ()
+
+    @property
+    def rate(self) -> float:
+        """The expected share of wrong labels among its rows."""
+        return self.expected_wrong / self.n_rows
 
 
-def say_the_same(first: Integers, second: Integers) -> bool:
-    """Whether the groups of the first column can be told from those of the second."""
-    counts = np.zeros((second.max() + 2, first.max() + 2))
-    np.add.at(counts, (second + 1, first + 1), 1)
-    errors = len(first) - counts.max(axis=1).sum()
-    return bool(errors <= UNLIKE * (len(first) - counts.sum(axis=0).max()))
+def find_segments(
+    features: Features, issue_probability: Floats, most: int = 10
+) -> tuple[Segment, ...]:
+    """The segments with the most wrong labels beyond what other rows have, at most ``most``."""
+    known = np.isfinite(issue_probability)
+    wrong = issue_probability[known]
+    found: list[tuple[float, Segment]] = []
+    for place, own in enumerate(features.encoder.columns):
+        for values, members in _parts(own, features.values[known, place]):
+            n_rows = int(members.sum())
+            if not FEWEST_ROWS <= n_rows <= len(wrong) - FEWEST_ROWS:
+                continue
+            inside, outside = wrong[members], wrong[~members]
+            error = np.sqrt(inside.var() / n_rows + outside.var() / len(outside))
+            difference = float(inside.mean() - outside.mean())
+            segment = Segment(own.name, values, n_rows, float(inside.sum()), float(outside.mean()))
+            if difference > STANDARD_ERRORS * error and _matters(segment):
+                found.append((difference * n_rows, segment))
+    found.sort(key=lambda entry: -entry[0])
+    return tuple(segment for _, segment in found[:most])
 
 
-def lack_of_certainty(probability: Floats, group: Integers) -> float:
-    """By how much the surest rows of one group are less sure than others, in log-odds.
-
-    Compared are all rows, and rows for which the same class is predicted; both count.
-    """
-    surest = probability.max(axis=1)
-    sureness = np.log(surest) - np.log(1.01 - surest)
-    predicted = probability.argmax(axis=1)
-    everyone = _largest_lack(sureness, group)
-    of_classes = [_largest_lack(sureness[rows], group[rows]) for rows in _by_class(predicted)]
-    return everyone + max(of_classes)
+def _matters(segment: Segment) -> bool:
+    least = max(LEAST_RATE, TIMES * segment.other_rate)
+    return segment.rate >= least and segment.expected_wrong >= FEWEST_WRONG
 
 
-def _by_class(predicted: Integers) -> list[NDArray[np.bool_]]:
-    return [predicted == k for k in np.unique(predicted)]
-
-
-def _largest_lack(sureness: Floats, group: Integers) -> float:
-    largest = 0.0
-    for place in range(group.max(initial=-1) + 1):
-        inside = group == place
-        n_rows = np.count_nonzero(inside)
-        if FEWEST_ROWS <= n_rows <= len(group) - FEWEST_ROWS:
-            lack = np.quantile(sureness[~inside], SURER) - np.quantile(sureness[inside], SURER)
-            largest = max(largest, float(lack) * min(1.0, np.sqrt(n_rows / MANY_ROWS)))
-    return largest
-
-
-def contradicted_group(
-    with_column: Floats, without: Floats, label: Integers, group: Integers
-) -> int | None:
-    """The group whose labels contradict sure predictions, with the column as without; or none."""
-    sure, predicted = _surer_half(without), without.argmax(axis=1)
-    wrong, still_wrong = predicted != label, with_column.argmax(axis=1) != label
-    if wrong.mean() - still_wrong.mean() > HELPFUL:
-        return None
-    worst, largest, expected = None, 0.0, 0.0
-    for place in range(group.max(initial=-1) + 1):
-        inside, outside = sure & (group == place), sure & (group != place)
-        if min(np.count_nonzero(inside), np.count_nonzero(outside)) < FEWEST_ROWS // 2:
-            continue
-        usual = _usual_rate(predicted[inside], predicted[outside], wrong[outside])
-        distance = (wrong[inside].mean() - usual) * np.sqrt(np.count_nonzero(inside))
-        if distance > largest:
-            worst, largest, expected = place, distance, usual
-    inside = sure & (group == worst)
-    if worst is None or wrong[inside].mean() < max(TIMES * expected, expected + DIFFERENCE):
-        return None
-    less_sure = without[inside].max(axis=1).mean() - with_column[inside].max(axis=1).mean()
-    is_no_feature = still_wrong[inside].mean() >= STILL_WRONG * wrong[inside].mean()
-    return worst if is_no_feature and less_sure >= LESS_SURE else None
-
-
-def _usual_rate(predicted: Integers, of_others: Integers, others_wrong: NDArray[np.bool_]) -> float:
-    """How often others are wrong that are predicted alike: noise may depend on the class."""
-    n_classes = max(predicted.max(), of_others.max()) + 1
-    n_rows = np.bincount(of_others, minlength=n_classes)
-    n_wrong = np.bincount(of_others, others_wrong, n_classes)
-    rates = np.where(n_rows > 0, n_wrong / np.maximum(n_rows, 1), others_wrong.mean())
-    return float(rates[predicted].mean())
-
-
-def _surer_half(probability: Floats) -> NDArray[np.bool_]:
-    """Of the rows for which a class is predicted, the surer half."""
-    surest, predicted = probability.max(axis=1), probability.argmax(axis=1)
-    chosen = np.zeros(len(surest), dtype=bool)
-    for rows in map(np.flatnonzero, _by_class(predicted)):
-        order = np.argsort(-surest[rows], kind="stable")
-        chosen[rows[order[: (len(rows) + 1) // 2]]] = True
-    return chosen
-
-
-def wrong_shares(
-    scores: Floats, label: Integers, group: Integers, worst: int
-) -> tuple[float, float] | None:
-    """The share of wrong labels in one group and elsewhere, where groups differ in noise."""
-    found = infer_group_noise(scores, label, group, noise=infer_noise(scores, label))
-    if found.log_evidence < EVIDENCE:
-        return None
-    wrong = found.issue_probability(scores, label, group)
-    return float(wrong[group == worst].mean()), float(wrong[group != worst].mean())
+def _parts(own: ColumnEncoder, values: Floats) -> list[tuple[str, NDArray[np.bool_]]]:
+    """The ranges or frequent values of a column, in words, each with its rows."""
+    missing = np.isnan(values)
+    distinct, counts = np.unique(values[~missing], return_counts=True)
+    parts = [("missing", missing)] if missing.any() and own.kind not in (NAME, TEXT) else []
+    if own.kind in (NUMBER, DATE) and len(distinct) > MOST_RANGES:
+        # Edges are values that occur, as they are named.
+        shares = np.linspace(0, 1, MOST_RANGES + 1)
+        edges = np.unique(np.nanquantile(values, shares, method="lower"))
+        for k, (low, high) in enumerate(pairwise(edges)):
+            is_last = k == len(edges) - 2
+            members = (values >= low) & ((values <= high) if is_last else (values < high))
+            # The next range begins with this edge, so what is named is what occurs.
+            ends = [values[members].min(), values[members].max()]
+            words = [value_in_words(own, end) if own.kind == DATE else format_value(end)
+                     for end in ends]  # fmt: skip
+            parts.append((" to ".join(dict.fromkeys(words)), members))
+        return parts
+    if own.kind in (NUMBER, DATE, CATEGORY):
+        for k in np.argsort(-counts, kind="stable")[:MOST_VALUES]:
+            if counts[k] >= FEWEST_ROWS:
+                parts.append((value_in_words(own, distinct[k]), values == distinct[k]))
+    return parts

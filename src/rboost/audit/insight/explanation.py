@@ -1,10 +1,14 @@
-"""Why a label is doubted: the columns that speak against it, and rows like it.
+"""Why a label is doubted: columns with evidence against it, and the nearest rows.
 
-A column is a reason if its value is not usual among rows that carry the given label, probably
-rightly, and clearly more frequent among those of the suggested one (``usual.py``). How much it
-speaks against the label is how far the log-odds of the suggested class fall when the row takes the
+A column is a reason if its value is not typical of rows that carry the given label, probably
+rightly, and clearly more frequent among those of the suggested one (``usual.py``). Its strength
+is how far the log-odds of the suggested class fall when the row takes the
 value of that column from rows of the given label, averaged over a few of them; without a model, the
 logarithm of how many times as frequent the value is. The strength is in nats: e^strength times.
+
+Distances between rows weight each column by its relevance: the mutual information, in nats, of the
+label and the best feature of the column, less a significance cutoff. The features of a text have
+together the weight of a single number.
 """
 
 from __future__ import annotations
@@ -14,20 +18,26 @@ from reprlib import repr as shorten
 from typing import Any
 
 import numpy as np
+from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import gen_batches
 from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats, Integers
-from rboost.audit.inference import issue_probability, suggested_classes
-from rboost.audit.insight.likeness import Neighbours, comparable, relevance
-from rboost.audit.insight.reading import why_unused
-from rboost.audit.insight.usual import Usual, usual_values
+from rboost.audit.fit import TableModel, used_columns
+from rboost.audit.insight.usual import Usual, range_edges, usual_values
 from rboost.audit.labels import NO_LABEL, TableLabels
-from rboost.audit.scorers import TableModel
 from rboost.progress import track
 from rboost.table.columns import TEXT
 from rboost.table.features import Features
 
+# Rows named as neighbours, and rows of a class among which they are looked for, at most.
+N_NEIGHBOURS, MOST_SEARCHED = 3, 200_000
+# Ranges in which a feature is counted, and rows that are looked at, at most.
+N_RANGES, MOST_ROWS = 8, 20_000
+# Significance cutoff of the mutual information, in standard deviations.
+DEVIATIONS = 3.0
+# Least weight of a column as a share of the largest: it may be relevant together with others.
+LEAST_WEIGHT = 0.005
 # Rows whose values are borrowed, columns that are tried at most, and reasons that are given.
 N_TYPICAL, MOST_COLUMNS, MOST_REASONS = 5, 60, 3
 # Rows given to the model at a time, and the probability below which none counts, so that log-odds
@@ -37,9 +47,81 @@ BLOCK_ROWS, SMALLEST = 20_000, 1e-12
 WEAKEST = 0.05
 
 
+def relevance(standardized: Floats, source: Integers, label: Integers) -> Floats:
+    """The mutual information of each column by itself and the labels, in nats.
+
+    ``source`` (n_features,) has the column of each feature, ``label`` (n_rows,) the class of rows
+    that are probably labelled rightly, −1 of others.
+    """
+    rows = np.flatnonzero(label >= 0)
+    rows = rows[:: len(rows) // MOST_ROWS + 1]
+    found = np.zeros(source.max(initial=-1) + 1)
+    for feature, column in enumerate(source):
+        own = _information(standardized[rows, feature], label[rows])
+        found[column] = max(found[column], own)
+    return found
+
+
+def comparable(standardized: Floats, source: Integers, label: Integers) -> Floats:
+    """Features in which distances between rows are those of columns that matter."""
+    worth = relevance(standardized, source, label)
+    best = worth.max(initial=0.0)
+    weight = np.maximum(worth / best, LEAST_WEIGHT) if best > 0 else np.ones(len(worth))
+    n_features = np.bincount(source, minlength=len(worth))
+    return np.asarray(standardized * np.sqrt(weight / np.maximum(n_features, 1))[source])
+
+
+class Neighbours:
+    """Finds the nearest rows of a class; ``members`` has the rows of each."""
+
+    def __init__(self, points: Floats, members: list[Integers]) -> None:
+        self.points = points
+        self._members = [rows[:: len(rows) // MOST_SEARCHED + 1] for rows in members]
+        self._searches: dict[int, NearestNeighbors] = {}
+
+    def nearest(
+        self, rows: Integers, wanted: Integers
+    ) -> list[tuple[tuple[int, ...], tuple[float, ...]]]:
+        """For each row, the nearest others of the wanted class, and how far they are."""
+        found: list[tuple[tuple[int, ...], tuple[float, ...]]] = [((), ())] * len(rows)
+        for k in np.unique(wanted[wanted != NO_LABEL]).tolist():
+            members, asked = self._members[k], np.flatnonzero(wanted == k)
+            if not len(members):
+                continue
+            if k not in self._searches:
+                search = NearestNeighbors(n_neighbors=min(N_NEIGHBOURS + 1, len(members)))
+                self._searches[k] = search.fit(self.points[members])
+            distances, places = self._searches[k].kneighbors(self.points[rows[asked]])
+            for i, distance, neighbours in zip(asked, distances, members[places], strict=True):
+                others = neighbours != rows[i]  # a row is no neighbour of its own
+                found[i] = (
+                    tuple(neighbours[others][:N_NEIGHBOURS].tolist()),
+                    tuple(distance[others][:N_NEIGHBOURS].tolist()),
+                )
+        return found
+
+
+def _information(feature: Floats, label: Integers) -> float:
+    """Mutual information of a feature and the labels above the significance cutoff, or 0."""
+    edges = range_edges(feature, N_RANGES)
+    n_rows, n_classes = len(label), label.max(initial=-1) + 1
+    counts = np.zeros((len(edges) + 1, n_classes))
+    np.add.at(counts, (np.searchsorted(edges, feature, side="right"), label), 1.0)
+    seen = counts[counts.any(axis=1)][:, counts.any(axis=0)]
+    if min(seen.shape, default=0) < 2:
+        return 0.0
+    joint = seen / n_rows
+    apart = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = float(np.where(joint > 0, joint * np.log(joint / apart), 0.0).sum())
+    freedom = (seen.shape[0] - 1) * (seen.shape[1] - 1)
+    by_chance = (freedom + DEVIATIONS * np.sqrt(2 * freedom)) / (2 * n_rows)
+    return max(0.0, found - by_chance)
+
+
 @dataclass(frozen=True)
 class Reason:
-    """A column that speaks against the given label and for the suggested one.
+    """A column whose value is evidence against the given label and for the suggested one.
 
     ``typical`` says what rows with the given label have, ``typical_suggested`` those with the
     suggested one.
@@ -57,8 +139,8 @@ class Explanation:
     """Why the label of a row is doubted.
 
     ``agreeing`` are positions of the nearest rows that carry the suggested label, probably rightly.
-    ``opposing`` are the nearest that carry the given one. Distances are in columns that matter for
-    the labels (``likeness.py``).
+    ``opposing`` are the nearest that carry the given one. Distances weight
+    columns by their relevance for the labels.
     """
 
     row: int
@@ -85,51 +167,34 @@ class Explanation:
 
 
 class Explainer:
-    """Explains rows of a table; keeps what all explanations share.
+    """Explains rows of a :class:`rboost.audit.LabelAudit`; keeps what all explanations share."""
 
-    ``features`` is the table in numbers; None if no column tells anything. ``standardized`` are
-    columns on one scale, for distances; ``model`` was fitted to the table, if there is one.
-    """
-
-    def __init__(
-        self,
-        table: Any,
-        labels: TableLabels,
-        posterior: Floats,
-        probability: Floats,
-        features: Features | None,
-        standardized: Floats,
-        model: TableModel | None,
-    ) -> None:
-        self.table, self.labels, self.posterior, self.model = table, labels, posterior, model
-        self.features, self.standardized = features, standardized
-        self.issue_probability = issue_probability(posterior, labels)
-        self.suggested = suggested_classes(posterior, probability, labels)
-        wrong = np.nan_to_num(self.issue_probability, nan=1.0)
+    def __init__(self, audit: Any) -> None:
+        self.audit = audit
+        self.labels: TableLabels = audit.labels
+        self.features: Features = audit.features
+        self.suggested: Integers = audit.suggested
+        labels = self.labels
+        wrong = np.nan_to_num(audit.issue_probability, nan=1.0)
         self._members = [
             np.flatnonzero((labels.current == k) & (wrong < 0.5))
             for k in range(len(labels.classes))
         ]
-        # Without columns that tell anything, distances are those of scores.
-        self._source = (
-            np.arange(standardized.shape[1])
-            if features is None
-            else features.encoder.source("dense")
-        )
+        # Without a column that is used, distances are those of scores.
+        used, n_points = used_columns(self.features), audit.standardized.shape[1]
+        self._source = self.features.encoder.source("dense") if used else np.arange(n_points)
         self._right = np.where(wrong < 0.5, labels.current, NO_LABEL)
-        points = comparable(standardized, self._source, self._right)
+        points = comparable(audit.standardized, self._source, self._right)
         self.neighbours = Neighbours(points, self._members)
-        self._tried = self._columns_tried()
+        self._tried = self._columns_tried(used)
         self._known: dict[int, Explanation] = {}
         self._usual: dict[int, Usual] = {}
 
     def explain(self, rows: Integers, verbose: bool = False) -> list[Explanation]:
         """Explain all of these rows; those that were explained before are remembered."""
         rows = np.atleast_1d(np.asarray(rows))
-        if len(rows) and rows.dtype.kind not in "iu":
-            raise ValueError(f"row must be a position from 0 to {len(self.labels) - 1}.")
-        rows = rows.astype(np.intp)
-        if len(rows) and not (rows.min() >= 0 and rows.max() < len(self.labels)):
+        are_whole = not len(rows) or rows.dtype.kind in "iu"
+        if not are_whole or not ((rows >= 0) & (rows < len(self.labels))).all():
             raise ValueError(f"row must be a position from 0 to {len(self.labels) - 1}.")
         new = [row for row in dict.fromkeys(rows.tolist()) if row not in self._known]
         if new:
@@ -156,32 +221,30 @@ class Explainer:
             row,
             str(self.labels.written[row]),
             suggested_name,
-            float(self.issue_probability[row]),
-            float(self.posterior[row, suggested]),
+            float(self.audit.issue_probability[row]),
+            float(self.audit.inference.posterior[row, suggested]),
             reasons,
             *near,
         )
 
     def _reasons(self, row: int, strength: Floats) -> tuple[Reason, ...]:
-        """The columns that speak most against the given label and for the suggested one."""
+        """The strongest reasons against the given label and for the suggested one."""
         given, suggested = int(self.labels.given[row]), int(self.suggested[row])
-        found = []
+        table, found = self.audit.table, []
         for k in np.argsort(-strength, kind="stable")[:MOST_REASONS].tolist():
             if strength[k] > WEAKEST:
-                assert self.features is not None
                 value = float(self.features.values[row, k])
                 typical = self._usual[k].in_words(value, given, suggested)
-                column = str(self.table.columns[k])
-                found.append(Reason(column, self.table.iloc[row, k], float(strength[k]), *typical))
+                column, cell = str(table.columns[k]), table.iloc[row, k]
+                found.append(Reason(column, cell, float(strength[k]), *typical))
         return tuple(found)
 
     def _evidence(self, rows: Integers) -> Floats:
         """Log of how much more frequent a value is in the suggested class; 0 where no reason."""
-        evidence = np.zeros((len(rows), self.table.shape[1]))
+        evidence = np.zeros((len(rows), self.audit.table.shape[1]))
         doubted = np.flatnonzero(self.labels.given[rows] != NO_LABEL)
         given, suggested = self.labels.given[rows[doubted]], self.suggested[rows[doubted]]
         for k in self._tried:
-            assert self.features is not None
             values = self.features.values[:, k]
             if k not in self._usual:
                 self._usual[k] = usual_values(
@@ -190,24 +253,18 @@ class Explainer:
             evidence[doubted, k] = self._usual[k].evidence(values[rows[doubted]], given, suggested)
         return evidence
 
-    def _columns_tried(self) -> list[int]:
-        """Columns whose values can be counted; of very many, those that tell most."""
-        if self.features is None:
-            return []
-        columns = self.features.encoder.columns
-        used = np.array(
-            [k for k, own in enumerate(columns) if own.kind != TEXT and not why_unused(own)],
-            dtype=np.intp,
-        )
-        if len(used) > MOST_COLUMNS:
-            told = relevance(self.standardized, self._source, self._right)[used]
-            used = np.sort(used[np.argsort(-told, kind="stable")[:MOST_COLUMNS]])
-        return used.tolist()
+    def _columns_tried(self, used: list[int]) -> list[int]:
+        """Columns whose values can be counted; of very many, the most relevant."""
+        counted = [k for k in used if self.features.encoder.columns[k].kind != TEXT]
+        if len(counted) <= MOST_COLUMNS:
+            return counted
+        worth = relevance(self.audit.standardized, self._source, self._right)
+        return sorted(sorted(counted, key=lambda k: -worth[k])[:MOST_COLUMNS])
 
     def _strengths(self, rows: Integers, verbose: bool) -> Floats:
-        """How much each column that separates the classes speaks against the given label."""
+        """The strength of each column with evidence against the given label; 0 of others."""
         evidence = self._evidence(rows)
-        if self.model is None or self.features is None:
+        if self.audit.model is None:
             return evidence
         strengths = np.zeros(evidence.shape)
         place, column = np.nonzero(evidence)
@@ -219,7 +276,7 @@ class Explainer:
         typical[doubted] = [self._borrowed(int(rows[i]), int(given[i])) for i in doubted]
         base = np.zeros(len(rows))
         base[doubted] = self._log_odds(
-            self.model, self.features[rows[doubted]], given[doubted], suggested[doubted]
+            self.audit.model, self.features[rows[doubted]], given[doubted], suggested[doubted]
         )
         blocks = list(gen_batches(len(place), max(1, BLOCK_ROWS // N_TYPICAL)))
         for block in track(blocks, len(blocks), "Looking for reasons", enabled=verbose):
@@ -228,7 +285,7 @@ class Explainer:
             changed = self.features.exchanged(
                 rows[each], typical[i].ravel(), np.repeat(k, N_TYPICAL)
             )
-            after = self._log_odds(self.model, changed, given[each], suggested[each])
+            after = self._log_odds(self.audit.model, changed, given[each], suggested[each])
             strengths[i, k] = base[i] - after.reshape(-1, N_TYPICAL).mean(axis=1)
         return strengths
 

@@ -1,7 +1,7 @@
-"""What rows of each class usually have in a column, and which values tell two classes apart.
+"""Typical values of a column in each class, and which values are evidence for one of two classes.
 
-A value speaks for one class and against another only if the other class does not usually have it,
-and if it is clearly more frequent in the first. Missing values are values like any other.
+A value is evidence for one class against another only if it is not typical of the other class and
+clearly more frequent in the first. Missing values are values like any other.
 
 Rows of a class are those that carry its label, probably rightly; ``label`` holds their classes.
 Values are those of :attr:`rboost.table.features.Features.values`: numbers, dates in seconds, codes.
@@ -10,7 +10,6 @@ Values are those of :attr:`rboost.table.features.Features.values`: numbers, date
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,30 +19,20 @@ from rboost.audit.wording import format_value, percent
 from rboost.table.columns import CATEGORY, DATE
 from rboost.table.features import DAY, ColumnEncoder
 
-# Rows of a class that are looked at, at most, and without which nothing is said of it.
+# Most rows of a class that are counted, and the fewest that are enough.
 MOST_ROWS, FEWEST_ROWS = 20_000, 5
-# A number speaks for a class if it lies at most this many times as far from the middle half of
-# that class as from that of the other one.
+# A number is evidence for a class if its distance from the middle half of that class is at most
+# this share of its distance from the middle half of the other one.
 NEARER = 0.5
 # Ranges in which numbers are counted, words that are counted one by one, and the number of distinct
 # values up to which numbers are counted like words.
 N_RANGES, MOST_WORDS, FEW_VALUES = 16, 200, 5
-# A value tells classes apart if it is this many times as frequent in one, and words by this share.
+# Least ratio of the frequencies of a value in two classes, and least difference for words.
 TIMES, MORE = 1.5, 0.05
 # Pseudo-count: rows of each class that are drawn from the rows of all classes.
 PRIOR_ROWS = 5.0
 # Less frequent words are not what is usual; longer ones are cut.
 USUAL_SHARE, LONGEST_WORD = 0.1, 40
-
-
-class Usual(Protocol):
-    """What is usual in one column."""
-
-    def evidence(self, values: Floats, given: Integers, suggested: Integers) -> Floats:
-        """How far each value speaks for one class and against the other, in nats; 0 if not."""
-
-    def in_words(self, value: float, given: int, suggested: int) -> tuple[str, str]:
-        """What rows of the two classes usually have where this row has this value."""
 
 
 def usual_values(own: ColumnEncoder, values: Floats, members: Sequence[Integers]) -> Usual:
@@ -95,7 +84,7 @@ class UsualNumbers:
         return np.where(np.isnan(numbers), len(self._edges) + 1, found)
 
     def evidence(self, values: Floats, given: Integers, suggested: Integers) -> Floats:
-        """How far each value speaks for one class and against the other, in nats; 0 if not."""
+        """Evidence of each value for the suggested class against the given one, in nats, or 0."""
         numbers = self._read(values)
         place, missing = self._place(numbers), np.isnan(numbers)
         never = self._shares[:, -1]
@@ -105,19 +94,18 @@ class UsualNumbers:
         rounded = np.array([float(f"{number:.6g}") for number in numbers])
         above = np.minimum(numbers, rounded) > high[given]
         below = np.maximum(numbers, rounded) < low[given]
-        with np.errstate(invalid="ignore"):  # between infinite numbers there is no distance
-            off = np.maximum(low[:, np.newaxis] - numbers, numbers - high[:, np.newaxis]).clip(0)
+        off = np.maximum(low[:, np.newaxis] - numbers, numbers - high[:, np.newaxis]).clip(0)
         each = np.arange(len(numbers))
         is_near = off[suggested, each] <= NEARER * off[given, each]
         leans = is_near & (
             (above & (high[suggested] > high[given])) | (below & (low[suggested] < low[given]))
         )
-        speaks = np.where(
+        is_evidence = np.where(
             missing,
             ~mostly_missing[given] & (never[suggested] >= never[given] + MORE),
             (mostly_missing[given] | leans) & ~mostly_missing[suggested],
         )
-        return _clear(self._logs[suggested, place] - self._logs[given, place], speaks)
+        return _clear(self._logs[suggested, place] - self._logs[given, place], is_evidence)
 
     def in_words(self, value: float, given: int, suggested: int) -> tuple[str, str]:
         """What rows of the two classes usually have where this row has this value."""
@@ -138,7 +126,7 @@ class UsualWords:
 
     def __init__(self, sample: Floats, label: Integers, n_classes: int, own: ColumnEncoder) -> None:
         values, counts = np.unique(sample, return_counts=True)
-        # NaN comes last; other values share the last place, and speak for nothing.
+        # NaN comes last; other values share the last place, and are no evidence.
         self._values = values[np.argsort(-counts, kind="stable")[:MOST_WORDS]]
         self._names = [value_in_words(own, value) for value in self._values]
         self._logs, self._shares = _frequencies(
@@ -154,11 +142,11 @@ class UsualWords:
         return np.where(same, place, len(self._values))
 
     def evidence(self, values: Floats, given: Integers, suggested: Integers) -> Floats:
-        """How far each value speaks for one class and against the other, in nats; 0 if not."""
+        """Evidence of each value for the suggested class against the given one, in nats, or 0."""
         place = self._place(values)
         more = self._shares[suggested, place] - self._shares[given, place]
-        speaks = (place < len(self._names)) & (place != self._usual[given]) & (more >= MORE)
-        return _clear(self._logs[suggested, place] - self._logs[given, place], speaks)
+        is_evidence = (place < len(self._names)) & (place != self._usual[given]) & (more >= MORE)
+        return _clear(self._logs[suggested, place] - self._logs[given, place], is_evidence)
 
     def in_words(self, value: float, given: int, suggested: int) -> tuple[str, str]:
         """What rows of the two classes usually have where this row has this value."""
@@ -175,6 +163,9 @@ class UsualWords:
         return f"{cut} ({percent(share)})" if share >= least else "various values"
 
 
+Usual = UsualNumbers | UsualWords
+
+
 def value_in_words(own: ColumnEncoder, value: float) -> str:
     """A value of :attr:`Features.values` as people write it."""
     if np.isnan(value):
@@ -187,8 +178,8 @@ def value_in_words(own: ColumnEncoder, value: float) -> str:
     return str(bool(value)) if own.is_truth else f"{value:.6g}"
 
 
-def _clear(ratio: Floats, speaks: NDArray[np.bool_]) -> Floats:
-    return np.where(speaks & (ratio >= np.log(TIMES)), ratio, 0.0)
+def _clear(ratio: Floats, is_evidence: NDArray[np.bool_]) -> Floats:
+    return np.where(is_evidence & (ratio >= np.log(TIMES)), ratio, 0.0)
 
 
 def _frequencies(
@@ -196,7 +187,7 @@ def _frequencies(
 ) -> tuple[Floats, Floats]:
     """Logarithms of how likely each place is in each class, and the shares as they are counted.
 
-    Both are NaN in classes of too few rows, of which nothing is said.
+    Both are NaN in classes of too few rows.
     """
     counts = np.zeros((n_classes, n_places))
     np.add.at(counts, (label, place), 1.0)
@@ -217,7 +208,7 @@ def range_edges(numbers: Floats, n_ranges: int) -> Floats:
 
 
 def _quantiles(numbers: Floats, shares: Floats) -> Floats:
-    """Some of the numbers, as between infinite ones nothing can be interpolated."""
+    """Quantiles that are themselves among the numbers; NaN without any."""
     if not len(numbers):
         return np.full(len(shares), np.nan)
     return np.asarray(np.quantile(numbers, shares, method="inverted_cdf"), dtype=np.float64)

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from rboost._typing import Floats, Integers
 from rboost.audit.insight.checked import Promise
-from rboost.audit.insight.summary import expected_rates
-from rboost.audit.insight.suspects import (
+from rboost.audit.insight.summary import (
     BUDGETS,
     MOST_SUSPECTS,
     Suspects,
+    expected_rates,
     project,
     review_gain,
     usual_budgets,

@@ -14,9 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rboost.audit.insight.summary import ASSUMPTIONS
-from rboost.audit.insight.suspects import Suspects
-from rboost.audit.render import findings
+from rboost.audit.insight.summary import ASSUMPTIONS, Suspects
 from rboost.audit.render.plots import (
     GroupNoiseDisplay,
     IssueDistributionDisplay,
@@ -25,7 +23,16 @@ from rboost.audit.render.plots import (
     PromiseDisplay,
     ReviewGainDisplay,
 )
-from rboost.audit.render.terminal import NEXT, in_words
+from rboost.audit.render.text import (
+    NEXT,
+    find_confusions,
+    in_words,
+    of_confusions,
+    of_dangers,
+    of_everything,
+    of_groups,
+    of_promises,
+)
 from rboost.audit.wording import (
     format_count,
     one_line,
@@ -128,12 +135,12 @@ def render_report(audit: Any, suspects: Suspects, title: str, origin: Origin | N
         script=script,
         policy=_policy(style, script),
         summary=summary,
-        sentences=findings.of_everything(summary),
-        confusions=findings.find_confusions(summary),
-        confused=findings.of_confusions(summary, LIMITS["most_flips"]),
+        sentences=of_everything(summary),
+        confusions=find_confusions(summary),
+        confused=of_confusions(summary, LIMITS["most_flips"]),
         **LIMITS,
-        dangers=findings.of_dangers(summary),
-        worst_group="".join(findings.of_groups(summary)[:1]),
+        dangers=of_dangers(summary),
+        worst_group="".join(of_groups(summary)[:1]),
         pictures=_draw_all(audit, suspects),
         ids=audit.ids,
         id_name=one_line(audit.id_name, 40),
@@ -142,7 +149,7 @@ def render_report(audit: Any, suspects: Suspects, title: str, origin: Origin | N
         n_columns=audit.table.shape[1],
         unlabelled=audit.explain_all(missing[surest[:MOST_UNLABELLED]]),
         assumptions=ASSUMPTIONS,
-        promise_sentence=findings.of_promises(audit.promises),
+        promise_sentence=of_promises(audit.promises),
         origin=origin,
         commands=COMMANDS if origin is None else origin.commands,
     )  # fmt: skip
@@ -153,7 +160,7 @@ def render_summary(audit: Any, most_rows: int) -> str:
     summary = audit.summary()
     return _environment().get_template("notebook.html.jinja").render(
         summary=summary,
-        sentences=[*findings.of_everything(summary), *findings.of_dangers(summary)],
+        sentences=[*of_everything(summary), *of_dangers(summary)],
         shown=audit.explain_all(audit.suspects().rows[:most_rows]),
         ids=audit.ids,
         id_name=audit.id_name,
@@ -163,33 +170,23 @@ def render_summary(audit: Any, most_rows: int) -> str:
 
 def _draw_all(audit: Any, suspects: Suspects) -> dict[str, Picture]:
     """All pictures of the report by their names."""
-    displays: dict[str, Any] = {
-        "matrix": NoiseMatrixDisplay.from_audit(audit),
-        "distribution": IssueDistributionDisplay.from_audit(audit),
-        "gain": ReviewGainDisplay.from_audit(audit, suspects),
-        "projection": ProjectionDisplay.from_audit(audit, suspects),
+    few = len(audit.classes) <= 4
+    distribution = IssueDistributionDisplay.from_audit(audit)
+    lanes = len(distribution.classes)
+    drawn: dict[str, tuple[Any, float, float]] = {  # width and height in inches
+        "matrix": (NoiseMatrixDisplay.from_audit(audit), *((4.8, 3.57) if few else (7.8, 6.12))),
+        "distribution": (distribution, 5.2, 0.8 + (1.2 if few else 0.62) * lanes),
+        "gain": (ReviewGainDisplay.from_audit(audit, suspects), 5.2, 3.6),
+        "projection": (ProjectionDisplay.from_audit(audit, suspects), 5.2, 4.6 if few else 5.4),
     }
     if audit.groups is not None:
-        displays["groups"] = GroupNoiseDisplay.from_audit(audit)
+        groups = GroupNoiseDisplay.from_audit(audit)
+        drawn["groups"] = groups, 5.2, 1.0 + 0.34 * len(groups.names)
     if audit.promises:
-        displays["promises"] = PromiseDisplay.from_audit(audit)
-    few = len(audit.classes) <= 4
-    heights = {
-        "matrix": 3.57 if few else 6.12,
-        "distribution": 0.8 + (1.2 if few else 0.62) * len(displays["distribution"].classes),
-        "gain": 3.6,
-        "projection": 4.6 if few else 5.4,
-        "groups": 1.0 + 0.34 * len(displays["groups"].names) if "groups" in displays else 0.0,
-        "promises": 3.4,
-    }
-    widths = {"matrix": 4.8 if few else 7.8}
+        drawn["promises"] = PromiseDisplay.from_audit(audit), 5.2, 3.4
     return {
-        name: Picture(
-            display,
-            draw(display, widths.get(name, 5.2), heights[name]),
-            is_wide=widths.get(name, 5.2) > 6,
-        )
-        for name, display in displays.items()
+        name: Picture(display, draw(display, width, height), is_wide=width > 6)
+        for name, (display, width, height) in drawn.items()
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,22 +18,17 @@ from starlette.routing import Route
 from rboost.review.answers import ConflictError
 from rboost.review.background import in_one_line
 from rboost.review.session import Review
-from rboost.review.web.access import Access
+from rboost.review.snapshot import Json
 from rboost.review.web.api import ReviewApi
-from rboost.review.web.guard import Guard, as_json
-from rboost.review.web.rows import Json
+from rboost.review.web.guard import Access, Guard, as_json
 
-# The files of the page; nothing else is served.
-SCRIPTS = (
-    "ahead", "choices", "find", "keys", "panel", "progress", "review", "row", "settings",
-    "similar", "talk", "words",
-)  # fmt: skip
-FILES = {
-    "/": ("page.html", "text/html"),
-    **{f"/{name}.js": (f"{name}.js", "text/javascript") for name in SCRIPTS},
-    "/review.css": ("review.css", "text/css"),
-    "/icon.svg": ("icon.svg", "image/svg+xml"),
-}
+# The page, and what it consists of; other files of this folder are not served.
+PAGE = "page.html"
+MEDIA_TYPES = {
+    ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml",
+}  # fmt: skip
+
+Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def make_app(review: Review, access: Access) -> Guard:
@@ -55,72 +50,53 @@ def make_app(review: Review, access: Access) -> Guard:
         "/api/refit": api.refit,
         "/api/link": lambda _: {"url": access.url(access.invite())},
     }
-    talk = Talk(api)
+    files = [path for path in Path(__file__).parent.iterdir() if path.suffix in MEDIA_TYPES]
     routes = [
-        *(Route(path, talk.question(ask)) for path, ask in questions.items()),
-        *(Route(path, talk.command(ask), methods=["POST"]) for path, ask in commands.items()),
-        Route("/api/image", talk.question(api.image, _image)),
-        Route("/checked.csv", talk.question(api.export, _download)),
-        *(Route(path, _file(*about)) for path, about in FILES.items()),
+        *(Route(path, _endpoint(api, ask)) for path, ask in questions.items()),
+        *(Route(path, _endpoint(api, ask), methods=["POST"]) for path, ask in commands.items()),
+        Route("/api/image", _endpoint(api, api.image, _image)),
+        Route("/checked.csv", _endpoint(api, api.export, _download)),
+        *(Route("/" if path.name == PAGE else f"/{path.name}", _file(path)) for path in files),
     ]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _http_error})
     app.router.redirect_slashes = False
     return Guard(app, access)
 
 
-class Talk:
-    """Turns what the api answers, or the mistake that it finds, into replies."""
+def _endpoint(
+    api: ReviewApi, ask: Callable[[Json], Any], reply: Callable[[Any], Response] = as_json
+) -> Endpoint:
+    """Answers in a thread, as fits and files take their time; mistakes are a sentence each."""
 
-    def __init__(self, api: ReviewApi) -> None:
-        self.api = api
-
-    def question(
-        self, ask: Callable[[Json], Any], reply: Callable[[Any], Response] = as_json
-    ) -> Callable[[Request], Any]:
-        """What is asked by an address."""
-
-        async def endpoint(request: Request) -> Response:
-            asked = {**request.query_params, **request.path_params}
-            return await self._answer(ask, asked, reply, "This cannot be shown")
-
-        return endpoint
-
-    def command(self, ask: Callable[[Json], Any]) -> Callable[[Request], Any]:
-        """What is told by the content of a request."""
-
-        async def endpoint(request: Request) -> Response:
-            try:
-                content = json.loads(await request.body())
-            except (ValueError, RecursionError):
-                return as_json({"error": "The content is no JSON."}, 400)
-            if not isinstance(content, dict):
-                return as_json({"error": "The content must be a JSON object."}, 400)
-            return await self._answer(ask, content, as_json, "Nothing was saved")
-
-        return endpoint
-
-    async def _answer(
-        self,
-        ask: Callable[[Json], Any],
-        question: Json,
-        reply: Callable[[Any], Response],
-        failed: str,
-    ) -> Response:
-        """Answer in a thread, as fits and files take their time; mistakes are a sentence each.
-
-        ``failed`` says what did not happen if a file cannot be read or written.
-        """
+    async def endpoint(request: Request) -> Response:
         try:
-            return reply(await run_in_threadpool(ask, question))
+            content = await _content(request)
+            return reply(await run_in_threadpool(ask, content))
         except ConflictError as error:
-            present = self.api.describe(error.present) if error.present else None
+            present = api.describe(error.present) if error.present else None
             return as_json({"error": str(error), "present": present}, 409)
         except LookupError as error:
             return as_json({"error": str(error)}, 404)
         except ValueError as error:
             return as_json({"error": in_one_line(error)}, 422)
         except (sqlite3.Error, OSError) as error:
+            failed = "Nothing was saved" if request.method == "POST" else "This cannot be shown"
             return as_json({"error": f"{failed}: {in_one_line(error)}."}, 503)
+
+    return endpoint
+
+
+async def _content(request: Request) -> Json:
+    """What is asked by the address, or said by the content of a POST."""
+    if request.method != "POST":
+        return {**request.query_params, **request.path_params}
+    try:
+        content = json.loads(await request.body())
+    except (ValueError, RecursionError) as error:
+        raise HTTPException(400, "The content is no JSON.") from error
+    if not isinstance(content, dict):
+        raise HTTPException(400, "The content must be a JSON object.")
+    return content
 
 
 def _image(found: tuple[bytes, str]) -> Response:
@@ -133,17 +109,17 @@ def _download(content: bytes) -> Response:
     return Response(content, headers=headers, media_type="text/csv; charset=utf-8")
 
 
-async def _http_error(request: Request, error: Exception) -> Response:
-    """No such page, or a method that it does not take."""
-    status = error.status_code if isinstance(error, HTTPException) else 500
-    sentence = {404: "There is no such page.", 405: "This page is not asked that way."}
-    return as_json({"error": sentence.get(status, "This cannot be answered.")}, status)
-
-
-def _file(name: str, media_type: str) -> Callable[[Request], Any]:
-    content = (Path(__file__).parent / name).read_bytes()
+def _file(path: Path) -> Endpoint:
+    content = path.read_bytes()
 
     async def endpoint(request: Request) -> Response:
-        return Response(content, media_type=media_type)
+        return Response(content, media_type=MEDIA_TYPES[path.suffix])
 
     return endpoint
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    """No such page, a method that it does not take, or content that is no JSON object."""
+    assert isinstance(error, HTTPException)
+    sentences = {404: "There is no such page.", 405: "This page is not asked that way."}
+    return as_json({"error": sentences.get(error.status_code, error.detail)}, error.status_code)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import uuid
 from typing import Any, TypeGuard
 
+from rboost.review.snapshot import Json
+
 LONGEST_COMMENT, LONGEST_NAME, LONGEST_SEARCH = 2000, 100, 200
 # Rows that one question may leave out, that are described at once, and answered at once.
 MOST_SKIPPED, MOST_DESCRIBED, MOST_SIMILAR, MOST_ANSWERED = 1000, 10, 50, 50
 
-Content = dict[str, Any]
 
-
-def whole(content: Content, name: str) -> int:
+def whole(content: Json, name: str) -> int:
     """A whole number of the content that a database can hold."""
     value = content.get(name)
     if not _is_whole(value):
@@ -20,7 +20,7 @@ def whole(content: Content, name: str) -> int:
     return value
 
 
-def whole_or_none(content: Content, name: str) -> int | None:
+def whole_or_none(content: Json, name: str) -> int | None:
     """The same where it may be left out."""
     return None if content.get(name) is None else whole(content, name)
 
@@ -29,7 +29,7 @@ def _is_whole(value: Any) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
 
 
-def key(content: Content) -> str:
+def key(content: Json) -> str:
     """The name of a request, by which a second try is known."""
     try:
         return str(uuid.UUID(content.get("key")))
@@ -37,25 +37,17 @@ def key(content: Content) -> str:
         raise ValueError("key must be a UUID.") from error
 
 
-def answer(content: Content) -> str:
-    """What was said; whether it makes sense is seen later."""
-    value = content.get("answer")
-    if not isinstance(value, str):
-        raise ValueError("answer must be keep, change or unsure.")
-    return value
-
-
-def reviewer(content: Content) -> str:
+def reviewer(content: Json) -> str:
     """Who asks or answers; empty if nobody was named."""
     return " ".join(_text(content, "reviewer", LONGEST_NAME).split())
 
 
-def comment(content: Content) -> str:
+def comment(content: Json) -> str:
     """What else is said of a row."""
     return _text(content, "comment", LONGEST_COMMENT).strip()
 
 
-def search(content: Content) -> str:
+def search(content: Json) -> str:
     """The text to look for."""
     found = _text(content, "text", LONGEST_SEARCH).strip()
     if not found:
@@ -63,7 +55,7 @@ def search(content: Content) -> str:
     return found
 
 
-def _text(content: Content, name: str, longest: int) -> str:
+def _text(content: Json, name: str, longest: int) -> str:
     """Text that can be written to a file: without halves of characters, and without NUL."""
     value = content.get(name)
     if value is None:
@@ -75,7 +67,7 @@ def _text(content: Content, name: str, longest: int) -> str:
     return value.encode(errors="replace").decode().replace("\0", " ")
 
 
-def rows(content: Content) -> list[int]:
+def rows(content: Json) -> list[int]:
     """Different rows, at least one."""
     found = content.get("rows")
     if not isinstance(found, list) or not all(map(_is_whole, found)):
@@ -87,25 +79,24 @@ def rows(content: Content) -> list[int]:
     return found
 
 
-def number(query: Content, name: str, default: int | None = None) -> int | None:
-    """A whole number of the address, not negative."""
+def number(query: Json, name: str) -> int | None:
+    """A whole number of the address, not negative; None where it is left out."""
     text = query.get(name) or ""
-    if not text:
-        return default
-    if not is_digits(text):
+    if text and not is_digits(text):
         raise ValueError(f"{name} must be a whole number.")
-    return int(text)
+    return int(text) if text else None
 
 
-def count(query: Content, default: int, most: int) -> int:
+def count(query: Json, default: int, most: int) -> int:
     """How many rows are asked for."""
-    found = number(query, "count", default) or 0
+    found = number(query, "count")
+    found = default if found is None else found
     if not 1 <= found <= most:
         raise ValueError(f"count must be between 1 and {most}.")
     return found
 
 
-def skipped(query: Content) -> set[int]:
+def skipped(query: Json) -> set[int]:
     """Rows that are to be left out."""
     parts = query["skip"].split(",") if query.get("skip") else []
     if len(parts) > MOST_SKIPPED or not all(map(is_digits, parts)):

@@ -2,17 +2,27 @@
 
 A table may come from anybody, so that its cells may name any file. What is sent lies below the
 folder of the table after all links were followed, and begins like an image that runs no script.
+A column is shown as images where most of its cells name one.
 """
 
 from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from rboost._validation import is_missing
 
 LARGEST = 20_000_000
 N_FIRST_BYTES = 12
+# Text whose median length is beyond this is long.
+LONG = 80
+# Cells of a column that are looked at, and of these that may be opened.
+N_SEEN, N_OPENED = 200, 20
 
 
 def media_type(first: bytes) -> str | None:
@@ -63,3 +73,21 @@ def _open_below(root: Path, text: str) -> BinaryIO:
     # A pipe must not make anybody wait for its other end.
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     return os.fdopen(os.open(path, flags | getattr(os, "O_BINARY", 0)), "rb")
+
+
+def display_of(cells: Sequence[Any], images_root: Path | None) -> str:
+    """How the page shows a column: as "image", as "long" text, or as "short"."""
+    seen = cells[:: len(cells) // N_SEEN + 1]
+    texts = [str(value) for value in seen if not is_missing(value)]
+    opened = texts[:: len(texts) // N_OPENED + 1]
+    if sum(_is_image(images_root, text) for text in opened) > len(opened) / 2:
+        return "image"
+    return "long" if np.median([*map(len, texts)] or [0]) > LONG else "short"
+
+
+def _is_image(images_root: Path | None, text: str) -> bool:
+    try:
+        read_image(images_root, text, whole=False)
+    except LookupError:
+        return False
+    return True

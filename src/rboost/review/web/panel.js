@@ -1,10 +1,25 @@
-// Beside the row: how far the review is, what follows from the answers, and who gave them.
+// Beside the row: how far the review is, what follows from the answers, and who gave them; kept up to
+// date, also with what other tabs do.
 
 import { reviewer } from "/settings.js";
-import { answerInWords, at, count, decision, make, makeButton, own, percent } from "/words.js";
+import { Gone, ask, tell } from "/talk.js";
+import {
+  answerInWords, at, count, decision, hideBanner, make, makeButton, own, percent, showBanner,
+} from "/words.js";
 
+// Answers and names that are listed.
 const FEW_ANSWERS = 8;
 const FEW_NAMES = 20;
+// How long until the server is asked again, in ms: usually, and while it computes.
+const PAUSE = 4000;
+const SHORT = 500;
+
+let about = null;
+let page = null; // what can be done to it
+let version = -1; // of the answers that are listed
+let refitState = "idle";
+let timer = 0;
+let isAsking = false;
 
 function rates(head, rows) {
   const table = make("table");
@@ -27,19 +42,22 @@ function rates(head, rows) {
   return table;
 }
 
+// An expected number with no more digits than are known of it.
+const roughly = (number) => `about ${number < 9.95 ? number.toFixed(1) : Number(number.toPrecision(2))}`;
+
 function compared(before, after) {
   const interval = (rate) => `${percent(rate.rate)} (${(100 * rate.low).toFixed(0)}–${(100 * rate.high).toFixed(0)})`;
   const rows = before.noise.map((rate, k) => {
     const name = make("span");
-    name.append("Wrong, if truly ", own(rate.true_class));
+    name.append("Of true ", own(rate.true_class), ", mislabelled");
     return [name, interval(rate), interval(after.noise[k])];
   });
-  rows.push(["Wrong labels left", before.expected_wrong.toFixed(1), after.expected_wrong.toFixed(1)]);
+  rows.push(["Wrong labels left", roughly(before.expected_wrong), roughly(after.expected_wrong)]);
   rows.push(["Suspects left", before.suspects, after.suspects]);
   return rows;
 }
 
-export function showProgress(progress) {
+function showProgress(progress) {
   const { now, start } = progress;
   const left = now.suspects + progress.without_label;
   const isDone = left === 0;
@@ -89,19 +107,18 @@ function showRefit({ state, error, changes }) {
   at("changes").replaceChildren(...parts);
 }
 
-// The latest answers and those that were unsure; `open` shows a row, `undo` takes back an answer
-// that the person has given himself.
-export function showAnswers(about, { answers, unsure }, open, undo) {
+// The latest answers and those that were unsure; a person takes back only answers of their own.
+function showAnswers({ answers, unsure }) {
   const listed = (answered) => {
     const item = make("li");
     const words = answerInWords(about, answered);
-    const again = makeButton(() => open(answered.row), "Look again");
+    const again = makeButton(() => page.open(answered.row), "Look again");
     again.setAttribute("aria-label", `Look again at ${answered.id}`);
     item.append(words, again);
     if (answered.reviewer !== reviewer()) {
       words.append(" (", answered.reviewer ? own(answered.reviewer) : "without a name", ")");
     } else {
-      const back = makeButton(() => undo(answered.number), "Undo");
+      const back = makeButton(() => page.undo(answered.number), "Undo");
       back.setAttribute("aria-label", `Undo the answer to ${answered.id}`);
       item.append(back);
     }
@@ -116,7 +133,7 @@ export function showAnswers(about, { answers, unsure }, open, undo) {
 }
 
 // Who has answered how much, and how often two of them say the same.
-export function showReviewers(about, { reviewers, agreement }, open) {
+function showReviewers({ reviewers, agreement }) {
   at("people").hidden = reviewers.every((reviewer) => reviewer.name === "");
   at("reviewers").replaceChildren(...reviewers.map(({ name, answered }) => {
     const item = make("li");
@@ -137,9 +154,73 @@ export function showReviewers(about, { reviewers, agreement }, open) {
     each.answers.forEach((answer, k) => {
       words.append(k ? "; " : "", own(answer.reviewer || "without a name"), " ", ...decision(about, answer));
     });
-    const look = makeButton(() => open(each.row), "Look");
+    const look = makeButton(() => page.open(each.row), "Look");
     look.setAttribute("aria-label", `Look at ${each.id}`);
     item.append(words, look);
     return item;
   }));
+}
+
+export function startFollowing(facts, actions) {
+  about = facts;
+  page = actions;
+  at("refit").onclick = refit;
+  document.addEventListener("visibilitychange", follow);
+  follow();
+}
+
+// Lists the answers once more, though none is new: who looks at them has another name.
+export function listAgain() {
+  version = -1;
+  follow();
+}
+
+export async function follow() {
+  clearTimeout(timer);
+  if (isAsking) return;
+  isAsking = true;
+  let pause = PAUSE;
+  try {
+    if (!document.hidden) pause = await look();
+  } catch (error) {
+    if (!(error instanceof Gone)) throw error;
+    showBanner("No connection", error.message, follow);
+  } finally {
+    isAsking = false;
+    clearTimeout(timer);
+    timer = setTimeout(follow, pause);
+  }
+}
+
+async function look() {
+  const progress = await ask("/api/progress");
+  hideBanner("No connection");
+  showProgress(progress);
+  showReviewers(progress);
+  if (progress.version !== version) await listAnswers(progress.version);
+  const isFitted = refitState === "running" && progress.refit.state === "done";
+  refitState = progress.refit.state;
+  if (isFitted) page.refresh(); // what the model thinks may have changed
+  return !progress.is_current || refitState === "running" ? SHORT : PAUSE;
+}
+
+async function listAnswers(newest) {
+  const found = await ask("/api/answers");
+  version = newest;
+  showAnswers(found);
+  // Who gives second opinions wants rows that others have answered.
+  const closing = found.answers.filter(
+    (answer) => at("order").value !== "second" || answer.reviewer === reviewer());
+  page.answeredElsewhere(closing.map((answer) => answer.row));
+}
+
+async function refit() {
+  try {
+    await tell("/api/refit", {});
+  } catch (error) {
+    if (error instanceof Gone) showBanner("Not started", error.message, follow);
+    else at("refit-state").textContent = error.message;
+    return;
+  }
+  follow();
 }

@@ -1,17 +1,14 @@
 // One row at a time: which it is, what the person says, what comes next.
 
 import { Ahead } from "/ahead.js";
-import { isChosen, labelOfKey, learnDigits, showChoices } from "/choices.js";
-import { openFind, startFind } from "/find.js";
-import { Keys } from "/keys.js";
-import { follow, listAgain, startFollowing } from "/progress.js";
+import { Keys, isChosen, labelOfKey, learnDigits, showChoices } from "/choices.js";
+import { decide, isDeciding, openFind, openSimilar, startFind } from "/others.js";
+import { follow, listAgain, startFollowing } from "/panel.js";
 import { showOpinion, showQuestion, showValues, thought } from "/row.js";
 import { person, reviewer, showEnd, startSettings, wishes } from "/settings.js";
-import { decide, isDeciding, openSimilar } from "/similar.js";
 import { Refused, allSaved, ask, need, save } from "/talk.js";
 import { answerInWords, at, count, decision, own, say } from "/words.js";
 
-const PAUSE = 250; // ms that a row is looked at, before its reasons are asked for once more
 let about = null; // what never changes
 let row = null; // the row on the page, as the server described it, and the note on it
 let state = "waiting"; // or "row", or "finished"
@@ -93,20 +90,7 @@ function show(found) {
   showThoughts();
   if (active === document.body || active.closest("#card, #bar-of-answers")) focusRow();
   window.scrollTo(0, 0);
-  if (row.is_explained === false) setTimeout(explain, PAUSE, row);
   keys.give();
-}
-
-// Reasons and similar rows that were not ready come after the row, if somebody looks at it still.
-async function explain(asked) {
-  if (row !== asked) return;
-  const found = await load(asked.row);
-  if (asked.is_explained) return; // the opinion was asked for meanwhile, and came with everything
-  Object.assign(asked, { is_explained: true, neighbours: found.neighbours });
-  if (asked.opinion && found.opinion) asked.opinion.reasons = found.opinion.reasons; // the rest stays as shown
-  if (row !== asked) return;
-  showValues(about, row);
-  showOpinion(about, row, isOpinionShown);
 }
 
 // What depends on whether the opinion is shown.
@@ -212,7 +196,7 @@ async function toggleOpinion() {
   const asked = row;
   if (asked.opinion === undefined) {
     const { row: found } = await need(() => ask(`/api/rows/${asked.row}`, { ...person(), opinion: "1" }));
-    Object.assign(asked, { opinion: found.opinion, neighbours: found.neighbours, is_explained: true });
+    Object.assign(asked, { opinion: found.opinion, neighbours: found.neighbours });
     if (row !== asked) return;
     showValues(about, row);
   }

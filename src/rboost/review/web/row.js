@@ -104,7 +104,6 @@ export function showValues(about, row) {
   top.append(headOf(about, neighbours));
   at("values").replaceChildren(top, body);
   at("no-neighbours").hidden = row.neighbours !== undefined;
-  at("explaining").hidden = row.is_explained !== false;
 }
 
 export function showQuestion(about, row) {

@@ -1,19 +1,26 @@
-"""Rows of an audit as the page receives them: text only, of bounded length."""
+"""Rows of an audit as the page receives them: text only, of bounded length.
+
+Described by themselves, with what the model thinks of them, and beside rows that hold a text or
+that are like another.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from rboost._typing import Floats
 from rboost._validation import is_missing
 from rboost.audit import Explanation, LabelAudit
 from rboost.audit.labels import NO_LABEL
+from rboost.review.snapshot import Json
 
 # Longest text of a cell, and of the cells and the name of a row that is there for comparison.
 LONGEST, LONGEST_BESIDE, LONGEST_NAME_BESIDE = 2000, 200, 40
-
-Json = dict[str, Any]
+# Rows that a search lists, and characters shown on either side of what was found.
+MOST_FOUND, AROUND = 20, 40
 
 
 def cell(value: Any, longest: int = LONGEST) -> Json | None:
@@ -25,29 +32,22 @@ def cell(value: Any, longest: int = LONGEST) -> Json | None:
     >>> cell(0.1 + 0.2), cell(float("nan")), cell("abcdef", longest=3)
     ({'text': '0.3'}, None, {'text': 'abc', 'length': 6})
     """
+    text = _as_text(value)
+    if text is None or len(text) <= longest:
+        return None if text is None else {"text": text}
+    return {"text": text[:longest], "length": len(text)}
+
+
+def _as_text(value: Any) -> str | None:
     if is_missing(value):
         return None
-    is_float = isinstance(value, (float, np.floating))
-    text = f"{value:.10g}" if is_float else str(value)
-    if len(text) <= longest:
-        return {"text": text}
-    return {"text": text[:longest], "length": len(text)}
+    return f"{value:.10g}" if isinstance(value, (float, np.floating)) else str(value)
 
 
 def name_of(audit: LabelAudit, row: int, longest: int = LONGEST_BESIDE) -> str:
     """What a row is called."""
-    found = cell(audit.ids[row], longest)
-    return "" if found is None else found["text"] + ("…" if "length" in found else "")
-
-
-def columns_of(table: Any) -> list[Any]:
-    """The columns of a frame, whose cells are found ten times as fast as those of the frame."""
-    return [table.iloc[:, k].array for k in range(table.shape[1])]
-
-
-def values_of(columns: list[Any], row: int, longest: int = LONGEST) -> list[Json | None]:
-    """The cells of a row, one for each column; each keeps its own type that way."""
-    return [cell(column[row], longest) for column in columns]
+    name = _as_text(audit.ids[row]) or ""
+    return name if len(name) <= longest else f"{name[:longest]}…"
 
 
 def position(label: int) -> int | None:
@@ -61,16 +61,14 @@ def describe_row(audit: LabelAudit, columns: list[Any], row: int, longest: int =
         "row": row,
         "id": name_of(audit, row),
         "given": position(audit.labels.given[row]),
-        "values": values_of(columns, row, longest),
+        "values": [cell(column[row], longest) for column in columns],
     }
 
 
 def describe_neighbours(
-    live: LabelAudit, columns: list[Any], explanation: Explanation | None
+    live: LabelAudit, columns: list[Any], explanation: Explanation
 ) -> list[Json]:
     """The nearest rows of both sides, the nearest first, with the labels they have by now."""
-    if explanation is None:
-        return []
     rows = explanation.agreeing + explanation.opposing
     distances = explanation.agreeing_distance + explanation.opposing_distance
     return [
@@ -80,7 +78,7 @@ def describe_neighbours(
             "label": position(live.labels.current[row]),
             "is_checked": bool(live.labels.is_checked[row]),
             "distance": round(distance, 3),
-            "values": values_of(columns, row, LONGEST_BESIDE),
+            "values": [cell(column[row], LONGEST_BESIDE) for column in columns],
         }
         for distance, row in sorted(zip(distances, rows, strict=True))
     ]
@@ -106,26 +104,78 @@ def describe_suggestion(live: LabelAudit, row: int) -> Json:
     }
 
 
-def describe_opinion(live: LabelAudit, row: int, explanation: Explanation | None) -> Json:
-    """What the model thinks, and why, as far as that is known."""
+def describe_opinion(live: LabelAudit, row: int, explanation: Explanation) -> Json:
+    """What the model thinks, and why."""
     reasons = [
         {
             "column": reason.column,
             "value": cell(reason.value, LONGEST_BESIDE),
             "typical": reason.typical[:LONGEST_BESIDE],
             "typical_suggested": reason.typical_suggested[:LONGEST_BESIDE],
-            "strength": round(reason.strength, 3),
         }
-        for reason in (explanation.reasons if explanation else ())
+        for reason in explanation.reasons
     ]
     return {**describe_suggestion(live, row), "reasons": reasons}
 
 
-def describe_similar(
-    live: LabelAudit, columns: list[Any], row: int, is_opinion_shown: bool
-) -> Json:
-    """A row beside others to which the same answer may be given."""
-    details = describe_row(live, columns, row, LONGEST_BESIDE)
+# ---- Rows that hold a text, and rows that are like another ----
+
+
+def find(audit: LabelAudit, columns: list[Any], text: str) -> Json:
+    """Rows whose id is the text, contains it, or whose cells do; case does not matter."""
+    wanted = text.casefold()
+    matches: dict[int, tuple[str, str]] = {}
+    names = [audit.id_name, *map(str, audit.table.columns)]
+    for name, cells in zip(names, [audit.ids, *columns], strict=True):
+        for row, value in enumerate(map(_as_text, cells)):
+            if value is not None and wanted in value.casefold():
+                matches.setdefault(row, (name, value))
+    # Rows whose id equals the text come first; the order is kept otherwise.
+    rows = sorted(matches, key=lambda row: (_as_text(audit.ids[row]) or "").casefold() != wanted)
+    found = [
+        {
+            "row": row,
+            "id": name_of(audit, row),
+            "given": position(audit.labels.given[row]),
+            "column": matches[row][0][:LONGEST_BESIDE],
+            "snippet": _snippet(matches[row][1], wanted),
+        }
+        for row in rows[:MOST_FOUND]
+    ]
+    return {"found": found, "total": len(matches)}
+
+
+def _snippet(text: str, wanted: str) -> str:
+    """The part of a text around what was found."""
+    place = max(text.casefold().find(wanted), 0)
+    start, end = max(place - AROUND, 0), place + len(wanted) + AROUND
+    return ("…" if start else "") + text[start:end] + ("…" if end < len(text) else "")
+
+
+def similar(
+    live: LabelAudit,
+    columns: list[Any],
+    points: Floats,
+    row: int,
+    answered: Iterable[int],
+    count: int,
+    is_opinion_shown: bool,
+) -> list[Json]:
+    """The nearest rows with the same given label that nobody has looked at.
+
+    Distances are those of ``points``, one a row. Where the opinion is shown the suggestion is the
+    same as well; else the choice would tell it.
+    """
+    labels = live.labels
+    is_alike = (labels.given == labels.given[row]) & ~labels.is_checked
     if is_opinion_shown:
-        details["opinion"] = describe_suggestion(live, row)
-    return details
+        is_alike &= live.suggested == live.suggested[row]
+    is_alike[[row, *answered]] = False
+    rows = np.flatnonzero(is_alike)
+    distance = np.square(points[rows] - points[row]).sum(axis=1)
+    nearest = rows[np.argsort(distance, kind="stable")[:count]].tolist()
+    described = [describe_row(live, columns, each, LONGEST_BESIDE) for each in nearest]
+    if is_opinion_shown:
+        for each in described:
+            each["opinion"] = describe_suggestion(live, each["row"])
+    return described

@@ -12,25 +12,20 @@ import webbrowser
 from rboost.packages import package
 from rboost.review.session import Review
 
+# This machine: no other one can reach it.
+HOST = "127.0.0.1"
 # Ports that are tried first, so that the same audit has the same address when it can.
 FIRST_PORT, N_PORTS = 21_000, 8_000
-# How long a thread that computes may keep one that answers waiting, each time that it waits.
+# Python's interval between switches of threads, so that a fit delays replies by little.
 SWITCH_SECONDS = 0.0005
 
 
-def serve(
-    review: Review, host: str = "127.0.0.1", port: int = 0, open_browser: bool = False
-) -> None:
-    """Serve the page of a review until Ctrl-C; print its address once.
+def serve(review: Review, port: int = 0, open_browser: bool = False) -> None:
+    """Serve the page of a review, on this machine alone, until Ctrl-C; print its address once.
 
-    ``host`` is this machine and nothing else is allowed; the port 0 picks a free one, for the same
-    audit the same again if it is free.
+    The port 0 picks a free one, for the same audit the same again if it is free.
     """
-    if host != "127.0.0.1":
-        raise ValueError(
-            f"host must be 127.0.0.1, not {host!r}: the page is for this machine only."
-        )
-    with _listen(host, port, review.fingerprint) as listening:
+    with _listen(port, review.fingerprint) as listening:
         _run(review, listening, open_browser)
     if review.refit_job.status == "running":
         print("The model is being fitted; wait for it, or leave it with Ctrl-C.", flush=True)
@@ -40,8 +35,8 @@ def serve(
 def _run(review: Review, listening: socket.socket, open_browser: bool) -> None:
     """Serve on a socket until Ctrl-C."""
     uvicorn, _ = package("uvicorn", extra="review"), package("starlette", extra="review")
-    from rboost.review.web.access import Access
     from rboost.review.web.app import make_app
+    from rboost.review.web.guard import Access
 
     access = Access(listening.getsockname()[1])
     config = uvicorn.Config(
@@ -63,7 +58,7 @@ def _run(review: Review, listening: socket.socket, open_browser: bool) -> None:
         sys.setswitchinterval(usual)
 
 
-def _listen(host: str, port: int, fingerprint: str) -> socket.socket:
+def _listen(port: int, fingerprint: str) -> socket.socket:
     """A socket that accepts connections already."""
     usual = FIRST_PORT + int(fingerprint[:8], 16) % N_PORTS
     for candidate in (port,) if port else (usual, 0):
@@ -73,11 +68,11 @@ def _listen(host: str, port: int, fingerprint: str) -> socket.socket:
         if os.name == "posix":  # elsewhere this would share the port with others
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listening.bind((host, candidate))
+            listening.bind((HOST, candidate))
             listening.listen()
             return listening
         except OSError as error:
             listening.close()
             if candidate != usual or port:
-                raise OSError(f"Port {candidate} of {host} cannot be used: {error}.") from error
+                raise OSError(f"Port {candidate} of {HOST} cannot be used: {error}.") from error
     raise AssertionError("the last candidate is any free port")

@@ -1,0 +1,316 @@
+"""Which columns spoil an audit: a few cheap fits with and without them.
+
+A copy of the label makes every label look right. It alone predicts labels nearly without error, and
+all other columns together do not; a good feature has others that know nearly as much.
+
+A column that identifies who labelled a row, or which part of the table was mislabelled, hides wrong
+labels: a model that sees it is less sure where they are, which looks like overlap of
+classes. Four things then come together. With the column, rows of one of its groups are never as
+sure as others. Without it, labels of that group contradict what is sure far more often than those
+of others. The column does not help to predict them, as one that the class depends on would. And
+groups differ in their noise, not only in the frequencies of classes.
+
+At most :data:`MOST_FITS` fits, of some trees to some rows.
+
+Shapes: ``probability`` (n_rows, K) is p(label = k | row) by models that were not fitted to the row;
+``label`` and ``group`` (n_rows,) are positions, −1 for rows of no group.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, softmax
+from sklearn.model_selection import KFold, cross_val_predict
+from sklearn.tree import DecisionTreeClassifier
+from threadpoolctl import threadpool_limits
+
+from rboost._typing import Floats, Integers
+from rboost.audit.fit import used_columns
+from rboost.audit.labels import TableLabels
+from rboost.labels import Groups, group_rows
+from rboost.model import RBoostClassifier
+from rboost.noise import infer_noise
+from rboost.noise.groups import infer_group_noise
+from rboost.table.columns import NUMBER
+from rboost.table.features import Features
+
+COPY, GROUPS = "copy", "groups"
+# Groups of fewer rows say too little.
+FEWEST_OF_GROUP = 20
+# Quantile at which the sureness of a group is read, and the number of rows from which on it counts
+# in full.
+SURER, MANY_ROWS = 0.75, 100
+# Cutoffs: ratio and difference of the rates at which labels of the group and of others contradict
+# sure predictions; share of these that is still contradicted with the column, and loss of sureness
+# by it; log evidence that groups differ in noise. Chosen on the first half of the tables of
+# benchmarks/suspicious_columns.py.
+MORE_OFTEN, DIFFERENCE, STILL_WRONG, LESS_SURE, EVIDENCE = 1.8, 0.08, 0.75, 0.05, 7.0
+# A column that spares more errors than this among all rows is a feature.
+HELPFUL = 0.05
+# Two columns are redundant if the groups of one predict those of the other with fewer errors.
+UNLIKE = 0.1
+# Rows that are looked at: fewer say too little, and more would say no more.
+FEWEST_ROWS, MOST_ROWS = 100, 2000
+MOST_ROUNDS, LEARNING_RATE = 30, 0.2
+# Columns that are left out in turn, of few values or dates and of many numbers, if a group is this
+# much less sure than others.
+MOST_CATEGORIES, MOST_NUMBERS, LEAST_LACK = 2, 1, 0.7
+MOST_FITS = 2 + MOST_CATEGORIES + MOST_NUMBERS
+# A copy errs on no more labels than this. The others must err so many times as often, and this
+# often. Columns with hardly an error are left out together, as either would stand in for the other.
+COPY_ERRORS, TIMES, OTHER_ERRORS, EXACT = 0.03, 4.0, 0.02, 0.005
+
+
+@dataclass(frozen=True)
+class SuspiciousColumn:
+    """A column that hides wrong labels.
+
+    ``kind`` "copy": alone it errs on the share ``rate`` of the labels, all others together on
+    ``other_rate``. ``kind`` "groups": where its value is ``value``, without it about the share
+    ``rate`` of the labels is wrong, elsewhere ``other_rate``. ``alike`` are other columns that say
+    the same and were left out with it.
+    """
+
+    column: str
+    kind: str
+    rate: float
+    other_rate: float
+    value: str = ""
+    alike: tuple[str, ...] = ()
+
+
+def say_the_same(first: Integers, second: Integers) -> bool:
+    """Whether the groups of the second column predict those of the first."""
+    counts = np.zeros((second.max() + 2, first.max() + 2))
+    np.add.at(counts, (second + 1, first + 1), 1)
+    errors = len(first) - counts.max(axis=1).sum()
+    return bool(errors <= UNLIKE * (len(first) - counts.sum(axis=0).max()))
+
+
+def lack_of_certainty(probability: Floats, group: Integers) -> float:
+    """By how much the surest rows of one group are less sure than others, in log-odds.
+
+    Compared are all rows, and rows for which the same class is predicted; both count.
+    """
+    surest = probability.max(axis=1)
+    sureness = np.log(surest) - np.log(1.01 - surest)
+    predicted = probability.argmax(axis=1)
+    of_classes = [
+        _largest_lack(sureness[predicted == k], group[predicted == k]) for k in np.unique(predicted)
+    ]
+    return _largest_lack(sureness, group) + max(of_classes)
+
+
+def _largest_lack(sureness: Floats, group: Integers) -> float:
+    largest = 0.0
+    for place in range(group.max(initial=-1) + 1):
+        inside = group == place
+        n_rows = np.count_nonzero(inside)
+        if FEWEST_OF_GROUP <= n_rows <= len(group) - FEWEST_OF_GROUP:
+            lack = np.quantile(sureness[~inside], SURER) - np.quantile(sureness[inside], SURER)
+            largest = max(largest, float(lack) * min(1.0, np.sqrt(n_rows / MANY_ROWS)))
+    return largest
+
+
+def contradicted_group(
+    with_column: Floats, without: Floats, label: Integers, group: Integers
+) -> int | None:
+    """The group whose labels contradict sure predictions, with the column as without; or none."""
+    sure, predicted = _surer_half(without), without.argmax(axis=1)
+    wrong, still_wrong = predicted != label, with_column.argmax(axis=1) != label
+    if wrong.mean() - still_wrong.mean() > HELPFUL:
+        return None
+    worst, largest, expected = None, 0.0, 0.0
+    for place in range(group.max(initial=-1) + 1):
+        inside, outside = sure & (group == place), sure & (group != place)
+        if min(np.count_nonzero(inside), np.count_nonzero(outside)) < FEWEST_OF_GROUP // 2:
+            continue
+        usual = _usual_rate(predicted[inside], predicted[outside], wrong[outside])
+        distance = (wrong[inside].mean() - usual) * np.sqrt(np.count_nonzero(inside))
+        if distance > largest:
+            worst, largest, expected = place, distance, usual
+    inside = sure & (group == worst)
+    if worst is None or wrong[inside].mean() < max(MORE_OFTEN * expected, expected + DIFFERENCE):
+        return None
+    less_sure = without[inside].max(axis=1).mean() - with_column[inside].max(axis=1).mean()
+    is_no_feature = still_wrong[inside].mean() >= STILL_WRONG * wrong[inside].mean()
+    return worst if is_no_feature and less_sure >= LESS_SURE else None
+
+
+def _usual_rate(predicted: Integers, of_others: Integers, others_wrong: NDArray[np.bool_]) -> float:
+    """The error rate of other rows with the same predictions: noise may depend on the class."""
+    n_classes = max(predicted.max(), of_others.max()) + 1
+    n_rows = np.bincount(of_others, minlength=n_classes)
+    n_wrong = np.bincount(of_others, others_wrong, n_classes)
+    rates = np.where(n_rows > 0, n_wrong / np.maximum(n_rows, 1), others_wrong.mean())
+    return float(rates[predicted].mean())
+
+
+def _surer_half(probability: Floats) -> NDArray[np.bool_]:
+    """Of the rows for which a class is predicted, the surer half."""
+    surest, predicted = probability.max(axis=1), probability.argmax(axis=1)
+    chosen = np.zeros(len(surest), dtype=bool)
+    for k in np.unique(predicted):
+        rows = np.flatnonzero(predicted == k)
+        order = np.argsort(-surest[rows], kind="stable")
+        chosen[rows[order[: (len(rows) + 1) // 2]]] = True
+    return chosen
+
+
+def wrong_shares(
+    scores: Floats, label: Integers, group: Integers, worst: int
+) -> tuple[float, float] | None:
+    """The share of wrong labels in one group and elsewhere, where groups differ in noise."""
+    found = infer_group_noise(scores, label, group, noise=infer_noise(scores, label))
+    if found.log_evidence < EVIDENCE:
+        return None
+    wrong = found.issue_probability(scores, label, group)
+    return float(wrong[group == worst].mean()), float(wrong[group != worst].mean())
+
+
+class SuspiciousColumnWarning(UserWarning):
+    """A column hides wrong labels; the audit names it."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """Some rows with the columns that are used, and trees that are fitted to them."""
+
+    features: Features
+    label: Integers
+    seed: int
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return self.features.encoder.names
+
+    def scores(self, without: Sequence[int] = ()) -> Floats:
+        """Held-out scores of trees that see all columns but these."""
+        seen = self.features.only([k for k in range(self.features.shape[1]) if k not in without])
+        model = RBoostClassifier(
+            engines="trees", max_iter=MOST_ROUNDS, learning_rate=LEARNING_RATE,
+            noise_matrix=np.eye(self.label.max() + 1), random_state=self.seed,
+        )  # fmt: skip
+        with threadpool_limits(1, "blas"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of fewer columns than the user has
+            return model.fit(seen.dense, self.label).held_out_scores_
+
+    def errors_alone(self, column: int) -> float:
+        """The share of labels that a small tree predicts wrongly from one column."""
+        seen = self.features.only([column]).dense
+        tree = DecisionTreeClassifier(
+            max_leaf_nodes=4 * (self.label.max() + 1), random_state=self.seed
+        )
+        if tree.fit(seen, self.label).score(seen, self.label) < 1 - 2 * COPY_ERRORS:
+            return 1.0
+        folds = KFold(5, shuffle=True, random_state=self.seed)
+        return float(np.mean(cross_val_predict(tree, seen, self.label, cv=folds) != self.label))
+
+
+def find_suspicious_columns(
+    table: Any,
+    features: Features,
+    labels: TableLabels,
+    seed: int,
+    by_group: bool = True,
+) -> tuple[SuspiciousColumn, ...]:
+    """The columns of a table that hide wrong labels.
+
+    Checked labels are left out. Without ``by_group`` only copies of the label are looked for: where
+    there is a context, the noise of groups is inferred anyway.
+    """
+    rows = np.flatnonzero(labels.is_observed)
+    rows = np.sort(np.random.RandomState(seed).permutation(rows)[:MOST_ROWS])
+    classes, label = np.unique(labels.given[rows], return_inverse=True)
+    used = used_columns(features)
+    if len(rows) < FEWEST_ROWS or len(used) < 2 or len(classes) < 2:
+        return ()
+    sample = _Sample(features[rows].only(used), label, seed)
+    found = list(_copies(sample))
+    if by_group and not found:  # wrong labels that a copy hides can be looked for once it is gone
+        found = list(_groupings(sample, table.iloc[rows, used]))
+    return tuple(found)
+
+
+def _copies(sample: _Sample) -> Iterator[SuspiciousColumn]:
+    alone = np.array([sample.errors_alone(column) for column in range(len(sample.names))])
+    best = int(alone.argmin())
+    if alone[best] > COPY_ERRORS:
+        return
+    copies = [column for column, rate in enumerate(alone) if column == best or rate <= EXACT]
+    if len(copies) == len(alone):
+        return
+    n_rows = len(sample.label)
+    others = _probability(sample.scores(without=copies)).argmax(axis=1)
+    without = float(np.mean(others != sample.label))
+    if without >= OTHER_ERRORS and n_rows * without + 1 >= TIMES * (n_rows * alone[best] + 1):
+        for column in copies:
+            yield SuspiciousColumn(sample.names[column], COPY, float(alone[column]), without)
+
+
+def _groupings(sample: _Sample, table: Any) -> Iterator[SuspiciousColumn]:
+    groups = dict(_groups_of(table))
+    if not groups:
+        return
+    with_all = _probability(sample.scores())
+    for column, alike in _candidates(with_all, groups, sample.features):
+        if len(alike) + 1 == len(sample.names):
+            continue
+        scores, group = sample.scores(without=[column, *alike]), groups[column].position
+        worst = contradicted_group(with_all, _probability(scores), sample.label, group)
+        if worst is None:
+            continue
+        with threadpool_limits(1, "blas"):
+            shares = wrong_shares(scores, sample.label, group, worst)
+        if shares is not None:
+            yield SuspiciousColumn(
+                sample.names[column], GROUPS, *shares, groups[column].names[worst],
+                tuple(sample.names[other] for other in alike),
+            )  # fmt: skip
+
+
+def _groups_of(table: Any) -> Iterator[tuple[int, Groups]]:
+    """The groups that each column would make as context; none if it has few rows of each value."""
+    for column in range(table.shape[1]):
+        with contextlib.suppress(ValueError):
+            found = group_rows(table.iloc[:, [column]], len(table))
+            if len(found) > 1:
+                yield column, found
+
+
+def _candidates(
+    probability: Floats, groups: dict[int, Groups], features: Features
+) -> Iterator[tuple[int, list[int]]]:
+    """The columns that most lack certainty in a group, each with those that say the same."""
+    left = {False: MOST_CATEGORIES, True: MOST_NUMBERS}
+    lack = {
+        column: lack_of_certainty(probability, found.position) for column, found in groups.items()
+    }
+    done: set[int] = set()
+    for column in sorted(lack, key=lambda column: -lack[column]):
+        values = features.values[:, column]
+        is_number = features.encoder.columns[column].kind == NUMBER
+        kind = is_number and len(np.unique(values[~np.isnan(values)])) > len(groups[column])
+        if column in done or not left[kind] or lack[column] < LEAST_LACK:
+            continue
+        alike = [
+            other for other, found in groups.items()
+            if other != column and say_the_same(groups[column].position, found.position)
+        ]  # fmt: skip
+        done.update(alike)
+        left[kind] -= 1
+        yield column, alike
+
+
+def _probability(scores: Floats) -> Floats:
+    if scores.ndim == 2:
+        return softmax(scores, axis=1)
+    return np.column_stack([expit(-scores), expit(scores)])

@@ -1,0 +1,444 @@
+"""What an audit found, in words: sentences for report and terminal, suspects as a table."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import unicodedata
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rboost.audit.insight.checked import PredictiveCheck, Promise, RandomChecks
+from rboost.audit.insight.explanation import Explanation
+from rboost.audit.insight.summary import WIDE, AuditSummary, FlipRate
+from rboost.audit.insight.suspicion import COPY, SuspiciousColumn
+from rboost.audit.labels import FEWEST_OF_CLASS
+from rboost.audit.wording import (
+    format_count,
+    listed,
+    one_line,
+    percent,
+    quoted,
+    shortened,
+    with_noun,
+)
+from rboost.packages import package
+
+# Fewer expected rows of a confusion than this are not worth a line.
+FEWEST_ROWS = 1.0
+# Checked rows that narrow an interval down noticeably.
+ENOUGH_CHECKED = 30
+WIDTH = 100
+MOST_FLIPS, MOST_GROUPS = 6, 12
+# Widest columns: name of the row, label given, label suggested, probability.
+WIDEST = (18, 16, 18, 7)
+NO_REASON = "no single column stands out"
+NEXT = "report() shows all, to_frame() lists the suspects, explain(row) gives reasons."
+_CUT = "…"
+_ISOLATES = {0x2068: None, 0x2069: None}
+
+
+def of_everything(summary: AuditSummary) -> list[str]:
+    """What is in the table, how many labels are wrong, and which are listed."""
+    return [of_rows(summary), of_wrong_labels(summary), of_suspects(summary)]
+
+
+def of_rows(summary: AuditSummary) -> str:
+    """What is in the table."""
+    classes = sorted(summary.classes, key=lambda one: -one.n_rows)
+    named = [f"{quoted(one.name)} ({format_count(one.n_rows)})" for one in classes]
+    sentences = [
+        f"The table has {with_noun(summary.n_rows, 'row')} and {len(classes)} classes: "
+        f"{listed(named)}."
+    ]
+    if summary.n_missing:
+        have = "has" if summary.n_missing == 1 else "have"
+        sentences.append(
+            f"{with_noun(summary.n_missing, 'row')} {have} no label, or one that fewer than "
+            f"{FEWEST_OF_CLASS} rows carry."
+        )
+    if summary.n_checked:
+        sentences.append(
+            f"{with_noun(summary.n_checked, 'label')} {_were(summary.n_checked)} checked by a "
+            f"person; {format_count(summary.n_corrected)} of them differed from the label given."
+        )
+    if summary.unused_columns:
+        named = [quoted(name) for name in summary.unused_columns]
+        sentences.append(f"Left aside, as empty, constant or names of rows: {listed(named)}.")
+    return " ".join(sentences)
+
+
+def of_wrong_labels(summary: AuditSummary) -> str:
+    """How many labels are expected to be wrong."""
+    if not summary.n_unchecked:
+        return "A person has checked every label."
+    checked = " that nobody has checked" if summary.n_checked else ""
+    return (
+        f"Of the {with_noun(summary.n_unchecked, 'label')}{checked}, about "
+        f"{format_count(summary.expected_wrong)} ({percent(summary.expected_share)}, 90 % interval "
+        f"{_interval(summary.share_low, summary.share_high)}) are expected to be wrong. "
+        f"{format_count(summary.probably_wrong)} {_are(summary.probably_wrong)} more likely wrong "
+        f"than right.{_of_random_checks(summary.random_checks)}"
+    )
+
+
+def _of_random_checks(found: RandomChecks | None) -> str:
+    """What labels that were drawn at random say without any model; nothing without them."""
+    if found is None:
+        return ""
+    return (
+        f" Of {with_noun(found.n_checked, 'label')} drawn at random and checked, "
+        f"{format_count(found.n_wrong)} {_were(found.n_wrong)} wrong; by this count alone, without "
+        f"any model, {_interval(found.low, found.high)} of all labels given are wrong (90 % "
+        "interval)."
+    )
+
+
+def of_contradiction(found: PredictiveCheck | None) -> str:
+    """Whether people found what was expected; nothing where they did."""
+    if found is None or not found.contradicts:
+        return ""
+    n_wrong, expected = format_count(found.n_wrong), format_count(found.expected)
+    return (
+        f"Of {with_noun(found.n_checked, 'checked label')} {n_wrong} {_were(n_wrong)} wrong where "
+        f"about {expected} {_were(expected)} expected: labels are not wrong in the way that was "
+        "assumed; figures now rest on the answers."
+    )
+
+
+def of_suspects(summary: AuditSummary) -> str:
+    """What is on the list of suspects."""
+    if not summary.n_suspects:
+        return "No label is suspicious enough to be listed."
+    return (
+        f"{with_noun(summary.n_suspects, 'label')} {_are(summary.n_suspects)} listed as "
+        f"suspicious: about {format_count(summary.expected_found)} of them "
+        f"({percent(summary.expected_precision)}) are expected to be wrong, which would be "
+        f"{percent(summary.expected_recall)} of all wrong labels."
+    )
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """Labels that rows of a true class carry equally often, and the number of these rows."""
+
+    true: str
+    given: tuple[str, ...]
+    rate: str
+    interval: str
+    expected_rows: float
+
+    @property
+    def names(self) -> str:
+        """The labels in a sentence."""
+        return listed([quoted(name) for name in self.given])
+
+    @property
+    def each(self) -> str:
+        """What a rate needs if it is of several labels."""
+        return " each" if len(self.given) > 1 else ""
+
+
+def find_confusions(summary: AuditSummary, is_brief: bool = False) -> list[Confusion]:
+    """Kinds of wrong labels, those with the most rows first; of two classes all.
+
+    Labels of a true class with the same rate and interval share a line; without ``is_brief`` only
+    if they also have the same number of rows.
+    """
+    together: dict[tuple[str, ...], list[FlipRate]] = {}
+    for flip in summary.flips:
+        if len(summary.classes) == 2 or _rows(flip) >= FEWEST_ROWS:
+            number = "" if is_brief else format_count(_rows(flip))
+            together.setdefault((flip.true, *_rate(flip), number), []).append(flip)
+    found = [
+        Confusion(true, tuple(one.given for one in flips), rate, interval, sum(map(_rows, flips)))
+        for (true, rate, interval, _), flips in together.items()
+    ]
+    return sorted(found, key=lambda one: -one.expected_rows / len(one.given))
+
+
+def of_confusions(summary: AuditSummary, most: int) -> list[str]:
+    """The most frequent kinds of wrong labels, and how many are not named."""
+    rates = {_rate(flip) for flip in summary.flips}
+    if len(summary.classes) > 2 and len(rates) == 1:
+        ((rate, interval),) = rates
+        total = format_count(sum(map(_rows, summary.flips)))
+        return [
+            f"Whatever the true class, {rate} of its rows are given each of the other labels "
+            f"(90 % interval: {interval}; about {total} rows in all)."
+        ]
+    found = find_confusions(summary, is_brief=True)
+    if not found:
+        return ["No two classes are expected to be confused in even one row."]
+    are = "were" if summary.n_corrected else "are"  # labels as given, some are corrected by now
+    sentences = []
+    for one in found[:most]:
+        n_rows = format_count(one.expected_rows)
+        rows = f"{n_rows} {'row' if n_rows == '1' else 'rows'}{' in all' if one.each else ''}"
+        sentences.append(
+            f"Of true {quoted(one.true)}, {one.rate}{one.each} {are} labelled {one.names} "
+            f"(90 % interval: {one.interval}; about {rows})."
+        )
+    if len(found) > most:
+        sentences.append(f"… and {with_noun(len(found) - most, 'rarer confusion')}.")
+    return sentences
+
+
+def of_groups(summary: AuditSummary) -> list[str]:
+    """How often the labels of each group are wrong, the worst first."""
+    sentences = []
+    for one in sorted(summary.groups, key=lambda group: -group.wrong_share):
+        rows = with_noun(one.n_rows, "row")
+        if one.n_unchecked < one.n_rows:
+            rows = f"{format_count(one.n_unchecked)} of {rows} not checked"
+        sentences.append(
+            f"Labels by {one_line(summary.context, 60)} {quoted(one.name)}: "
+            f"{percent(one.wrong_share)} wrong (90 % interval: {_interval(one.low, one.high)}; "
+            f"{rows})."
+        )
+    return sentences
+
+
+def of_dangers(summary: AuditSummary) -> list[str]:
+    """What to take care of: surprising answers, overlap, columns that hide wrong labels."""
+    columns = map(of_suspicious_column, summary.column_warnings)
+    first = of_contradiction(summary.predictive_check), _of_uncertainty(summary)
+    return [sentence for sentence in (*first, *columns) if sentence]
+
+
+def _of_uncertainty(summary: AuditSummary) -> str:
+    """That the share of wrong labels is not identified, and a remedy; empty where it is."""
+    if not summary.is_uncertain:
+        return ""
+    rate, widest = "", max(summary.noise, key=lambda entry: entry.high - entry.low)
+    if widest.high - widest.low > WIDE:
+        is_kept = widest.given == widest.true
+        label = "the right label" if is_kept else f"the label {quoted(widest.given)}"
+        rate = (
+            f" Of true {quoted(widest.true)}, between {percent(widest.low)} and "
+            f"{percent(widest.high)} carry {label}."
+        )
+    return (
+        f"Cannot tell yet how many labels are wrong (between {percent(summary.share_low)} and "
+        f"{percent(summary.share_high)}), as the classes overlap.{rate} Check about "
+        f"{ENOUGH_CHECKED} rows with rboost review, or pass known labels as y_checked."
+    )
+
+
+def of_suspicious_column(found: SuspiciousColumn) -> str:
+    """Why one column hides wrong labels, and the remedy."""
+    name, option = quoted(found.column), shlex.quote(one_line(found.column, 40))
+    drop = f"leave it out (--drop {option})"
+    if found.kind == COPY:
+        return (
+            f"The column {name} alone predicts all but {percent(found.rate)} of the labels; all "
+            f"others together err on {percent(found.other_rate)}. It looks like a copy of the "
+            f"label, next to which no label seems wrong; unless it was known before the label was, "
+            f"{drop}."
+        )
+    same = [quoted(other) for other in found.alike]
+    says = f" (and {listed(same)}, which say the same)" if same else ""
+    return (
+        f"The column {name}{says} seems to tell which labels are wrong: without it, about "
+        f"{percent(found.rate)} of the labels are wrong where it is {quoted(found.value)}, "
+        f"elsewhere {percent(found.other_rate)}; with it, this looks like classes that overlap. "
+        "If it says who labelled a row, where it comes from or when, and nothing of its class, "
+        f"name it as context (--context {option}), else {drop}."
+    )
+
+
+def of_promises(promises: tuple[Promise, ...]) -> str:
+    """Whether checked labels were wrong as often as was predicted without the answers."""
+    if not promises:
+        return ""
+    n_checked = sum(one.n_checked for one in promises)
+    n_wrong = sum(one.n_wrong for one in promises)
+    expected = sum(one.promised * one.n_checked for one in promises)
+    broken = [
+        f"{_interval(one.low, one.high)} (promised {percent(one.promised)}, found "
+        f"{percent(one.found)})"
+        for one in promises
+        if not one.is_kept
+    ]
+    verdict = (
+        f"The interval of what was found leaves out what was promised at {listed(broken)}."
+        if broken
+        else "What was promised lies in the interval of what was found everywhere."
+    )
+    return (
+        f"Of {with_noun(n_checked, 'checked label')} {format_count(n_wrong)} were wrong; without "
+        f"the answers {format_count(expected)} were expected. {verdict}"
+    )
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def _were(number: int | str) -> str:
+    return "was" if number in (1, "1") else "were"
+
+
+def _interval(low: float, high: float) -> str:
+    return f"{percent(low)} to {percent(high)}"
+
+
+def _rate(flip: FlipRate) -> tuple[str, str]:
+    return percent(flip.rate), _interval(flip.low, flip.high)
+
+
+def _rows(flip: FlipRate) -> float:
+    return flip.expected_rows or 0.0
+
+
+def describe(
+    summary: AuditSummary, most_suspicious: list[Explanation], ids: Any, id_name: str
+) -> str:
+    """Rows, classes, flip rates, and the most suspicious rows, 100 columns wide.
+
+    No cell of the table can make the terminal do anything: control characters are spelt out.
+    """
+    groups = of_groups(summary)
+    if len(groups) > MOST_GROUPS:
+        groups[MOST_GROUPS:] = [f"… and {len(groups) - MOST_GROUPS} groups with fewer."]
+    rows, wrong_labels, suspects = map(wrapped, of_everything(summary))
+    parts = [
+        rows,
+        wrong_labels,
+        *(
+            "\n".join(wrapped(line, "  ", "    ") for line in lines)
+            for lines in (of_confusions(summary, MOST_FLIPS), groups)
+        ),
+        *map(wrapped, of_dangers(summary)),
+        suspects,
+    ]
+    if most_suspicious:
+        parts.append(_aligned(most_suspicious, ids, id_name))
+        if summary.n_suspects > len(most_suspicious):
+            n_more = summary.n_suspects - len(most_suspicious)
+            parts[-1] += f"\n… and {with_noun(n_more, 'more suspect')}"
+    # Marks around words that are written from right to left are for browsers.
+    return "\n\n".join(filter(None, parts)).translate(_ISOLATES) + "\n"
+
+
+def as_lines(summary: AuditSummary) -> str:
+    """A few lines instead of all arrays: rows, classes, wrong labels, and what to call next."""
+    first = (
+        f"LabelAudit of {one_line(summary.label_name, 40)!r}: "
+        f"{with_noun(summary.n_rows, 'row')}, "
+        f"{with_noun(len(summary.classes), 'class', 'classes')}, "
+        f"{with_noun(summary.n_suspects, 'suspect')}"
+    )
+    found = wrapped(of_wrong_labels(summary), "  ", "  ")
+    return "\n".join([first, found, f"  {NEXT}"])
+
+
+def _aligned(rows: list[Explanation], ids: Any, id_name: str) -> str:
+    """A table; its last column takes what room is left."""
+    table = [
+        [id_name, "given", "→ suggested", "wrong", "strongest reason"],
+        *([ids[one.row], one.given, f"→ {one.suggested}", percent(one.probability_wrong),
+           _strongest(one)] for one in rows),
+    ]  # fmt: skip
+    texts = [[one_line(cell, 120) for cell in row] for row in table]
+    columns = zip(WIDEST, zip(*texts, strict=True), strict=False)  # all but the last
+    widths = [min(most, max(map(width, column))) for most, column in columns]
+    widths.append(WIDTH - sum(widths) - 2 * len(widths))
+    return "\n".join(
+        "  ".join(fitted(cell, w) for cell, w in zip(row, widths, strict=True)).rstrip()
+        for row in texts
+    )
+
+
+def _strongest(explanation: Explanation) -> str:
+    if not explanation.reasons:
+        return NO_REASON
+    reason = explanation.reasons[0]
+    column, value = one_line(reason.column, 24), one_line(reason.value, 24)
+    usual, instead = one_line(reason.typical, 24), one_line(reason.typical_suggested, 40)
+    return f"{column} = {value} (usually {usual}; → {instead})"
+
+
+def width(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    return sum(map(_width_of, text))
+
+
+def fitted(text: str, columns: int) -> str:
+    """A text cut or padded to a number of columns."""
+    if width(text) > columns:
+        kept, taken = "", 0
+        for character in text:
+            taken += _width_of(character)
+            if taken > columns - 1:
+                break
+            kept += character
+        text = kept + _CUT
+    return text + " " * (columns - width(text))
+
+
+def wrapped(text: str, first: str = "", indent: str = "") -> str:
+    """A text in lines that fit; the first begins with ``first``, the others with ``indent``.
+
+    No line ends between a number and its percent sign.
+    """
+    lines, line = [], first
+    for word in re.findall(r"\S+(?: %\S*)?", text):
+        joined = f"{line}{word}" if not line.strip() else f"{line} {word}"
+        if line.strip() and width(joined) > WIDTH:
+            lines.append(line)
+            joined = indent + word
+        line = joined
+    return "\n".join([*lines, line])
+
+
+def _width_of(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def list_rows(explanations: list[Explanation], ids: Any, id_name: str, table: Any) -> Any:
+    """A pandas frame of rows: what they are labelled, what is suggested, why, and their values."""
+    columns = {
+        id_name: [ids[one.row] for one in explanations],
+        "given_label": [one.given for one in explanations],
+        "suggested_label": [one.suggested for one in explanations],
+        "probability_wrong": np.round([one.probability_wrong for one in explanations], 4),
+        "probability_suggested": np.round([one.probability_suggested for one in explanations], 4),
+        "against_given_label": [in_words(one) for one in explanations],
+        "nearest_agreeing_rows": [
+            ", ".join(str(ids[k]) for k in one.agreeing) for one in explanations
+        ],
+    }
+    pandas = package("pandas")
+    listed = pandas.DataFrame(columns)
+    values = table.iloc[[one.row for one in explanations]].reset_index(drop=True)
+    values.columns = renamed(values.columns, list(listed.columns))
+    return pandas.concat([listed, values], axis=1)
+
+
+def renamed(columns: Any, taken: list[str]) -> list[str]:
+    """Names of columns, with something before those that are taken."""
+    names = [str(name) for name in columns]
+    used = {*taken, *names}
+    for place, name in enumerate(names):
+        if name in taken:
+            while names[place] in used:
+                names[place] = f"table_{names[place]}"
+            used.add(names[place])
+    return names
+
+
+def in_words(explanation: Explanation) -> str:
+    """The reasons in one line; nothing where none were looked for, which leaves no neighbours."""
+    if not explanation.reasons:
+        return NO_REASON if explanation.given and explanation.agreeing else ""
+    given, suggested = one_line(explanation.given, 24), one_line(explanation.suggested, 24)
+    return "; ".join(
+        f"{one.column} = {shortened(one.value)} (usually {one_line(one.typical)} for '{given}', "
+        f"{one_line(one.typical_suggested)} for '{suggested}')"
+        for one in explanation.reasons
+    )

@@ -1,0 +1,104 @@
+"""What a review keeps in the folder of its audit: the answers, and the same as a table."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rboost.audit import LabelAudit, TableLabels
+from rboost.audit.disk.folder import CHECKED, STORE
+from rboost.audit.disk.request import AT_RANDOM, YES
+from rboost.packages import package
+from rboost.review.answers import Answer, Log, agreement
+from rboost.review.snapshot import after_answers, with_answers
+from rboost.review.store import AnswerStore
+from rboost.table.writing import write_csv
+
+
+def fingerprint(audit: LabelAudit) -> str:
+    """Tells audits of different rows, given labels or classes apart, and survives a new fit."""
+    digest = hashlib.sha256()
+    parts = (audit.labels.name, *audit.classes)
+    for part in (parts, audit.ids.tolist()):
+        text = json.dumps([str(each) for each in part])
+        digest.update(f"{len(text)}:{text}".encode())
+    digest.update(audit.labels.given.astype("<i8").tobytes())
+    return digest.hexdigest()
+
+
+def open_store(audit: LabelAudit, folder: Path) -> AnswerStore:
+    """The answers to an audit, which may be none yet."""
+    return AnswerStore(folder / STORE, fingerprint(audit), len(audit), len(audit.classes))
+
+
+def with_saved_answers(audit: LabelAudit, folder: Path) -> LabelAudit:
+    """The audit after the answers that its folder keeps, if there are any."""
+    if not (folder / STORE).exists():
+        return audit
+    with closing(open_store(audit, folder)) as store:
+        return after_answers(audit, store.log())
+
+
+def export_answers(audit: LabelAudit, folder: Path, path: str | None = None) -> Path:
+    """Write checked.csv without a review of the audit being open; return where it is."""
+    if not (folder / STORE).exists():
+        raise ValueError(f"{folder} has no answers yet; give some with: rboost review {folder}")
+    target = Path(path) if path else folder / CHECKED
+    with closing(open_store(audit, folder)) as store:
+        write_checked(audit, store, target)
+    return target
+
+
+def write_checked(audit: LabelAudit, store: AnswerStore, path: Path) -> None:
+    """Write the answers to an audit, and what was checked before, as a file for ``--trusted``.
+
+    Another process may write the file at the same time, so it is written again until no answer was
+    added meanwhile.
+    """
+    while True:
+        log = store.log()
+        write_csv(_checked_frame(audit, log), path)
+        if store.log().version == log.version:
+            return
+
+
+def _checked_frame(audit: LabelAudit, log: Log) -> Any:
+    """The answers to an audit as a frame, the oldest first, then rows that were checked before.
+
+    Nothing is checked where the person was unsure. Trusted rows that are not of the table have no
+    id by which the table could be found to hold them, and are left out.
+    """
+    labels, answers = with_answers(audit.labels, log), list(log.current.values())
+    is_before = labels.is_checked
+    is_before[list(log.current)] = False
+    before = np.flatnonzero(is_before[: len(audit) - audit.n_extra])
+    rows = np.concatenate([np.array(list(log.current), dtype=np.intp), before])
+    none = [""] * len(before)
+    found = agreement(log)
+    disputed = found.disagreements if found else {}
+    columns = {
+        "given_label": labels.names(labels.given[rows]),
+        "checked_label": labels.names(labels.checked[rows]),
+        "answer": [answer.answer for answer in answers] + ["checked before"] * len(before),
+        "time": [answer.time for answer in answers] + none,
+        AT_RANDOM: np.where(labels.at_random[rows], YES, ""),
+        "reviewer": [answer.reviewer for answer in answers] + none,
+        "comment": [answer.comment for answer in answers] + none,
+        "disagreement": [_in_words(labels, disputed.get(row, [])) for row in rows.tolist()],
+    }
+    columns.pop(audit.id_name, None)  # rows must be found again by their ids
+    return package("pandas").DataFrame({audit.id_name: audit.ids[rows], **columns})
+
+
+def _in_words(labels: TableLabels, answers: list[Answer]) -> str:
+    """Who says what; all of them chose a label."""
+    names = labels.names(answer.label for answer in answers if answer.label is not None)
+    return ", ".join(
+        f"{answer.reviewer or '(no name)'}: {name}"
+        for answer, name in zip(answers, names, strict=True)
+    )
