@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.special import expit
 
+from rboost.audit import audit_labels
 from rboost.audit.fit import infer
 from rboost.audit.labels import NO_LABEL, table_labels
 from rboost.noise import infer_noise
@@ -153,7 +154,7 @@ def test_the_share_of_wrong_labels_lies_in_its_interval(n_classes):
     low, high = found.wrong_share
     assert low < np.mean(true != labels.given) < high
     assert low <= 1 - found.posterior[np.arange(1000), labels.given].mean() <= high
-    assert high - low < 0.2
+    assert high - low < 0.3
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -171,3 +172,16 @@ def test_nothing_that_is_given_is_changed():
     infer(scores, labels)
     for now, then in zip((scores, labels.given, labels.checked), kept, strict=True):
         np.testing.assert_array_equal(now, then)
+
+
+def test_an_answer_against_a_sure_model_is_to_be_looked_at_again():
+    random = np.random.RandomState(0)
+    X = random.normal(size=(400, 3))
+    true = (X[:, 0] > 0).astype(int)
+    answers = np.where(np.arange(400) < 40, true, -1)
+    careless = int(np.argmax(np.abs(X[:40, 0])))
+    answers[careless] = 1 - true[careless]
+    audit = audit_labels(X, true, model="linear", check_columns=False).with_checked(answers)
+    assert audit.doubtful_answers.tolist() == [careless]
+    assert len(audit.with_checked(np.full(400, -1)).doubtful_answers) == 0
+    assert audit.expected_wrong_labels < 20

@@ -62,8 +62,7 @@ def test_tables_as_they_come_are_not_called_noisy(name, n_rows):
     table = table.sample(n_rows, random_state=0)
     audit = audit_labels(table.iloc[:, :-1], table.iloc[:, -1].astype(str), check_columns=False)
     summary = audit.summary()
-    assert summary.expected_share <= 0.1
-    assert summary.share_low == 0
+    assert summary.share_low == 0 < summary.share_high
     assert TOO_MUCH in " ".join(audit.to_text().split())
 
 

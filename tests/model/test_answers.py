@@ -44,13 +44,16 @@ def test_answers_bring_probabilities_nearer_to_the_truth(guessed, engines):
     assert losses[1] < losses[0] - 0.01
 
 
-def test_checked_rows_are_certain(guessed):
+def test_checked_rows_are_nearly_certain(guessed):
     _, true, label = guessed
     said = answers(true[:800], 50)
     model = fit(guessed, y_checked=said)
     rows = np.flatnonzero([value is not None for value in said])
     assert_array_equal(model.true_class_[rows], true[rows])
-    assert_array_equal(model.label_issue_probability_[rows], true[rows] != label[rows])
+    issue, is_wrong = model.label_issue_probability_[rows], true[rows] != label[rows]
+    assert_array_equal(issue > 0.5, is_wrong)
+    assert np.mean(np.abs(issue - is_wrong)) < 0.05
+    assert np.all((issue > 0) & (issue < 1))  # an answer may be a mistake
 
 
 def test_missing_answers_may_be_written_in_any_way(guessed):
@@ -79,7 +82,7 @@ def test_words_of_three_classes(guessed):
     said = pd.Series(np.where(np.arange(800) % 10 == 0, three, None))
     model = RBoostClassifier(max_iter=20, random_state=0).fit(X[:800], three, y_checked=said)
     assert_array_equal(model.classes_, names)
-    assert np.all(model.label_issue_probability_[::10] == 0)
+    assert np.all(model.label_issue_probability_[::10] < 1e-3)
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ def test_trusted_rows_help_and_are_no_training_rows_of_the_user(noisy_banana):
             model.fit(X, noisy, **trusted)
             assert model.label_issue_probability_.shape == (400,)
             errors.append(np.abs(model.noise_matrix_ - noise)[0, 1])
-            widths.append(np.diff(model.noise_interval_, axis=0)[0, 0, 1])
+            widths.append(model.label_noise.flips.standard_error[0, 1])
     assert np.mean(errors[1::2]) < np.mean(errors[::2])
     assert np.all(np.array(widths[1::2]) < widths[::2])
 

@@ -182,7 +182,7 @@ def test_many_trusted_rows_tell_the_noise(noisy_banana):
     model = NoiseCalibratedClassifier(forest(), random_state=0)
     alone = clone(model).fit(X[:200], noisy[:200])
     helped = model.fit(X[:200], noisy[:200], X_trusted=X[200:], y_trusted=true[200:])
-    low, high = (rates_of(np.diff(m.noise_interval_, axis=0)[0]).sum() for m in (helped, alone))
+    low, high = (rates_of(m.label_noise.flips.standard_error).sum() for m in (helped, alone))
     assert low < high
     assert_allclose(rates_of(helped.noise_matrix_), [0.3, 0.0], atol=0.1)
 

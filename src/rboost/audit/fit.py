@@ -248,6 +248,9 @@ def judge_rows(
         rows = counted_rows(labels, copy_of)
         by_group = infer_by_group(noise, scores[rows], labels.take(rows))
     posterior = judge(noise, scores, labels, by_group).posterior
+    # What is counted takes answers as they are; `doubtful_answers` names those that may be wrong.
+    answered = np.flatnonzero(labels.is_checked)
+    posterior[answered] = np.eye(posterior.shape[1])[labels.checked[answered]]
     observed = np.flatnonzero(labels.is_observed)
     given, share = labels.given[observed], (np.nan, np.nan)
     if len(observed):

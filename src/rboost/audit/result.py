@@ -174,6 +174,20 @@ class LabelAudit:
         return None if before is None else check_predictions(before, self.scores, self.labels)
 
     @cached_property
+    def doubtful_answers(self) -> Integers:
+        """Rows whose answer is rather a mistake than right, by the model, the least likely first.
+
+        Reviewers err in a few per cent of cases. Ask again of these rows, best somebody else.
+        """
+        noise, labels = self.inference.noise, self.labels
+        rows = np.flatnonzero(labels.is_checked & (labels.given != NO_LABEL))
+        if not isinstance(noise, LearntFromAnswers) or self.groups is not None or not len(rows):
+            return rows[:0]
+        found = noise.posterior(self.scores[rows], labels.given[rows], labels.checked[rows])
+        right = found[np.arange(len(rows)), labels.checked[rows]]
+        return rows[np.argsort(right, kind="stable")][: np.count_nonzero(right < 0.5)]
+
+    @cached_property
     def promises(self) -> tuple[Promise, ...]:
         """Predicted probabilities of checked labels to be wrong, and what people found."""
         before = self._unanswered

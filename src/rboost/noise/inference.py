@@ -37,6 +37,8 @@ SMOOTHING = 0.01
 MOST_ROWS = 60_000
 # Width of the bins of log-odds, which are cut off beyond these ends.
 BIN_WIDTH, FARTHEST = 1 / 64, 32
+# The least likelihood of an answer: of a class that is certain otherwise it is not impossible.
+LEAST_LIKELIHOOD = 1e-12
 N_BINS = round(2 * FARTHEST / BIN_WIDTH)
 
 
@@ -297,9 +299,11 @@ def judge(
         posterior = noise.probability(scores)
         posterior[own] = found
     answered = np.flatnonzero(labels.checked != NO_CLASS)
-    error = noise.error_rate if isinstance(noise, LearntFromAnswers) else 0.0
-    posterior[answered] *= answer_likelihood(labels.checked[answered], labels.n_classes, error)
+    if len(answered):
+        error = noise.error_rate if isinstance(noise, LearntFromAnswers) else 0.0
+        said = answer_likelihood(labels.checked[answered], labels.n_classes, error)
+        joint = posterior[answered] * np.maximum(said, LEAST_LIKELIHOOD)
+        posterior[answered] = joint / joint.sum(axis=1, keepdims=True)
     trusted = np.flatnonzero(labels.known != NO_CLASS)
     posterior[trusted] = np.eye(labels.n_classes)[labels.known[trusted]]
-    posterior[answered] /= posterior[answered].sum(axis=1, keepdims=True)
     return Judgement(noise, posterior, labels.given)

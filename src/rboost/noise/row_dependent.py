@@ -354,6 +354,8 @@ class RowDependentNoise(NoisePosterior):
 
     def interval(self) -> Floats:
         """90 % intervals of the shares of labels in each class, whatever they depend on."""
+        if self.is_known:
+            return np.stack([self.noise_matrix] * 2)
         low, high = self.levels.rate_interval
         matrix = self.noise_matrix
         return np.stack([np.minimum(low, matrix), np.maximum(high, matrix)])

@@ -53,7 +53,7 @@ def test_rates_agree_with_the_expected_number_also_where_labels_were_rather_gues
     X = random.randn(1000, 3)
     y = random.rand(1000) < 1 / (1 + np.exp(-2 * X[:, 0]))
     audit = audit_labels(X, y.astype(int), model="linear", check_columns=False)
-    assert_allclose(audit.noise_matrix, np.eye(2))  # the likelier explanation: no flips as such
+    assert_allclose(audit.noise_matrix, np.eye(2), atol=0.03)  # hardly any flips at random
     summary = audit.summary()
     assert summary.expected_share > 0.03
     wrong = sum(flip.rate * one.expected_rows
