@@ -175,7 +175,7 @@ def audit_folder(random: Random, folder: Path) -> None:
         )
     )
     before = contents(folder)
-    with mock.patch("rboost.review.web.server.serve"):
+    with mock.patch("rboost.review.serve"):
         ending = command(*asked)
     if ending.code and asked[0] == "clean":
         check_untouched(before, folder)

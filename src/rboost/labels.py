@@ -30,6 +30,8 @@ from rboost._typing import Floats, Integers
 from rboost.table.cells import ISO, read_dates
 from rboost.table.columns import DATE, Column, as_text, named_columns, read_column
 
+__all__ = ["NO_CLASS", "Groups", "Labels", "Patterns", "Source", "group_rows"]
+
 # Kinds of sources: the label that came with the row, one of several annotators, a person who
 # checked the row, and labels that are known to be right.
 GIVEN, ANNOTATOR, ANSWER, TRUSTED = "given", "annotator", "answer", "trusted"
