@@ -17,10 +17,9 @@ from rboost.audit.audit import SEED
 from rboost.audit.cleaning import THRESHOLD
 from rboost.audit.fit import TableModel
 from rboost.audit.insight.summary import (
-    OVERLAP,
-    WIDE,
     AuditSummary,
     ClassSummary,
+    checks_would_tell,
     expected_rates,
     flip_rates,
 )
@@ -252,16 +251,8 @@ class DistributedAudit:
             expected_recall=found / max(self.expected_wrong, found, 1e-9),
             expected_found=found,
             budgets=(),
-            is_uncertain=self._is_uncertain(low),
+            is_uncertain=checks_would_tell(share, low, high),
         )
-
-    def _is_uncertain(self, lowest_share: float) -> bool:
-        """Whether overlapping classes explain all errors, or a rate has a wide interval."""
-        rows, (low, high) = self._fit.stand_ins, self.noise_interval
-        surest = self._fit.noise.probability(rows.scores).max(axis=1)
-        overlap = 1 - np.average(surest, weights=rows.weight)
-        might_be_right = lowest_share == 0 and overlap > OVERLAP
-        return bool(might_be_right or (high - low > WIDE).any())
 
     def _issue_frames(self) -> list[Any]:
         return [

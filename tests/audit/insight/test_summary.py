@@ -3,9 +3,10 @@ import json
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.stats import binomtest
 
 from rboost.audit import audit_labels
-from rboost.audit.insight.summary import review_gain, usual_budgets
+from rboost.audit.insight.summary import checks_would_tell, review_gain, usual_budgets
 
 
 @pytest.fixture(scope="module")
@@ -84,9 +85,13 @@ def test_gain_leaves_out_unknown_rows_and_starts_at_nothing():
     assert np.isnan(budget.expected_recall)
 
 
-def test_is_uncertain_exactly_where_an_interval_is_wide(small_audit, summary):
-    low, high = small_audit.noise_interval
-    assert summary.is_uncertain == ((high - low).max() > 0.2)
+def test_is_uncertain_where_thirty_random_checks_would_tell_more(summary):
+    width = summary.share_high - summary.share_low
+    exact = np.ptp(binomtest(round(30 * summary.expected_share), 30).proportion_ci(0.9, "exact"))
+    assert summary.is_uncertain == (width > exact)
+    assert checks_would_tell(0.1, 0.0, 0.5)
+    assert not checks_would_tell(0.1, 0.08, 0.12)
+    assert not checks_would_tell(0.0, 0.0, 0.05)
 
 
 def test_plain_types_survive_json_and_unknown_numbers_are_null(small_audit):

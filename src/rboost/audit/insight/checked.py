@@ -97,7 +97,7 @@ def compare_promises(
     for k in np.unique(place).tolist():
         own = place == k
         n_checked, n_wrong = int(own.sum()), int(is_wrong[own].sum())
-        interval = _exact_interval(n_wrong, n_checked)
+        interval = exact_interval(n_wrong, n_checked)
         promise = float(promised[own].mean())
         found.append(Promise(ends[k], ends[k + 1], n_checked, n_wrong, promise, *interval))
     return tuple(found)
@@ -122,10 +122,10 @@ def count_random_checks(labels: TableLabels) -> RandomChecks | None:
     if not n_checked:
         return None
     n_wrong = int(np.count_nonzero(drawn & (labels.checked != labels.given)))
-    return RandomChecks(n_checked, n_wrong, *_exact_interval(n_wrong, n_checked))
+    return RandomChecks(n_checked, n_wrong, *exact_interval(n_wrong, n_checked))
 
 
-def _exact_interval(n_wrong: int, n_checked: int) -> tuple[float, float]:
+def exact_interval(n_wrong: int, n_checked: int) -> tuple[float, float]:
     """Clopper's and Pearson's interval of a share."""
     low, high = binomtest(n_wrong, n_checked).proportion_ci(LEVEL, "exact")
     return float(low), float(high)

@@ -17,8 +17,12 @@ from sklearn.decomposition import PCA
 
 from rboost._typing import Floats, Integers
 from rboost._validation import Number
-from rboost.audit.fit import Inference
-from rboost.audit.insight.checked import PredictiveCheck, RandomChecks, count_random_checks
+from rboost.audit.insight.checked import (
+    PredictiveCheck,
+    RandomChecks,
+    count_random_checks,
+    exact_interval,
+)
 from rboost.audit.insight.suspicion import SuspiciousColumn
 from rboost.audit.labels import NO_LABEL, TableLabels
 from rboost.labels import Groups
@@ -29,14 +33,14 @@ from rboost.noise.groups import GroupedNoise
 BUDGETS = (10, 20, 50, 100, 200, 500)
 # More points than this cannot be told apart in a picture.
 MOST_ROWS, MOST_SUSPECTS = 3000, 500
-# An interval wider than this says little; classes overlap where the columns leave the class of so
-# many rows open; a label is probably wrong from this probability on.
-WIDE, OVERLAP, PROBABLY = 0.2, 0.05, 0.5
+# A label is probably wrong from this probability on. An interval that this many random checks would
+# make narrower says that the share of wrong labels cannot be told yet.
+PROBABLY, FEW_CHECKS = 0.5, 30
 ASSUMPTIONS = (
-    "whether a label is wrong depends on the true class (and on the context, if any is named), or "
-    "the label was guessed from what the columns show",
+    "labels are flipped at random within a true class (and context, if any is named); beside that, "
+    "where the columns leave a class open, none to all of the labels that disagree may be wrong",
     "every row was labelled by itself, unless it repeats another one, label and all",
-    "the probability of a class follows a sigmoid of its score",
+    "the probability of a class follows a sigmoid of its score, roughly",
 )
 
 
@@ -314,7 +318,8 @@ def summarize(audit: Any, suspects: Suspects) -> AuditSummary:
         expected_recall=suspects.expected_recall,
         expected_found=suspects.expected_found,
         budgets=usual_budgets(gain),
-        is_uncertain=_is_uncertain(labels, found),
+        is_uncertain=n_unchecked > 0
+        and checks_would_tell(expected_wrong / n_unchecked, *found.wrong_share),
         unused_columns=audit.unused_columns,
         context="" if audit.groups is None else audit.groups.column,
         groups=_groups(labels, found.by_group, audit.groups),
@@ -324,14 +329,15 @@ def summarize(audit: Any, suspects: Suspects) -> AuditSummary:
     )
 
 
-def _is_uncertain(labels: TableLabels, found: Inference) -> bool:
-    """Whether all labels might be right although classes overlap, or a rate be anything."""
-    if not labels.is_observed.any():
-        return False
-    low, high = found.noise.interval()
-    overlap = 1 - found.probability[labels.current >= 0].max(axis=1).mean()
-    might_be_right = found.wrong_share[0] == 0 and overlap > OVERLAP
-    return bool(might_be_right or (high - low > WIDE).any())
+def width_after_checks(share: float, n_checked: int = FEW_CHECKS) -> float:
+    """The width of the exact interval of a share after as many random checks."""
+    low, high = exact_interval(round(share * n_checked), n_checked)
+    return high - low
+
+
+def checks_would_tell(share: float, low: float, high: float) -> bool:
+    """Whether a few random checks would tell more of the share of wrong labels than is known."""
+    return bool(high - low > width_after_checks(share))
 
 
 def _classes(labels: TableLabels, posterior: Floats, issue: Floats) -> tuple[ClassSummary, ...]:

@@ -12,7 +12,12 @@ import numpy as np
 
 from rboost.audit.insight.checked import PredictiveCheck, Promise, RandomChecks
 from rboost.audit.insight.explanation import Explanation
-from rboost.audit.insight.summary import WIDE, AuditSummary, FlipRate
+from rboost.audit.insight.summary import (
+    FEW_CHECKS,
+    AuditSummary,
+    FlipRate,
+    width_after_checks,
+)
 from rboost.audit.insight.suspicion import COPY, SuspiciousColumn
 from rboost.audit.labels import FEWEST_OF_CLASS
 from rboost.audit.wording import (
@@ -28,8 +33,6 @@ from rboost.packages import package
 
 # Fewer expected rows of a confusion than this are not worth a line.
 FEWEST_ROWS = 1.0
-# Checked rows that narrow an interval down noticeably.
-ENOUGH_CHECKED = 30
 WIDTH = 100
 MOST_FLIPS, MOST_GROUPS = 6, 12
 # Widest columns: name of the row, label given, label suggested, probability.
@@ -212,18 +215,12 @@ def _of_uncertainty(summary: AuditSummary) -> str:
     """That the share of wrong labels is not identified, and a remedy; empty where it is."""
     if not summary.is_uncertain:
         return ""
-    rate, widest = "", max(summary.noise, key=lambda entry: entry.high - entry.low)
-    if widest.high - widest.low > WIDE:
-        is_kept = widest.given == widest.true
-        label = "the right label" if is_kept else f"the label {quoted(widest.given)}"
-        rate = (
-            f" Of true {quoted(widest.true)}, between {percent(widest.low)} and "
-            f"{percent(widest.high)} carry {label}."
-        )
+    width = width_after_checks(summary.expected_share)
     return (
         f"Cannot tell yet how many labels are wrong (between {percent(summary.share_low)} and "
-        f"{percent(summary.share_high)}), as the classes overlap.{rate} Check about "
-        f"{ENOUGH_CHECKED} rows with rboost review, or pass known labels as y_checked."
+        f"{percent(summary.share_high)}): where the columns leave a class open, a label that "
+        f"disagrees with them may be right or wrong. Check {FEW_CHECKS} random labels (rboost "
+        f"review) to know it to about ±{100 * width / 2:.0f} points."
     )
 
 
