@@ -121,7 +121,7 @@ def test_hostile_cells_stay_text_everywhere(audited):
     page = (audited / "report.html").read_text()
     assert "<script>alert(1)" not in page
     assert "\x1b" not in page
-    cells = pd.read_csv(audited / "suspects.csv").astype(str).to_numpy().ravel()
+    cells = pd.read_csv(audited / "suspects.csv", dtype=str).fillna("").to_numpy().ravel()
     assert not any(cell.startswith(("=", "+", "@")) for cell in cells)
 
 

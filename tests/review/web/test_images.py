@@ -70,7 +70,7 @@ def client(root):
     good = [*IMAGES, "inside.png", str(root / "a.png")]
     cells = good + attacks(root)
     table = pd.DataFrame({"x": rng.normal(size=N_ROWS), "text": ["word"] * N_ROWS})
-    table["image"] = cells + ["a.png"] * (N_ROWS - len(cells))
+    table["image"] = pd.Series(cells + ["a.png"] * (N_ROWS - len(cells)), dtype=object)
     labels = np.where(table["x"] > 0, "cat", "dog")
     audit = audit_labels(table, labels, model=model(), check_columns=False)
     return Page(Review(audit, root.parent / "audit", None, images_root=root)).open()
