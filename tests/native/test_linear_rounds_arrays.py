@@ -35,7 +35,8 @@ def test_arrays_of_any_layout_are_taken_and_left_alone():
     for rows in (frozen, np.asfortranarray(X), wide[::2, ::2], X[::-1][::-1]):
         before = rows.copy()
         model = fit("out of bag", rows, y, n_rounds=5)
-        assert_array_equal(model.decision_function(rows), base.decision_function(X))
+        found, expected = model.decision_function(rows), base.decision_function(X)
+        assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
         assert_array_equal(rows, before)
 
 
