@@ -1,7 +1,6 @@
 // Noise-aware Platt scaling, compiled once for each instruction set (RBOOST_ISA is its name).
 #include "noise_platt.hpp"
 
-#include "noise_cells.hpp"
 #include "noise_evaluate.hpp"
 #include "noise_lines.hpp"
 
@@ -10,6 +9,5 @@
 
 namespace rboost {
 extern const NoisePlattKernels TABLE(RBOOST_ISA);
-const NoisePlattKernels TABLE(RBOOST_ISA) = {fit_lines, evaluate, evaluate_by_label, threshold,
-                                               cumulate};
+const NoisePlattKernels TABLE(RBOOST_ISA) = {fit_lines, evaluate, evaluate_by_label, threshold};
 }  // namespace rboost

@@ -46,9 +46,6 @@ struct NoisePlattKernels {
                               size_t n_rows, double* out);
     // The score in [lowest, highest] where the mixture is 1/2, else the nearer end.
     double (*threshold)(const Mixture&, double lowest, double highest);
-    // p(first cells lie below ends[i]), with and without the atoms at ends[i].
-    void (*cumulate)(const double* low, const double* high, const double* weights, size_t n_cells,
-                     const double* ends, size_t n_ends, double* before, double* up_to);
 };
 
 }  // namespace rboost

@@ -192,27 +192,6 @@ double threshold(Numbers slopes, Numbers offsets, Numbers weights, double lowest
     return kernels().noise_platt->threshold(mixture_of(slopes, offsets, weights), lowest, highest);
 }
 
-nb::tuple shortest_interval(Numbers low, Numbers high, Numbers weights, double level) {
-    const size_t n = weights.shape(0);
-    require(n > 0 && low.shape(0) == n && high.shape(0) == n, "There must be one weight for each cell.");
-    std::vector<double> ends(low.data(), low.data() + n);
-    ends.insert(ends.end(), high.data(), high.data() + n);
-    std::sort(ends.begin(), ends.end());
-    ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
-    std::vector<double> before(ends.size()), up_to(ends.size());
-    kernels().noise_platt->cumulate(low.data(), high.data(), weights.data(), n, ends.data(), ends.size(),
-                                    before.data(), up_to.data());
-    size_t first = 0, last = ends.size() - 1;
-    double shortest = INFINITY;
-    for (size_t i = 0; i < ends.size(); ++i) {
-        const size_t j = std::lower_bound(up_to.begin(), up_to.end(), before[i] + level * (1 - 1e-9)) -
-                         up_to.begin();
-        if (j == ends.size()) break;
-        if (ends[j] - ends[i] < shortest) shortest = ends[j] - ends[i], first = i, last = j;
-    }
-    return nb::make_tuple(ends[first], ends[last]);
-}
-
 }  // namespace
 
 void bind_noise_platt(nb::module_& m) {
@@ -234,7 +213,6 @@ void bind_noise_platt(nb::module_& m) {
     m.def("issue_probability", issue_probability, "scores"_a, "labels"_a, "rates"_a, "slopes"_a,
           "offsets"_a, "weights"_a);
     m.def("mixture_threshold", threshold, "slopes"_a, "offsets"_a, "weights"_a, "lowest"_a, "highest"_a);
-    m.def("shortest_interval", shortest_interval, "low"_a, "high"_a, "weights"_a, "level"_a);
 }
 
 }  // namespace rboost

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from rboost.noise import platt
-from rboost.noise.posterior import NoiseAwarePlatt, shortest_interval
+from rboost.noise.posterior import NoiseAwarePlatt
 from tests.native.test_noise_platt import TINY, counts_of, draw, slowly
 
 pytestmark = pytest.mark.usefixtures("instruction_set")
@@ -136,14 +136,3 @@ def test_thresholds_are_those_specified(seed, scale, shift):
     found = mixture.threshold(-4.0, 5.0)
     with slowly():
         assert_allclose(found, mixture.threshold(-4.0, 5.0), atol=1e-8)
-
-
-@given(st.integers(0, 999), st.integers(1, 60), st.sampled_from([0.5, 0.9, 0.99]))
-def test_intervals_are_those_specified(seed, n_cells, level):
-    random = np.random.RandomState(seed)
-    low, high = np.sort(random.randint(20, size=(2, n_cells)) / 20.0, axis=0)
-    weights = random.dirichlet(np.ones(n_cells))
-    found = shortest_interval((low, high, weights), level)
-    with slowly():
-        expected = shortest_interval((low, high, weights), level)
-    assert_allclose(found[1] - found[0], expected[1] - expected[0], atol=1e-12)

@@ -128,6 +128,3 @@ def issue_probability(
 def mixture_threshold(
     slopes: Floats, offsets: Floats, weights: Floats, lowest: float, highest: float
 ) -> float: ...
-def shortest_interval(
-    low: Floats, high: Floats, weights: Floats, level: float
-) -> tuple[float, float]: ...
