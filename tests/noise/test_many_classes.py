@@ -89,12 +89,15 @@ def test_many_more_classes_take_seconds(n_classes, n_rows):
     assert time.process_time() - start < 30
 
 
-def small_rows(seed=0, n_classes=5, n_rows=60):
+def small_rows(seed=0, n_classes=5, n_rows=200):
     random = np.random.RandomState(seed)
-    scores = random.normal(size=(n_rows, n_classes))
+    scores = 2.0 * random.normal(size=(n_rows, n_classes))
     scores -= scores.max(axis=1, keepdims=True)
     trusted = random.uniform(size=n_rows) < 0.2
-    label = random.randint(n_classes, size=n_rows)
+    true = (1.5 * scores + random.gumbel(size=scores.shape)).argmax(axis=1)
+    noise = 0.8 * np.eye(n_classes) + 0.2 * np.roll(np.eye(n_classes), 1, axis=1)
+    flipped, _ = flip_labels(true, noise, random_state=seed, classes=np.arange(n_classes))
+    label = np.where(trusted, true, flipped)
     weight = random.uniform(0.5, 2, size=n_rows)
     return Rows(scores, label, weight, trusted, np.zeros((0, 2), dtype=int))
 

@@ -18,7 +18,7 @@ from rboost.table.delimited import listed
 
 # A class with fewer rows cannot be learnt; its rows are treated as if they had no label.
 FEWEST_OF_CLASS = 5
-# Where more than this share of the different labels occur once, the column is an id or a measurement.
+# Where more than this share of different labels occur once, the column is an id or a measurement.
 MOST_ONCE = 0.5
 # The position of a label that is not there.
 NO_LABEL = NO_CLASS
@@ -220,8 +220,8 @@ def _check_classes(counted: Counter[Any], n_rows: int, name: str) -> None:
     n_once = sum(count == 1 for count in counted.values())
     if len(counted) > 2 and n_once > MOST_ONCE * len(counted):
         raise ValueError(
-            f"{name!r} has {len(counted)} different values in {n_rows} rows, and most of them occur "
-            "once, like an id or a measurement; name a column of labels that repeat."
+            f"{name!r} has {len(counted)} different values in {n_rows} rows, and most of them "
+            "occur once, like an id or a measurement; name a column of labels that repeat."
         )
 
 

@@ -34,8 +34,8 @@ and the remaining weight of the rows is that of flips to any class. The M-step i
 log s, on a grid and then by Brent's method.
 
 **Pairs.** A noise matrix whose K² rates are all free is fitted by EM at the slope of the best
-structure so far. N_jk and A_j are its expected flips and rows of class j. Class j's one other is the
-class k of the largest N_jk. A rate of its own for the pair (j, k) gains about
+structure so far. N_jk and A_j are its expected flips and rows of class j. Class j's one other is
+the class k of the largest N_jk. A rate of its own for the pair (j, k) gains about
 
     N_jk·log(N_jk / m_jk) − N_jk + m_jk,   m_jk = c·A_j,
 
@@ -59,7 +59,7 @@ from scipy.optimize import minimize_scalar
 
 from rboost._typing import Floats, Integers
 from rboost.noise import class_model as model
-from rboost.noise.class_model import Fit, Kind, Layout, Pair, Rows
+from rboost.noise.class_model import Fit, Layout, Pair, Rows
 from rboost.noise.matrix import symmetric
 
 # With more classes than this, noise is inferred here. The joint model takes 2 s for 20 classes and
@@ -93,7 +93,7 @@ BLOCK = 2**16
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """The pairs of classes with rates, ``tied`` to one rate or not; c is free unless ``is_none``."""
+    """Pairs of classes with rates, ``tied`` to one rate or not; c is free unless ``is_none``."""
 
     pairs: Integers  # (n_pairs, 2)
     tied: bool = False

@@ -55,11 +55,11 @@ MISFIT = 0.2
 # Rows that stand for all: those ranked first, and others at even distances; fewer where there are
 # many classes, but no fewer than FEWEST_ROWS.
 TOP_ROWS, EVEN_ROWS, ROWS_TIMES_CLASSES, FEWEST_ROWS = 500, 1500, 60_000, 600
-# With more than FEW_CLASSES classes these rows are too few for the rates of each class. So rates are
-# found as if there were PSEUDO_ROWS more of each class, with the mean rates of all classes; and the
-# cells of u with errors that depend on the row are one level of rates, as K² numbers for each level
-# take much memory: RATES of them are computed at once.
-PSEUDO_ROWS, RATES = 20.0, 2**20
+# With more than FEW_CLASSES classes these rows are too few for the rates of each class. Rates are
+# found as if there were PSEUDO_ROWS more of each class, with the flips of the reading and as many
+# other errors as all classes have; and all cells of u > 0 are one level of rates, as K² numbers for
+# each level take much memory. Of them so many are computed at once.
+PSEUDO_ROWS, RATES_AT_ONCE = 20.0, 2**20
 N_KNOTS = 256
 # Probabilities below this, and above 1 less this, are not told apart.
 LEAST = 1e-6
@@ -216,7 +216,7 @@ def find_levels(readings: list[Reading], sample: Sample, order: Floats, is_known
         open_ = 1 + sample.n_rows / KNOWN_ROWS
         misfit = (MISFIT * min(overlap, flipped)) ** 2
         variance = reading.deviation**2 * open_ + misfit
-        for cell in gen_batches(n_cells, max(1, RATES // n_classes**2)):
+        for cell in gen_batches(n_cells, max(1, RATES_AT_ONCE // n_classes**2)):
             joint = np.stack([(by_label @ each_cell).T for each_cell in posterior[cell]])
             if is_many:
                 joint += pseudo * _with_more(reading.noise_matrix, mean[cell] - mean[0])
