@@ -118,7 +118,7 @@ class Rates:
 
     def kept(self, pairs: Integers, n_classes: int) -> Floats:
         """T_jj of each class."""
-        lost = np.bincount(pairs[:, 0], self.extra, n_classes)
+        lost = np.bincount(pairs[:, 0], self.extra, n_classes).astype(np.float64, copy=False)
         return 1 - (n_classes - 1) * self.common - lost
 
     def matrix(self, pairs: Integers, n_classes: int) -> Floats:
@@ -238,7 +238,7 @@ class _Posterior:
         information = np.bincount(self._pair, squares, len(pairs)) + of_label[pairs[:, 0]]
         if self.structure.tied:
             information = np.full(len(pairs), information.sum())
-        return 1 / max(rows.weight @ by_spread**2, 1.0), 1 / np.maximum(information, 1.0)
+        return 1 / max(float(rows.weight @ by_spread**2), 1.0), 1 / np.maximum(information, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
