@@ -18,8 +18,8 @@ from rboost.table.delimited import listed
 
 # A class with fewer rows cannot be learnt; its rows are treated as if they had no label.
 FEWEST_OF_CLASS = 5
-# More labels than this, or than this share of the rows, look like ids or measurements.
-MOST_CLASSES, LARGEST_SHARE = 50, 0.2
+# Where more than this share of different labels occur once, the column is an id or a measurement.
+MOST_ONCE = 0.5
 # The position of a label that is not there.
 NO_LABEL = NO_CLASS
 
@@ -217,11 +217,11 @@ def _check_classes(counted: Counter[Any], n_rows: int, name: str) -> None:
             f"{name!r} is {next(iter(counted))!r} in every row, but two classes are needed; name "
             "another column, or add rows of another class."
         )
-    most = min(MOST_CLASSES, max(2, LARGEST_SHARE * n_rows))
-    if len(counted) > most:
+    n_once = sum(count == 1 for count in counted.values())
+    if len(counted) > 2 and n_once > MOST_ONCE * len(counted):
         raise ValueError(
-            f"{name!r} has {len(counted)} different values in {n_rows} rows, like an id or a "
-            f"measurement; name a column of labels with at most {MOST_CLASSES} classes."
+            f"{name!r} has {len(counted)} different values in {n_rows} rows, and most of them "
+            "occur once, like an id or a measurement; name a column of labels that repeat."
         )
 
 

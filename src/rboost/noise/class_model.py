@@ -151,8 +151,13 @@ def into(n_classes: int, observed: int) -> Kind:
 
 def one_other(n_classes: int, targets: Sequence[int]) -> Kind:
     """Class j is flipped to ``targets[j]`` alone; all classes at the same rate."""
-    prior = np.log(PRIOR["one other"]) - n_classes * np.log(n_classes - 1)
+    prior = log_prior_of_targets(n_classes)
     return _kind("one other", _sum_of_pairs(n_classes, list(enumerate(targets))), prior)
+
+
+def log_prior_of_targets(n_classes: int) -> float:
+    """The log prior of "one other": each class has any of the others as its target."""
+    return float(np.log(PRIOR["one other"]) - n_classes * np.log(n_classes - 1))
 
 
 def single_pairs(n_classes: int, chosen: Sequence[Pair], any_pair: bool = False) -> Kind:
@@ -160,10 +165,15 @@ def single_pairs(n_classes: int, chosen: Sequence[Pair], any_pair: bool = False)
     directions = np.concatenate([_sum_of_pairs(n_classes, [pair]) for pair in chosen])
     if any_pair:
         return _kind("any", directions, np.log(PRIOR["any"]))
-    n_pairs, n = n_classes * (n_classes - 1), len(chosen)
+    return _kind("pairs", directions, log_prior_of_pairs(n_classes, len(chosen)))
+
+
+def log_prior_of_pairs(n_classes: int, n: int) -> float:
+    """The log prior of "pairs" with n certain pairs, among all numbers and choices of pairs."""
+    n_pairs = n_classes * (n_classes - 1)
     log_choices = gammaln(n_pairs + 1) - gammaln(n + 1) - gammaln(n_pairs - n + 1)
     log_number = (n - 1) * np.log(PER_PAIR) + np.log(1 - PER_PAIR)
-    return _kind("pairs", directions, np.log(PRIOR["pairs"]) + log_number - log_choices)
+    return float(np.log(PRIOR["pairs"]) + log_number - log_choices)
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,7 +281,9 @@ class Layout:
 
     def true_probability(self, parameters: Floats, scores: Floats) -> Floats:
         """p(y = j) of each row."""
-        calibrated = self.stretched(parameters, scores) @ self.mixing(parameters)
+        calibrated = self.stretched(parameters, scores)
+        if len(self.overlapping):
+            calibrated = calibrated @ self.mixing(parameters)
         return softmax(calibrated + parameters[self.offsets], axis=1)
 
 

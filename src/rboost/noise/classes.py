@@ -20,6 +20,7 @@ from rboost._typing import Floats, Integers
 from rboost.noise import class_model as model
 from rboost.noise.class_model import Fit, Kind, Layout, Pair, Rows, fit_kind, start
 from rboost.noise.likelihood import true_posterior
+from rboost.noise.many_classes import FEW_CLASSES, fit_slope, fit_structures
 from rboost.noise.matrix import check_noise_matrix
 from rboost.noise.posterior import NoisePosterior, Reading
 
@@ -126,7 +127,10 @@ def fit_known_noise(
 ) -> ClassesPosterior:
     """Calibrate the scores of K classes, given the noise matrix."""
     rows, spread = _standardised(scores, observed, sample_weight, trusted)
-    kind = model.known_noise(check_noise_matrix(noise_matrix, n_classes=rows.n_classes))
+    noise_matrix = check_noise_matrix(noise_matrix, n_classes=rows.n_classes)
+    if rows.n_classes > FEW_CLASSES:
+        return ClassesPosterior((fit_slope(rows, noise_matrix),), np.ones(1), spread)
+    kind = model.known_noise(noise_matrix)
     center = Layout(rows.n_classes, rows.overlapping, kind).center
     return ClassesPosterior((fit_kind(rows, kind, [center]),), np.ones(1), spread)
 
@@ -140,11 +144,9 @@ def compare_kinds(
     posterior probability of guesses.
     """
     rows, spread = _standardised(scores, observed, sample_weight, trusted)
-    n_searched = min(SEARCH_ROWS, max(FEWEST_ROWS, ROWS_TIMES_CLASSES // rows.n_classes))
-    weights, fits = _weighted(_search(rows.sample(n_searched)))
-    if len(rows) > n_searched:
-        more = rows.sample(FIT_ROWS // SEARCH_ROWS * n_searched)
-        weights, fits = _weighted([fit_kind(more, f.layout.kind, [f.parameters]) for f in fits])
+    weights, fits = _weighted(
+        fit_structures(rows) if rows.n_classes > FEW_CLASSES else _search_and_fit(rows)
+    )
     flipped = ClassesPosterior(fits, weights, spread)
     clean = [number for number, fit in enumerate(fits) if fit.layout.kind.name == "none"]
     if not clean:
@@ -152,6 +154,16 @@ def compare_kinds(
     # Guesses have the same likelihood as no noise.
     odds = float(weights[clean[0]]) * GUESSED_TO_NONE
     return flipped, ClassesPosterior((fits[clean[0]],), np.ones(1), spread), odds / (1 + odds)
+
+
+def _search_and_fit(rows: Rows) -> list[Fit]:
+    """Candidate kinds of noise, of which the probable ones are fitted to more rows."""
+    n_searched = min(SEARCH_ROWS, max(FEWEST_ROWS, ROWS_TIMES_CLASSES // rows.n_classes))
+    fits = _search(rows.sample(n_searched))
+    if len(rows) <= n_searched:
+        return fits
+    more = rows.sample(FIT_ROWS // SEARCH_ROWS * n_searched)
+    return [fit_kind(more, f.layout.kind, [f.parameters]) for f in _weighted(fits)[1]]
 
 
 def _weighted(fits: list[Fit]) -> tuple[Floats, tuple[Fit, ...]]:

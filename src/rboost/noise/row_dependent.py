@@ -27,9 +27,12 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.special import expit, logit
+from sklearn.utils import gen_batches
 
 from rboost._typing import Floats, Integers
+from rboost.noise.many_classes import FEW_CLASSES
 from rboost.noise.posterior import NORMAL, TINY, NoisePosterior, Reading, weighted_quantiles
 
 # The prior of u: 0 with probability RIGHT + BY_FLIPS·(share of the doubt that flips explain), at
@@ -50,8 +53,13 @@ KNOWN_ROWS = 5000.0
 # smaller of the two. Doubled, intervals of tables with flips are nearly twice as wide.
 MISFIT = 0.2
 # Rows that stand for all: those ranked first, and others at even distances; fewer where there are
-# many classes.
-TOP_ROWS, EVEN_ROWS, ROWS_TIMES_CLASSES = 500, 1500, 60_000
+# many classes, but no fewer than FEWEST_ROWS.
+TOP_ROWS, EVEN_ROWS, ROWS_TIMES_CLASSES, FEWEST_ROWS = 500, 1500, 60_000, 600
+# With more than FEW_CLASSES classes these rows are too few for the rates of each class. Rates are
+# found as if there were PSEUDO_ROWS more of each class, with the flips of the reading and as many
+# other errors as all classes have; and all cells of u > 0 are one level of rates, as K² numbers for
+# each level take much memory. Of them so many are computed at once.
+PSEUDO_ROWS, RATES_AT_ONCE = 20.0, 2**20
 N_KNOTS = 256
 # Probabilities below this, and above 1 less this, are not told apart.
 LEAST = 1e-6
@@ -99,7 +107,8 @@ class Sample:
 
     def fewer(self, order: Floats) -> Sample:
         """The rows that are ranked first by ``order``, and others at even distances."""
-        most = ROWS_TIMES_CLASSES // (2 if self.scores.ndim == 1 else self.scores.shape[1])
+        n_classes = 2 if self.scores.ndim == 1 else self.scores.shape[1]
+        most = max(ROWS_TIMES_CLASSES // n_classes, FEWEST_ROWS)
         n_top = min(TOP_ROWS, most // 4)
         n_even = min(EVEN_ROWS, most - n_top)
         ranked = np.lexsort((self.observed, order))[::-1]
@@ -186,11 +195,16 @@ def find_levels(readings: list[Reading], sample: Sample, order: Floats, is_known
     n, n_classes = len(sample.observed), readings[0].probability.shape[1]
     n_cells, each = 1 + N_CELLS + N_TAIL, np.arange(n)
     n_levels = 2 * n_cells
-    by_label = np.zeros((n, n_classes))
-    by_label[each, sample.observed] = sample.weight
+    by_label = csr_array((sample.weight, (sample.observed, each)), shape=(n_classes, n))
     weight, issue = np.zeros(n_levels), np.zeros((n_levels, n))
     share, squared, half = np.zeros(n_levels), np.zeros(n_levels), np.zeros(n_levels)
-    rate, rate_squared = (np.zeros((n_levels, n_classes, n_classes)) for _ in range(2))
+    is_many = n_classes > FEW_CLASSES
+    level_of_rates = np.arange(n_levels)
+    if is_many:
+        level_of_rates = (level_of_rates % n_cells > 0) + 2 * (level_of_rates >= n_cells)
+    n_rates, pseudo = level_of_rates[-1] + 1, PSEUDO_ROWS / n
+    rate_weight = np.zeros(n_rates)
+    rate, rate_squared = (np.zeros((n_rates, n_classes, n_classes)) for _ in range(2))
     for chance, (reading, flipped, cells, overlap, posterior) in _nodes(readings, sample, is_known):
         own = chance * cells.weight
         at = np.arange(n_cells) + (n_cells if reading.is_overlap else 0)
@@ -202,32 +216,41 @@ def find_levels(readings: list[Reading], sample: Sample, order: Floats, is_known
         open_ = 1 + sample.n_rows / KNOWN_ROWS
         misfit = (MISFIT * min(overlap, flipped)) ** 2
         variance = reading.deviation**2 * open_ + misfit
-        joint = np.einsum("unj,nk->ujk", posterior, by_label)
-        classes = np.maximum(joint.sum(axis=2, keepdims=True), 1e-12)
-        rates = joint / classes
-        # Of misfit each rate has the part of the flips that are its own.
-        off = rates * (1 - np.eye(n_classes))
-        scale = off / np.maximum((off * classes).sum(axis=(1, 2), keepdims=True), 1e-12)
-        spread = reading.rate_deviation**2 * open_ + misfit * scale**2
-        spread = spread + rates * (1 - rates) / np.maximum(classes * sample.n_rows, 1)
+        for cell in gen_batches(n_cells, max(1, RATES_AT_ONCE // n_classes**2)):
+            joint = np.stack([(by_label @ each_cell).T for each_cell in posterior[cell]])
+            if is_many:
+                joint += pseudo * _with_more(reading.noise_matrix, mean[cell] - mean[0])
+            classes = np.maximum(joint.sum(axis=2, keepdims=True), 1e-12)
+            rates = joint / classes
+            # Of misfit each rate has the part of the flips that are its own.
+            off = rates * (1 - np.eye(n_classes))
+            scale = off / np.maximum((off * classes).sum(axis=(1, 2), keepdims=True), 1e-12)
+            spread = reading.rate_deviation**2 * open_ + misfit * scale**2
+            spread = spread + rates * (1 - rates) / np.maximum(classes * sample.n_rows, 1)
+            level, share_of = level_of_rates[at[cell]], own[cell][:, None, None]
+            np.add.at(rate_weight, level, own[cell])
+            np.add.at(rate, level, share_of * rates)
+            np.add.at(rate_squared, level, share_of * (rates**2 + spread))
         weight[at] += own
         issue[at] += own[:, None] * wrong
         share[at] += own * mean
         squared[at] += own * (mean**2 + variance)
         half[at[1:]] += own[1:] * widest / 2
-        rate[at] += own[:, None, None] * rates
-        rate_squared[at] += own[:, None, None] * (rates**2 + spread)
     kept = np.flatnonzero(weight > 0)
     total = weight[kept].sum()
     per = 1 / weight[kept]
     share, half, issue = share[kept] * per, half[kept] * per, issue[kept] * per[:, None]
     deviation = np.sqrt(np.maximum(squared[kept] * per - share**2, 0))
-    rate = rate[kept] * per[:, None, None]
-    rate_deviation = np.sqrt(np.maximum(rate_squared[kept] * per[:, None, None] - rate**2, 0))
+    kept_rates = np.flatnonzero(rate_weight > 0)
+    rate_weight = rate_weight[kept_rates]
+    rate = rate[kept_rates] / rate_weight[:, None, None]
+    rate_squared = rate_squared[kept_rates] / rate_weight[:, None, None]
+    rate_deviation = np.sqrt(np.maximum(rate_squared - rate**2, 0))
     weight = weight[kept] / total
     is_right = (kept % n_cells == 0).astype(np.float64)
     knots, tables = _tables(order, sample.weight, np.vstack([weight @ issue, issue]))
-    rates, interval = _rates(weight, rate, rate_deviation, is_right)
+    below = _below(weight, is_right, 0.9)
+    rates, interval = _rates(rate_weight / rate_weight.sum(), rate, rate_deviation, below)
     return Levels(
         knots, tables[1:], tables[0], weight, half / np.maximum(share, 1e-12), deviation, is_right,
         sample.n_rows, rates, interval,
@@ -251,12 +274,17 @@ def _below(weight: Floats, is_right: Floats, level: float) -> float:
     return (1 - level) / 2 * max(float(weight @ is_right), 0.1)
 
 
-def _rates(
-    weight: Floats, rate: Floats, deviation: Floats, is_right: Floats
-) -> tuple[Floats, Floats]:
-    """Means of rates and 90 % intervals."""
+def _with_more(noise_matrix: Floats, share: Floats) -> Floats:
+    """Noise after which each of these shares of labels is changed to any other, (n, K, K)."""
+    n_classes = len(noise_matrix)
+    spread = np.clip(share, 0, 1)[:, None, None] / (n_classes - 1)
+    return (1 - n_classes * spread) * noise_matrix + spread
+
+
+def _rates(weight: Floats, rate: Floats, deviation: Floats, below: float) -> tuple[Floats, Floats]:
+    """Means of rates and 90 % intervals, of which ``below`` is left out below."""
     mean: Floats = np.tensordot(weight, rate, 1)
-    found, below = np.empty((2, *mean.shape)), _below(weight, is_right, 0.9)
+    found = np.empty((2, *mean.shape))
     repeated = np.repeat(weight / len(NORMAL), len(NORMAL))
     for j in range(len(mean)):
         drawn = rate[:, None, j] + NORMAL[:, None] * deviation[:, None, j]
