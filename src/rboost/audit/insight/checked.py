@@ -1,7 +1,8 @@
 """What checked labels say by themselves, and whether they were to be expected.
 
 Labels drawn for the check at random need no model: how many of them are wrong gives an exact
-interval for the share of wrong labels. And whichever rows were checked, the noise as inferred
+interval for the share of wrong labels, and bounds the share of false alarms in a list. And
+whichever rows were checked, the noise as inferred
 without the answers says how many of their labels it expected to be wrong.
 """
 
@@ -24,6 +25,10 @@ MISTAKES = 0.01
 # Number of equally likely shares that stand for what is unknown of the share of wrong labels, and
 # of bins in which rows with nearly the same probability are counted together.
 N_SHARES, N_BINS = 32, 64
+# Random checks that may replace the model's interval of the share of wrong labels.
+FEWEST_DRAWN = 10
+# Where an interval of the share of wrong labels comes from.
+MODEL, RANDOM_CHECKS = "model", "random checks"
 # Between these probabilities promises are compared with what people found.
 PROMISES = (0.1, 0.3, 0.5, 0.7, 0.9)
 
@@ -123,6 +128,33 @@ def count_random_checks(labels: TableLabels) -> RandomChecks | None:
         return None
     n_wrong = int(np.count_nonzero(drawn & (labels.checked != labels.given)))
     return RandomChecks(n_checked, n_wrong, *_exact_interval(n_wrong, n_checked))
+
+
+def interval_of_wrong(
+    labels: TableLabels, by_model: tuple[float, float]
+) -> tuple[float, float, str]:
+    """The 90 % interval of the share of wrong labels among those nobody checked, and its source.
+
+    That of ``FEWEST_DRAWN`` random checks or more replaces that of the model if it is no wider, or
+    if the two do not overlap. It is the exact interval of all labels given, less those that were
+    checked, whose number of wrong ones is known.
+    """
+    drawn, is_given = count_random_checks(labels), labels.given != NO_LABEL
+    n_unchecked = int(np.count_nonzero(labels.is_observed))
+    if drawn is None or drawn.n_checked < FEWEST_DRAWN or not n_unchecked:
+        return (*by_model, MODEL)
+    n_rows = np.count_nonzero(is_given)
+    n_found = np.count_nonzero(is_given & labels.is_checked & (labels.checked != labels.given))
+    low, high = (
+        float(np.clip((share * n_rows - n_found) / n_unchecked, 0, 1))
+        for share in (drawn.low, drawn.high)
+    )
+    if n_found > drawn.high * n_rows:  # more were found already than the interval allows
+        return (*by_model, MODEL)
+    is_apart = low > by_model[1] or high < by_model[0]
+    if is_apart or high - low <= by_model[1] - by_model[0]:
+        return low, high, RANDOM_CHECKS
+    return (*by_model, MODEL)
 
 
 def _exact_interval(n_wrong: int, n_checked: int) -> tuple[float, float]:
