@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import binomtest
+from scipy.stats import binomtest, hypergeom
 
-from rboost._typing import Floats
+from rboost._typing import Floats, Integers
 from rboost.audit.labels import NO_LABEL, TableLabels
 from rboost.noise import NoisePosterior
 
@@ -29,6 +29,8 @@ N_SHARES, N_BINS = 32, 64
 FEWEST_DRAWN = 10
 # Where an interval of the share of wrong labels comes from.
 MODEL, RANDOM_CHECKS = "model", "random checks"
+# Lengths of the lists whose false alarms are tested, in expected numbers of wrong labels.
+LENGTHS = (0.25, 0.5, 0.75, 1.0, 1.5)
 # Between these probabilities promises are compared with what people found.
 PROMISES = (0.1, 0.3, 0.5, 0.7, 0.9)
 
@@ -161,6 +163,60 @@ def _exact_interval(n_wrong: int, n_checked: int) -> tuple[float, float]:
     """Clopper's and Pearson's interval of a share."""
     low, high = binomtest(n_wrong, n_checked).proportion_ci(LEVEL, "exact")
     return float(low), float(high)
+
+
+def controlled_list(issue: Floats, labels: TableLabels, false_alarms: float) -> Integers:
+    """Unchecked rows of which at most the share ``false_alarms`` is right, with probability .9.
+
+    ``issue`` is how likely each label is to be wrong, found without any answer. It orders the rows
+    and presets the lengths of J lists, without a look at what was drawn. Of the k rows of a list,
+    m were drawn; given m, they are a simple random sample of the list, so the number of right
+    labels among them is hypergeometric. That too many labels are right is rejected if so few right
+    ones among the m, or fewer, have a probability of at most .1 / J. By Bonferroni's inequality no
+    list is taken wrongly with probability .9, whatever ``issue`` is, if answers are right. Rows
+    that were checked for another reason are known, and change only what "too many" is. Refusing
+    depends on no answer, so it costs nothing to ask again after more checks.
+
+    Lists that are expected to hold too few random checks are not tested.
+
+    Raises
+    ------
+    ValueError
+        Where no list holds so many random checks that it could be taken.
+    """
+    rows = np.flatnonzero(labels.given != NO_LABEL)
+    rows = rows[np.argsort(-issue[rows], kind="stable")]
+    drawn, is_checked = labels.at_random[rows], labels.is_checked[rows]
+    right = is_checked & (labels.checked[rows] == labels.given[rows])
+    n_rows, n_drawn = len(rows), int(drawn.sum())
+    expected = float(issue[rows].sum())
+    lengths = np.unique(np.clip(np.round(np.array(LENGTHS) * expected), 1, n_rows).astype(int))
+    fewest = _fewest_draws(false_alarms, 1)
+    tested = [k for k in lengths.tolist() if k * n_drawn >= fewest * n_rows]
+    n_taken, is_possible = 0, False
+    for k in tested:
+        m, n_right = int(drawn[:k].sum()), int((right & drawn)[:k].sum())
+        n_left, level = k - int(is_checked[:k].sum()), (1 - LEVEL) / len(tested)
+        too_many = int(false_alarms * n_left + 1e-9) + 1  # right labels among those not checked
+        is_possible |= bool(n_left and hypergeom.cdf(0, k, too_many, m) <= level)
+        if n_left and hypergeom.cdf(n_right, k, too_many + right[:k].sum(), m) <= level:
+            n_taken = k
+    if not is_possible:
+        precise = lengths[[bool(issue[rows[:k]].mean() >= 1 - false_alarms) for k in lengths]]
+        k = int(max(precise, default=lengths[0]))
+        needed = _fewest_draws(false_alarms, len(lengths))
+        more = int(np.clip(np.ceil(needed * n_rows / k) - n_drawn, 1, max(n_rows - n_drawn, 1)))
+        raise ValueError(
+            f"Of {n_drawn} labels drawn at random and checked, {int(drawn[:k].sum())} are among "
+            f"the {k} most suspicious, too few to keep false alarms at {false_alarms:.0%}; "
+            f"check about {more} more rows that are drawn at random."
+        )
+    return rows[:n_taken][~is_checked[:n_taken]]
+
+
+def _fewest_draws(false_alarms: float, n_lists: int) -> int:
+    """Draws within a long list that let it be taken if the labels of all of them are wrong."""
+    return int(np.ceil(np.log((1 - LEVEL) / n_lists) / np.log1p(-false_alarms)))
 
 
 def check_predictions(
