@@ -7,11 +7,15 @@ from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
 from rboost.audit.insight.checked import (
+    FEWEST_DRAWN,
     MISTAKES,
+    MODEL,
+    RANDOM_CHECKS,
     _distribution,
     check_predictions,
     compare_promises,
     count_random_checks,
+    interval_of_wrong,
 )
 from rboost.audit.labels import table_labels
 from rboost.noise import flip_labels, infer_noise, symmetric
@@ -43,6 +47,55 @@ def test_only_rows_that_were_drawn_and_had_a_label_count():
         table_labels(labels.classes, without, labels.checked, at_random=True)
     )
     assert (found.n_checked, found.n_wrong) == (35, 5)
+
+
+@pytest.mark.parametrize(
+    ("n_checked", "n_wrong", "by_model", "source"),
+    [
+        (40, 4, (0.0, 0.4), RANDOM_CHECKS),  # narrower
+        (40, 4, (0.1, 0.12), MODEL),  # wider, and they overlap
+        (40, 12, (0.0, 0.1), RANDOM_CHECKS),  # wider, but apart
+        (FEWEST_DRAWN - 1, 8, (0.0, 0.01), MODEL),  # apart, but too few
+        (FEWEST_DRAWN, 8, (0.0, 0.01), RANDOM_CHECKS),
+        (400, 40, (0.0, 0.4), MODEL),  # nothing is left unchecked
+    ],
+)
+def test_random_checks_replace_the_interval_of_the_model(n_checked, n_wrong, by_model, source):
+    labels = labels_of(n_checked, n_wrong)
+    low, high, found = interval_of_wrong(labels, by_model)
+    assert found == source
+    if found == MODEL:
+        assert (low, high) == by_model
+    else:  # of 400 rows, less those that were checked
+        exact = binomtest(n_wrong, n_checked).proportion_ci(0.9, "exact")
+        ends = [(share * 400 - n_wrong) / (400 - n_checked) for share in exact]
+        assert (low, high) == pytest.approx(tuple(np.clip(ends, 0, 1)))
+        assert 0 <= low < high <= 1
+
+
+def test_the_interval_is_of_labels_that_nobody_checked():
+    """15 wrong labels were found by other checks; those drawn at random speak of all rows."""
+    random = np.random.RandomState(0)
+    wrong = np.arange(400) < 40
+    held = []
+    for _ in range(300):
+        drawn = np.isin(np.arange(400), random.permutation(400)[:50])
+        checked = np.where(drawn | (np.arange(400) < 15), wrong, -1)
+        labels = table_labels(np.array([0, 1]), np.zeros(400, int), checked, at_random=drawn)
+        low, high, source = interval_of_wrong(labels, (0.0, 1.0))
+        assert source == RANDOM_CHECKS
+        held.append(low <= wrong[labels.is_observed].mean() <= high)
+    assert np.mean(held) > 0.87
+
+
+def test_an_interval_that_cannot_hold_what_was_found_is_not_used():
+    labels = table_labels(
+        np.array([0, 1]), np.zeros(400, int), np.where(np.arange(400) < 350, 1, -1)
+    )
+    drawn = np.arange(400) >= 350
+    labels = labels.with_checked(np.where(drawn & (np.arange(400) < 390), 0, labels.checked), drawn)
+    assert count_random_checks(labels).n_wrong == 0
+    assert interval_of_wrong(labels, (0.2, 0.3)) == (0.2, 0.3, MODEL)
 
 
 @given(st.integers(1, 150), st.floats(0.01, 0.99))

@@ -1,7 +1,8 @@
 """What checked labels say by themselves, and whether they were to be expected.
 
 Labels drawn for the check at random need no model: how many of them are wrong gives an exact
-interval for the share of wrong labels. And whichever rows were checked, the noise as inferred
+interval for the share of wrong labels, and bounds the share of false alarms in a list. And
+whichever rows were checked, the noise as inferred
 without the answers says how many of their labels it expected to be wrong.
 """
 
@@ -10,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import binomtest
+from scipy.stats import binomtest, hypergeom
 
-from rboost._typing import Floats
+from rboost._typing import Floats, Integers
 from rboost.audit.labels import NO_LABEL, TableLabels
 from rboost.noise import NoisePosterior
 
@@ -24,6 +25,12 @@ MISTAKES = 0.01
 # Number of equally likely shares that stand for what is unknown of the share of wrong labels, and
 # of bins in which rows with nearly the same probability are counted together.
 N_SHARES, N_BINS = 32, 64
+# Random checks that may replace the model's interval of the share of wrong labels.
+FEWEST_DRAWN = 10
+# Where an interval of the share of wrong labels comes from.
+MODEL, RANDOM_CHECKS = "model", "random checks"
+# Lengths of the lists whose false alarms are tested, in expected numbers of wrong labels.
+LENGTHS = (0.25, 0.5, 0.75, 1.0, 1.5)
 # Between these probabilities promises are compared with what people found.
 PROMISES = (0.1, 0.3, 0.5, 0.7, 0.9)
 
@@ -125,10 +132,91 @@ def count_random_checks(labels: TableLabels) -> RandomChecks | None:
     return RandomChecks(n_checked, n_wrong, *exact_interval(n_wrong, n_checked))
 
 
+def interval_of_wrong(
+    labels: TableLabels, by_model: tuple[float, float]
+) -> tuple[float, float, str]:
+    """The 90 % interval of the share of wrong labels among those nobody checked, and its source.
+
+    That of ``FEWEST_DRAWN`` random checks or more replaces that of the model if it is no wider, or
+    if the two do not overlap. It is the exact interval of all labels given, less those that were
+    checked, whose number of wrong ones is known.
+    """
+    drawn, is_given = count_random_checks(labels), labels.given != NO_LABEL
+    n_unchecked = int(np.count_nonzero(labels.is_observed))
+    if drawn is None or drawn.n_checked < FEWEST_DRAWN or not n_unchecked:
+        return (*by_model, MODEL)
+    n_rows = np.count_nonzero(is_given)
+    n_found = np.count_nonzero(is_given & labels.is_checked & (labels.checked != labels.given))
+    low, high = (
+        float(np.clip((share * n_rows - n_found) / n_unchecked, 0, 1))
+        for share in (drawn.low, drawn.high)
+    )
+    if n_found > drawn.high * n_rows:  # more were found already than the interval allows
+        return (*by_model, MODEL)
+    is_apart = low > by_model[1] or high < by_model[0]
+    if is_apart or high - low <= by_model[1] - by_model[0]:
+        return low, high, RANDOM_CHECKS
+    return (*by_model, MODEL)
+
+
 def exact_interval(n_wrong: int, n_checked: int) -> tuple[float, float]:
     """Clopper's and Pearson's interval of a share."""
     low, high = binomtest(n_wrong, n_checked).proportion_ci(LEVEL, "exact")
     return float(low), float(high)
+
+
+def controlled_list(issue: Floats, labels: TableLabels, false_alarms: float) -> Integers:
+    """Unchecked rows of which at most the share ``false_alarms`` is right, with probability .9.
+
+    ``issue`` is how likely each label is to be wrong, found without any answer. It orders the rows
+    and presets the lengths of J lists, without a look at what was drawn. Of the k rows of a list,
+    m were drawn; given m, they are a simple random sample of the list, so the number of right
+    labels among them is hypergeometric. That too many labels are right is rejected if so few right
+    ones among the m, or fewer, have a probability of at most .1 / J. By Bonferroni's inequality no
+    list is taken wrongly with probability .9, whatever ``issue`` is, if answers are right. Rows
+    that were checked for another reason are known, and change only what "too many" is. Refusing
+    depends on no answer, so it costs nothing to ask again after more checks.
+
+    Lists that are expected to hold too few random checks are not tested.
+
+    Raises
+    ------
+    ValueError
+        Where no list holds so many random checks that it could be taken.
+    """
+    rows = np.flatnonzero(labels.given != NO_LABEL)
+    rows = rows[np.argsort(-issue[rows], kind="stable")]
+    drawn, is_checked = labels.at_random[rows], labels.is_checked[rows]
+    right = is_checked & (labels.checked[rows] == labels.given[rows])
+    n_rows, n_drawn = len(rows), int(drawn.sum())
+    expected = float(issue[rows].sum())
+    lengths = np.unique(np.clip(np.round(np.array(LENGTHS) * expected), 1, n_rows).astype(int))
+    fewest = _fewest_draws(false_alarms, 1)
+    tested = [k for k in lengths.tolist() if k * n_drawn >= fewest * n_rows]
+    n_taken, is_possible = 0, False
+    for k in tested:
+        m, n_right = int(drawn[:k].sum()), int((right & drawn)[:k].sum())
+        n_left, level = k - int(is_checked[:k].sum()), (1 - LEVEL) / len(tested)
+        too_many = int(false_alarms * n_left + 1e-9) + 1  # right labels among those not checked
+        is_possible |= bool(n_left and hypergeom.cdf(0, k, too_many, m) <= level)
+        if n_left and hypergeom.cdf(n_right, k, too_many + right[:k].sum(), m) <= level:
+            n_taken = k
+    if not is_possible:
+        precise = lengths[[bool(issue[rows[:k]].mean() >= 1 - false_alarms) for k in lengths]]
+        k = int(max(precise, default=lengths[0]))
+        needed = _fewest_draws(false_alarms, len(lengths))
+        more = int(np.clip(np.ceil(needed * n_rows / k) - n_drawn, 1, max(n_rows - n_drawn, 1)))
+        raise ValueError(
+            f"Of {n_drawn} labels drawn at random and checked, {int(drawn[:k].sum())} are among "
+            f"the {k} most suspicious, too few to keep false alarms at {false_alarms:.0%}; "
+            f"check about {more} more rows that are drawn at random."
+        )
+    return rows[:n_taken][~is_checked[:n_taken]]
+
+
+def _fewest_draws(false_alarms: float, n_lists: int) -> int:
+    """Draws within a long list that let it be taken if the labels of all of them are wrong."""
+    return int(np.ceil(np.log((1 - LEVEL) / n_lists) / np.log1p(-false_alarms)))
 
 
 def check_predictions(

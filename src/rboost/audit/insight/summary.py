@@ -18,10 +18,12 @@ from sklearn.decomposition import PCA
 from rboost._typing import Floats, Integers
 from rboost._validation import Number
 from rboost.audit.insight.checked import (
+    MODEL,
     PredictiveCheck,
     RandomChecks,
     count_random_checks,
     exact_interval,
+    interval_of_wrong,
 )
 from rboost.audit.insight.suspicion import SuspiciousColumn
 from rboost.audit.labels import NO_LABEL, TableLabels
@@ -232,11 +234,13 @@ class AuditSummary:
 
     ``n_missing`` rows have no label and ``n_checked`` one that a person confirmed or corrected.
     What is expected or probably wrong is among the other ``n_unchecked``; ``share_low`` to
-    ``share_high`` holds the share of wrong labels with probability .9. ``is_uncertain`` says that
-    wrong labels cannot be told from classes that overlap. ``unused_columns`` are empty, constant,
-    or names of rows; ``column_warnings`` name those that hide wrong labels. ``groups`` are those
-    of the ``context``, the columns that labels depend on. ``random_checks`` is what checked labels
-    say without any model, ``predictive_check`` whether they were to be expected.
+    ``share_high`` holds the share of wrong labels among these with probability .9. It is that of
+    the "model" or that of "random checks", as ``share_source`` says; what is expected is always of
+    the model. ``is_uncertain`` says that wrong labels cannot be told from classes that overlap.
+    ``unused_columns`` are empty, constant, or names of rows; ``column_warnings`` name those that
+    hide wrong labels. ``groups`` are those of the ``context``, the columns that labels depend on.
+    ``random_checks`` is what checked labels say without any model, of all labels given;
+    ``predictive_check`` is whether they were to be expected.
     """
 
     label_name: str
@@ -264,6 +268,7 @@ class AuditSummary:
     column_warnings: tuple[SuspiciousColumn, ...] = ()
     random_checks: RandomChecks | None = None
     predictive_check: PredictiveCheck | None = None
+    share_source: str = MODEL
 
     # The diagonal is found by position, as the number 1 and the word "1" are called the same.
     @property
@@ -295,6 +300,7 @@ def summarize(audit: Any, suspects: Suspects) -> AuditSummary:
     gain = review_gain(issue[observed])
     corrected = labels.is_checked & (labels.given >= 0) & (labels.checked != labels.given)
     n_unchecked, expected_wrong = len(gain) - 1, float(gain[-1])
+    low, high, share_source = interval_of_wrong(labels, found.wrong_share)
     return AuditSummary(
         label_name=labels.name,
         n_rows=len(labels),
@@ -310,22 +316,22 @@ def summarize(audit: Any, suspects: Suspects) -> AuditSummary:
         ),
         expected_wrong=expected_wrong,
         expected_share=expected_wrong / (n_unchecked or float("nan")),
-        share_low=found.wrong_share[0],
-        share_high=found.wrong_share[1],
+        share_low=low,
+        share_high=high,
         probably_wrong=int(np.count_nonzero(issue[observed] >= PROBABLY)),
         n_suspects=len(suspects),
         expected_precision=suspects.expected_precision,
         expected_recall=suspects.expected_recall,
         expected_found=suspects.expected_found,
         budgets=usual_budgets(gain),
-        is_uncertain=n_unchecked > 0
-        and checks_would_tell(expected_wrong / n_unchecked, *found.wrong_share),
+        is_uncertain=n_unchecked > 0 and checks_would_tell(expected_wrong / n_unchecked, low, high),
         unused_columns=audit.unused_columns,
         context="" if audit.groups is None else audit.groups.column,
         groups=_groups(labels, found.by_group, audit.groups),
         column_warnings=audit.column_warnings,
         random_checks=count_random_checks(labels),
         predictive_check=audit.predictive_check,
+        share_source=share_source,
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rboost.audit.insight.checked import PredictiveCheck, Promise, RandomChecks
+from rboost.audit.insight.checked import MODEL, PredictiveCheck, Promise
 from rboost.audit.insight.explanation import Explanation
 from rboost.audit.insight.summary import (
     FEW_CHECKS,
@@ -78,17 +78,25 @@ def of_wrong_labels(summary: AuditSummary) -> str:
     if not summary.n_unchecked:
         return "A person has checked every label."
     checked = " that nobody has checked" if summary.n_checked else ""
+    labels = f"Of the {with_noun(summary.n_unchecked, 'label')}{checked}, "
+    interval = _interval(summary.share_low, summary.share_high)
+    expected = f"about {format_count(summary.expected_wrong)} ({percent(summary.expected_share)}"
+    if summary.share_source == MODEL:
+        share = f"{labels}{expected}, 90 % interval {interval}) are expected to be wrong."
+    else:
+        share = (
+            f"{labels}{interval} are wrong (90 % interval, by random checks alone, without any "
+            f"model); the model expects {expected})."
+        )
     return (
-        f"Of the {with_noun(summary.n_unchecked, 'label')}{checked}, about "
-        f"{format_count(summary.expected_wrong)} ({percent(summary.expected_share)}, 90 % interval "
-        f"{_interval(summary.share_low, summary.share_high)}) are expected to be wrong. "
-        f"{format_count(summary.probably_wrong)} {_are(summary.probably_wrong)} more likely wrong "
-        f"than right.{_of_random_checks(summary.random_checks)}"
+        f"{share} {format_count(summary.probably_wrong)} {_are(summary.probably_wrong)} more "
+        f"likely wrong than right.{_of_random_checks(summary)}"
     )
 
 
-def _of_random_checks(found: RandomChecks | None) -> str:
+def _of_random_checks(summary: AuditSummary) -> str:
     """What labels that were drawn at random say without any model; nothing without them."""
+    found = summary.random_checks
     if found is None:
         return ""
     return (
