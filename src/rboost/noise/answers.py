@@ -31,7 +31,7 @@ from scipy.stats import beta
 from sklearn.utils import gen_batches
 
 from rboost._typing import Floats, Integers
-from rboost.noise.posterior import NORMAL, NoisePosterior
+from rboost.noise.posterior import NORMAL, TINY, NoisePosterior
 from rboost.noise.row_dependent import RowDependentNoise
 
 # Prior standard deviations of the slopes (a and c), of the trust in labels, of all classes and of
@@ -112,7 +112,8 @@ class LearntFromAnswers(NoisePosterior):
 
     def interval(self) -> Floats:
         """90 % intervals of each p(observed | true), the lower ends and the upper ones."""
-        return np.quantile(self.matrices, [0.05, 0.95], axis=0)
+        ends = np.quantile(self.matrices, [0.05, 0.95], axis=0)
+        return np.where(ends < TINY, 0.0, np.where(ends > 1 - TINY, 1.0, ends))
 
     def wrong_shares(self, scores: Floats, observed: Integers) -> tuple[Floats, Floats]:
         """Values of the share of wrong labels among rows, and their probabilities.

@@ -64,9 +64,11 @@ N_KNOTS = 256
 # Probabilities below this, and above 1 less this, are not told apart.
 LEAST = 1e-6
 # Rows are ranked by the margin of the raw scores as well, where that is the better of the two: of
-# more than two classes, and of two as far as one has a smaller share of the labels than RARE_CLASS.
+# more than two classes, less so of many, where flips into single classes are told apart better by
+# the reading; and of two as far as one has a smaller share of the labels than RARE_CLASS.
 # Beside the margin the log-odds of the reading count up to this far.
-MANY_CLASSES_MARGIN, RARE_CLASS_MARGIN, RARE_CLASS = 1.0, 0.5, 0.25
+SEVERAL_CLASSES_MARGIN, MANY_CLASSES_MARGIN = 1.0, 0.25
+RARE_CLASS_MARGIN, RARE_CLASS = 0.5, 0.25
 FARTHEST = 7.0
 # Shares of guessed labels that answers of people are compared with.
 GUESSED_SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -324,7 +326,10 @@ class RowDependentNoise(NoisePosterior):
     ) -> RowDependentNoise:
         """From the readings of rows; rows of weight 0 say nothing."""
         everything = Sample(scores, observed, weight, float(weight.sum()))
-        margin_weight = 0.0 if is_known else MANY_CLASSES_MARGIN
+        margin_weight = 0.0
+        if scores.ndim == 2 and not is_known:
+            is_many = scores.shape[1] > FEW_CLASSES
+            margin_weight = MANY_CLASSES_MARGIN if is_many else SEVERAL_CLASSES_MARGIN
         if scores.ndim == 1 and not is_known:
             share = float(weight @ observed) / max(float(weight.sum()), 1e-300)
             rarer = min(share, 1 - share)
