@@ -27,7 +27,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import softmax
-from scipy.stats import beta
 from sklearn.utils import gen_batches
 
 from rboost._typing import Floats, Integers
@@ -41,10 +40,10 @@ SLOPE_SCALE, TRUST_SCALE, OFFSET_SCALE = 0.5, 1.0, 1.5
 # By how much these scales are multiplied, and how likely that is. More weight on 1 lets few answers
 # change more, and so does a single wrong one.
 FREEDOM = {0.0: 0.4, 0.5: 0.4, 1.0: 0.2}
-# Error rates of reviewers that are compared, and the beta prior of the rate: 2.4 % on average, most
-# of it below. A larger mean makes an answer against a sure model count for less.
-ERRORS = (0.001, 0.003, 0.01, 0.03, 0.08, 0.2)
-ERROR_PRIOR = (0.5, 20.0)
+# Error rates of reviewers that are compared, and how likely they are: 3 % on average, and one table
+# in fifty has answers that are hardly better than chance, such as those of other rows. More weight
+# on high rates makes an answer against a sure model count for less.
+ERRORS = {0.001: 0.3, 0.003: 0.2, 0.01: 0.2, 0.03: 0.17, 0.08: 0.08, 0.2: 0.03, 0.45: 0.02}
 # The probability that is spread over all classes before logarithms are taken, so that no label is
 # wrong with probability 0 in the regression.
 LEAST_DOUBT = 2e-3
@@ -171,13 +170,6 @@ def answer_likelihood(answers: Integers, n_classes: int, error: float) -> Floats
     return found
 
 
-def error_weights() -> Floats:
-    """The prior probability of each of ``ERRORS``."""
-    middles = np.sqrt(np.array(ERRORS[1:]) * ERRORS[:-1])
-    weights = np.diff(beta(*ERROR_PRIOR).cdf(np.concatenate([[0], middles, [0.5]])))
-    return weights / weights.sum()
-
-
 def learn_from_answers(
     before: RowDependentNoise, scores: Floats, given: Integers, answers: Integers, weight: Floats
 ) -> LearntFromAnswers:
@@ -185,12 +177,13 @@ def learn_from_answers(
     n_classes = before.n_classes
     answered = np.flatnonzero(answers >= 0)
     starts, columns = regressors(before, scores[answered], given[answered])
-    likelihoods = [answer_likelihood(answers[answered], n_classes, error) for error in ERRORS]
+    rates = list(ERRORS)
+    likelihoods = [answer_likelihood(answers[answered], n_classes, error) for error in rates]
     by_assumption = np.log(np.maximum(before.assumption_weights(), LEAST_WEIGHT))
-    prior = by_assumption[:, np.newaxis] + np.log(error_weights())
+    prior = by_assumption[:, np.newaxis] + np.log(list(ERRORS.values()))
     cases: list[tuple[int, float, Regression, float]] = []
     for assumed, number in np.ndindex(prior.shape):
-        start, likelihood, error = starts[assumed], likelihoods[number], ERRORS[number]
+        start, likelihood, error = starts[assumed], likelihoods[number], rates[number]
         for freedom, chance in FREEDOM.items():
             found = regress(start, columns, likelihood, error, freedom)
             log = found.log_evidence + prior[assumed, number] + np.log(chance)
