@@ -177,3 +177,10 @@ def test_the_name_of_a_column_is_no_context():
     table, y = columns()
     with pytest.raises(ValueError, match="one entry a row, but is 'town'; pass the column itself"):
         fit("auto", pd.DataFrame(table), y, context="town")
+
+
+@every_engine
+def test_names_of_rows_alone_are_refused_in_one_sentence(engines):
+    X = pd.DataFrame({"id": [f"N{row}" for row in range(200)]})
+    with pytest.raises(ValueError, match="X has no column to learn from"):
+        fit(engines, X, [0, 1] * 100)

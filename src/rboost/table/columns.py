@@ -150,9 +150,10 @@ def named_columns(X: Any) -> list[tuple[str, Any]]:
 
 def check_names(X: Any) -> None:
     """Fail with one sentence where two columns of a frame or table have one name."""
-    names = getattr(X, "column_names", None) or getattr(X, "columns", ())
+    is_frame = hasattr(X, "iloc") or hasattr(X, "get_columns")
+    names: Any = getattr(X, "columns" if is_frame else "column_names", ())
     seen: set[Any] = set()
-    for name in names if hasattr(X, "shape") else ():
+    for name in names:
         if name in seen:
             raise ValueError(f"X has more than one column {name!r}; give each another name.")
         seen.add(name)
