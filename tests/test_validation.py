@@ -99,3 +99,14 @@ def test_trusted_labels_are_numbered_as_the_classes_are():
 def test_a_number_is_no_table():
     with pytest.raises(ValueError, match="X has 1 rows but y has 20; pass one label a row"):
         check_lengths(3.5, Y)
+
+
+@pytest.mark.parametrize("y", [["b", "a", "b"], [True, False, True], [1, 0, 1]])
+def test_labels_of_arrow_are_taken(y):
+    pyarrow = pytest.importorskip("pyarrow")
+    for own in (pyarrow.array(y), pyarrow.chunked_array([y[:1], y[1:]])):
+        classes, position = check_class_labels(own)
+        assert classes.tolist() == sorted(set(y))
+        assert position.tolist() == [1, 0, 1]
+    with pytest.raises(ValueError, match="y contains NaN or None in row 1"):
+        check_class_labels(pyarrow.array(["a", None]))

@@ -154,7 +154,9 @@ def check_labels(y: Any, name: str = "y") -> NDArray[Any]:
         raise ValueError(
             f"A classifier requires {name} to be passed, but the target {name} is None."
         )
-    if hasattr(y, "to_numpy"):
+    if hasattr(y, "to_pylist"):
+        y = np.asarray(y)  # of Arrow, whose to_numpy refuses words and missing values
+    elif hasattr(y, "to_numpy"):
         y = y.to_numpy()  # nullable columns of a frame keep whole numbers whole that way
     y = column_or_1d(y, warn=True)
     if y.dtype.kind == "O":

@@ -353,6 +353,10 @@ def group_rows(context: Any, n_rows: int) -> Groups:
     groups : Groups
         The group of each row, and the names of groups, in order.
     """
+    if isinstance(context, str):
+        raise ValueError(
+            f"context must have one entry a row, but is {context!r}; pass the column itself."
+        )
     titled = _titled(context)
     titles = [title for title, _ in titled]
     coded = []

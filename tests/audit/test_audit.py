@@ -259,7 +259,7 @@ X, Y, _ = table_of()
         ((X, Y), {"y_checked": [None]}, "X has 240 rows but y_checked has 1"),
         ((X, Y), {"ids": [1, 2]}, "X has 240 rows but ids has 2"),
         ((np.ones((240, 2)), Y), {}, "No column says anything"),
-        ((X[:16], [0, 1] * 8), {}, "X has 16 rows, but at least 20 are needed"),
+        ((X[:16], [0, 1] * 8), {}, "The table has 16 rows, but at least 20 are needed"),
         ((X, Y), {"y_checked": [1, 0] * 115 + [None] * 10}, "Only 10 rows"),
         ((X, [None] * 240), {}, "is empty in every row"),
         ((X, [1] * 240), {}, "is 1 in every row"),

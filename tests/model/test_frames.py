@@ -159,3 +159,28 @@ def test_linear_learners_take_words_but_no_missing_values(frame, n_classes):
     with pytest.raises(ValueError, match="size") as error:
         fit("linear", bad, y)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("number", [1.0, "a"])
+def test_columns_of_one_name_are_refused_in_one_sentence(number):
+    X = pd.DataFrame([[number, number]] * 4, columns=["size", "size"])
+    with pytest.raises(ValueError, match="X has more than one column 'size'; give each another"):
+        fit("auto", X, [0, 1] * 2)
+
+
+def test_a_frame_without_columns_is_refused_in_one_sentence():
+    with pytest.raises(ValueError, match="at least one row and one column"):
+        fit("auto", pd.DataFrame(index=range(4)), [0, 1] * 2)
+
+
+def test_the_name_of_a_column_is_no_context():
+    table, y = columns()
+    with pytest.raises(ValueError, match="one entry a row, but is 'town'; pass the column itself"):
+        fit("auto", pd.DataFrame(table), y, context="town")
+
+
+@every_engine
+def test_names_of_rows_alone_are_refused_in_one_sentence(engines):
+    X = pd.DataFrame({"id": [f"N{row}" for row in range(200)]})
+    with pytest.raises(ValueError, match="X has no column to learn from"):
+        fit(engines, X, [0, 1] * 100)

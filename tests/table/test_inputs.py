@@ -44,6 +44,15 @@ def test_standard_input(tmp_path, monkeypatch):
         pass
 
 
+def test_messages_call_standard_input_by_that_name(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    with (
+        pytest.raises(ValueError, match=r"^standard input is empty; name a file"),
+        with_standard_input([STANDARD_INPUT]) as (path,),
+    ):
+        read_table(path)
+
+
 def files(tmp_path, *contents):
     paths = []
     for number, content in enumerate(contents):

@@ -74,7 +74,9 @@ def check_arguments(
     table, groups = _grouped(as_frame(X), context)
     n_rows = len(table)
     if n_rows < FEWEST_ROWS:
-        raise ValueError(f"X has {n_rows} rows, but at least {FEWEST_ROWS} are needed; add some.")
+        raise ValueError(
+            f"The table has {n_rows} rows, but at least {FEWEST_ROWS} are needed; add some."
+        )
     names = list(range(1, n_rows + 1)) if ids is None else _one_a_row(ids, "ids")
     checked = [None] * n_rows if y_checked is None else _one_a_row(y_checked, "y_checked")
     for name, values in (("y", given), ("ids", names), ("y_checked", checked)):

@@ -41,7 +41,14 @@ from rboost.noise.groups import GroupedNoise
 from rboost.noise.inference import infer_by_group, judge
 from rboost.noise.matrix import check_noise_parameter
 from rboost.noise.posterior import NoisePosterior
-from rboost.table.columns import as_table, is_numeric, read_columns, under_each_other
+from rboost.table.columns import (
+    NAME,
+    as_table,
+    check_names,
+    is_numeric,
+    read_columns,
+    under_each_other,
+)
 from rboost.table.features import Features, TableEncoder, learn_encoder, warn_of_copies
 
 
@@ -283,6 +290,7 @@ class RBoostClassifier(Savable, ScoreClassifier):
     def _check_X(self, X: Any, reset: bool = False) -> Any:
         """Validate features; tables with words are encoded as the training rows were."""
         X = on_host(X)
+        check_names(X)
         if reset:
             self._allows_nan = self._takes_nan()
             self._encoder: TableEncoder | None = None
@@ -313,6 +321,11 @@ class RBoostClassifier(Savable, ScoreClassifier):
         columns = read_columns(X)
         if encoder is None:
             encoder = self._encoder = learn_encoder(columns)
+            if all(kind == NAME for kind in encoder.kinds):
+                raise ValueError(
+                    "X has no column to learn from: each has another word in every row, like a "
+                    "name; add others."
+                )
         validate_data(self, X, skip_check_array=True, reset=reset)
         return encoder.features_of(columns)
 

@@ -94,7 +94,10 @@ def is_numeric(X: Any) -> bool:
     if isinstance(X, np.ndarray):
         return X.dtype.kind not in "OUMm" or (X.dtype.kind == "O" and _is_converted(X))
     if hasattr(X, "iloc"):
-        return all(isinstance(kind, np.dtype) and kind.kind in "biufc" for kind in X.dtypes)
+        kinds = list(X.dtypes) if len(X.shape) == 2 else [X.dtype]
+        return bool(kinds) and all(
+            isinstance(kind, np.dtype) and kind.kind in "biufc" for kind in kinds
+        )
     if hasattr(X, "get_columns"):
         return all(kind.is_numeric() and kind.to_python() is not Decimal for kind in X.dtypes)
     return not hasattr(X, "__arrow_c_stream__") and _is_converted(X)
@@ -143,6 +146,17 @@ def named_columns(X: Any) -> list[tuple[str, Any]]:
             f"{type(X).__name__} of the shape {np.shape(X)}."
         )
     return found
+
+
+def check_names(X: Any) -> None:
+    """Fail with one sentence where two columns of a frame or table have one name."""
+    is_frame = hasattr(X, "iloc") or hasattr(X, "get_columns")
+    names: Any = getattr(X, "columns" if is_frame else "column_names", ())
+    seen: set[Any] = set()
+    for name in names:
+        if name in seen:
+            raise ValueError(f"X has more than one column {name!r}; give each another name.")
+        seen.add(name)
 
 
 def column_name(column: Any) -> str:

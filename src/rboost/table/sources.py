@@ -68,7 +68,12 @@ def with_standard_input(paths: Sequence[Path]) -> Iterator[tuple[Path, ...]]:
         kept = Path(folder) / "standard input"
         with kept.open("wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
-        yield tuple(kept if path == STANDARD_INPUT else path for path in paths)
+        try:
+            yield tuple(kept if path == STANDARD_INPUT else path for path in paths)
+        except ValueError as error:
+            if str(kept) not in str(error):
+                raise
+            raise ValueError(str(error).replace(str(kept), kept.name)) from error
 
 
 # ---- Compressed files ----
