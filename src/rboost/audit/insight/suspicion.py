@@ -26,7 +26,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, softmax
 from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
@@ -34,6 +33,7 @@ from threadpoolctl import threadpool_limits
 from rboost._typing import Floats, Integers
 from rboost.audit.fit import used_columns
 from rboost.audit.labels import TableLabels
+from rboost.fitting import class_probabilities
 from rboost.labels import Groups, group_rows
 from rboost.model import RBoostClassifier
 from rboost.noise import infer_noise
@@ -249,7 +249,7 @@ def _copies(sample: _Sample) -> Iterator[SuspiciousColumn]:
     if len(copies) == len(alone):
         return
     n_rows = len(sample.label)
-    others = _probability(sample.scores(without=copies)).argmax(axis=1)
+    others = class_probabilities(sample.scores(without=copies)).argmax(axis=1)
     without = float(np.mean(others != sample.label))
     if without >= OTHER_ERRORS and n_rows * without + 1 >= TIMES * (n_rows * alone[best] + 1):
         for column in copies:
@@ -260,12 +260,12 @@ def _groupings(sample: _Sample, table: Any) -> Iterator[SuspiciousColumn]:
     groups = dict(_groups_of(table))
     if not groups:
         return
-    with_all = _probability(sample.scores())
+    with_all = class_probabilities(sample.scores())
     for column, alike in _candidates(with_all, groups, sample.features):
         if len(alike) + 1 == len(sample.names):
             continue
         scores, group = sample.scores(without=[column, *alike]), groups[column].position
-        worst = contradicted_group(with_all, _probability(scores), sample.label, group)
+        worst = contradicted_group(with_all, class_probabilities(scores), sample.label, group)
         if worst is None:
             continue
         with threadpool_limits(1, "blas"):
@@ -308,9 +308,3 @@ def _candidates(
         done.update(alike)
         left[kind] -= 1
         yield column, alike
-
-
-def _probability(scores: Floats) -> Floats:
-    if scores.ndim == 2:
-        return softmax(scores, axis=1)
-    return np.column_stack([expit(-scores), expit(scores)])
