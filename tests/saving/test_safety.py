@@ -246,7 +246,7 @@ def test_a_part_of_a_file_is_refused_wherever_it_ends(plain, tmp_path):
 
 
 def test_files_of_others(tmp_path):
-    path = tmp_path / "model.skops"
+    path = tmp_path / "model.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("schema.json", "{}")
         archive.comment = b"rboost model, format 7, SHA-256 " + b"0" * 64

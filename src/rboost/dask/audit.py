@@ -17,12 +17,11 @@ from rboost.audit.audit import SEED
 from rboost.audit.cleaning import THRESHOLD
 from rboost.audit.fit import TableModel
 from rboost.audit.insight.summary import (
-    OVERLAP,
-    WIDE,
     AuditSummary,
     ClassSummary,
     expected_rates,
     flip_rates,
+    is_uncertain,
 )
 from rboost.audit.labels import FEWEST_OF_CLASS, NO_LABEL, encode_labels
 from rboost.audit.render.text import renamed
@@ -232,7 +231,8 @@ class DistributedAudit:
         """The numbers of the audit; ``suspects`` is a result of :meth:`suspects`."""
         flips, probably_wrong = self._flips, self._sum("probably_wrong")
         found, (share, low, high) = float(suspects["probability"].sum()), self.wrong_share
-        names = [str(name) for name in self.classes]
+        names, noise = [str(name) for name in self.classes], self._fit.noise
+        rows = self._fit.stand_ins
         return AuditSummary(
             self.label_name,
             n_rows=self.n_rows,
@@ -241,7 +241,7 @@ class DistributedAudit:
             n_corrected=0,
             n_unchecked=self.n_labelled,
             classes=_class_summaries(names, flips, probably_wrong),
-            noise=flip_rates(names, *expected_rates(self._fit.noise), flips),
+            noise=flip_rates(names, *expected_rates(noise), flips),
             expected_wrong=self.expected_wrong,
             expected_share=share,
             share_low=low,
@@ -252,16 +252,8 @@ class DistributedAudit:
             expected_recall=found / max(self.expected_wrong, found, 1e-9),
             expected_found=found,
             budgets=(),
-            is_uncertain=self._is_uncertain(low),
+            is_uncertain=is_uncertain(noise, low, noise.probability(rows.scores), rows.weight),
         )
-
-    def _is_uncertain(self, lowest_share: float) -> bool:
-        """Whether overlapping classes explain all errors, or a rate has a wide interval."""
-        rows, (low, high) = self._fit.stand_ins, self.noise_interval
-        surest = self._fit.noise.probability(rows.scores).max(axis=1)
-        overlap = 1 - np.average(surest, weights=rows.weight)
-        might_be_right = lowest_share == 0 and overlap > OVERLAP
-        return bool(might_be_right or (high - low > WIDE).any())
 
     def _issue_frames(self) -> list[Any]:
         return [

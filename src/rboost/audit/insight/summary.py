@@ -17,7 +17,6 @@ from sklearn.decomposition import PCA
 
 from rboost._typing import Floats, Integers
 from rboost._validation import Number
-from rboost.audit.fit import Inference
 from rboost.audit.insight.checked import PredictiveCheck, RandomChecks, count_random_checks
 from rboost.audit.insight.suspicion import SuspiciousColumn
 from rboost.audit.labels import NO_LABEL, TableLabels
@@ -29,8 +28,8 @@ from rboost.noise.groups import GroupedNoise
 BUDGETS = (10, 20, 50, 100, 200, 500)
 # More points than this cannot be told apart in a picture.
 MOST_ROWS, MOST_SUSPECTS = 3000, 500
-# An interval wider than this says little; classes overlap where the columns leave the class of so
-# many rows open; a label is probably wrong from this probability on.
+# The widest interval that is not called wide; the expected error rate from which on classes are
+# said to overlap; the probability from which on a label is called probably wrong.
 WIDE, OVERLAP, PROBABLY = 0.2, 0.05, 0.5
 ASSUMPTIONS = (
     "whether a label is wrong depends on the true class (and on the context, if any is named), or "
@@ -314,7 +313,8 @@ def summarize(audit: Any, suspects: Suspects) -> AuditSummary:
         expected_recall=suspects.expected_recall,
         expected_found=suspects.expected_found,
         budgets=usual_budgets(gain),
-        is_uncertain=_is_uncertain(labels, found),
+        is_uncertain=n_unchecked > 0
+        and is_uncertain(found.noise, found.wrong_share[0], found.probability[labels.current >= 0]),
         unused_columns=audit.unused_columns,
         context="" if audit.groups is None else audit.groups.column,
         groups=_groups(labels, found.by_group, audit.groups),
@@ -324,13 +324,17 @@ def summarize(audit: Any, suspects: Suspects) -> AuditSummary:
     )
 
 
-def _is_uncertain(labels: TableLabels, found: Inference) -> bool:
-    """Whether all labels might be right although classes overlap, or a rate be anything."""
-    if not labels.is_observed.any():
-        return False
-    low, high = found.noise.interval()
-    overlap = 1 - found.probability[labels.current >= 0].max(axis=1).mean()
-    might_be_right = found.wrong_share[0] == 0 and overlap > OVERLAP
+def is_uncertain(
+    noise: NoisePosterior, lowest_share: float, probability: Floats, weight: Floats | None = None
+) -> bool:
+    """Whether overlap of classes may explain all wrong labels, or a flip rate has a wide interval.
+
+    ``lowest_share`` is the lower end of the interval of the share of wrong labels, ``probability``
+    (n_rows, K) that of the classes of rows by their features.
+    """
+    low, high = noise.interval()
+    overlap = 1 - np.average(probability.max(axis=1), weights=weight)
+    might_be_right = lowest_share == 0 and overlap > OVERLAP
     return bool(might_be_right or (high - low > WIDE).any())
 
 
