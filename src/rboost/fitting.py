@@ -270,7 +270,8 @@ class ScoreClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the true class, whatever the observed label may be."""
-        return self.classes_[decided_classes(self.decision_function(X))]
+        scores = self.decision_function(X)  # first, as it says whether the model is fitted
+        return self.classes_[decided_classes(scores)]
 
     def predict_proba(self, X: Any) -> Floats:
         """Probability of the *true* class, not of the observed label; (n_samples, n_classes).

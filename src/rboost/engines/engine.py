@@ -96,7 +96,7 @@ class Member(Protocol):
 class EngineFit:
     """A fitted member, and the scores of all training rows by models not fitted to the row.
 
-    ``scored`` are the rows to infer noise from: all, or few that stand for them. ``columns`` are
+    ``scored`` are the rows to infer noise from: all, or representative ones. ``columns`` are
     the likelihoods that the engine ended with, None where they follow from its last scores.
     """
 

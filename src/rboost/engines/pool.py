@@ -43,6 +43,7 @@ from rboost.engines.learners import (
     coded,
     in_blocks,
     native_rounds,
+    of_all_classes,
 )
 from rboost.engines.rounds import (
     ExponentialLoss,
@@ -504,12 +505,11 @@ def _voting_trees(
     votes = []
     for step, learner in zip(steps, learners, strict=True):
         is_constant = isinstance(learner, DummyClassifier)
-        said = np.ones((1, 1)) if is_constant else learner.tree_.value[:, 0, :]
+        shares = np.ones((1, 1)) if is_constant else learner.tree_.value[:, 0, :]
         if ensemble.votes == "class":
-            said = np.eye(said.shape[1])[said.argmax(axis=1)]
-        probability = np.zeros((len(said), ensemble.n_classes))
-        probability[:, learner.classes_] = said
-        votes.append(step * coded(probability).reshape(len(said), -1))
+            shares = np.eye(shares.shape[1])[shares.argmax(axis=1)]
+        probability = of_all_classes(shares, learner.classes_, ensemble.n_classes)
+        votes.append(step * coded(probability).reshape(len(shares), -1))
     return VotingTrees.of([getattr(own, "tree_", None) for own in learners], votes, n_columns)
 
 

@@ -583,7 +583,7 @@ def for_trees(X: Any) -> Any:
 
 
 def source_of(X: Any, form: str) -> Integers | None:
-    """The column of the table behind each of a form; None where they are the same."""
+    """The table column from which each column of a form is made; None for arrays, which stay."""
     return X.encoder.source(form) if isinstance(X, Features) else None
 
 
