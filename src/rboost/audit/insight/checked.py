@@ -17,19 +17,19 @@ from rboost.audit.labels import NO_LABEL, TableLabels
 from rboost.noise import NoisePosterior
 
 LEVEL = 0.9
-# Answers contradict what was expected if something as unlikely happens less often than this.
-UNLIKELY = 0.01
-# Least error rate of people: a checked label differs, or does not, with at least this probability.
+# Answers contradict the predictions if their p-value is below this.
+SIGNIFICANCE = 0.01
+# The error rate of people: no checked label is wrong with a probability nearer to 0 or 1.
 MISTAKES = 0.01
-# Number of equally likely shares that stand for what is unknown of the share of wrong labels, and
-# of bins in which rows with nearly the same probability are counted together.
+# Quantiles that represent the posterior of the share of wrong labels; bins of rows with nearly the
+# same probability.
 N_SHARES, N_BINS = 32, 64
 # Bins of predicted probabilities, of which each is compared with what people found.
 BIN_EDGES = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 
 class AnswersContradictWarning(UserWarning):
-    """Labels are not wrong in the way that was assumed."""
+    """Answers contradict the noise that was inferred without them."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ class RandomChecks:
 
 @dataclass(frozen=True)
 class PredictiveCheck:
-    """Checked labels beside what was expected of them without the answers.
+    """Wrong labels among the checked ones, and how many were expected without the answers.
 
-    ``p_value`` is how likely a number of wrong labels at least as far off was, on either side.
+    ``p_value`` is the two-sided one of their number, under the noise inferred without answers.
     """
 
     n_checked: int
@@ -151,7 +151,7 @@ def check_predictions(
     tails = numbers[n_wrong:].sum(), numbers[: n_wrong + 1].sum()
     p_value = float(np.clip(2 * min(tails), 0.0, 1.0))
     return PredictiveCheck(
-        len(rows), n_wrong, float(wrong.sum()), p_value, contradicts=p_value < UNLIKELY
+        len(rows), n_wrong, float(wrong.sum()), p_value, contradicts=p_value < SIGNIFICANCE
     )
 
 

@@ -66,7 +66,7 @@ MOST_CATEGORIES, MOST_NUMBERS, LEAST_GAP = 2, 1, 0.7
 MOST_FITS = 2 + MOST_CATEGORIES + MOST_NUMBERS
 # Error rates: the largest of a copy; the least ratio of that of the other columns to it, and the
 # least of these. Columns below ``EXACT`` are left out together, as one would replace the other.
-COPY_ERRORS, TIMES, OTHER_ERRORS, EXACT = 0.03, 4.0, 0.02, 0.005
+COPY_ERRORS, COPY_RATIO, OTHER_ERRORS, EXACT = 0.03, 4.0, 0.02, 0.005
 
 
 @dataclass(frozen=True)
@@ -256,7 +256,7 @@ def _copies(sample: _Sample) -> Iterator[SuspiciousColumn]:
     n_rows = len(sample.label)
     others = class_probabilities(sample.scores(without=copies)).argmax(axis=1)
     without = float(np.mean(others != sample.label))
-    if without >= OTHER_ERRORS and n_rows * without + 1 >= TIMES * (n_rows * alone[best] + 1):
+    if without >= OTHER_ERRORS and n_rows * without + 1 >= COPY_RATIO * (n_rows * alone[best] + 1):
         for column in copies:
             yield SuspiciousColumn(sample.names[column], COPY, float(alone[column]), without)
 
