@@ -24,13 +24,13 @@ from rboost._typing import Floats, Integers
 from rboost._validation import Number, Requirements
 from rboost.fitting import Rows, RowsClassifier, ScoreClassifier, class_probabilities
 
-# The search ends where no component of the scaled gradient is larger; probabilities then have two
-# digits, and more would not make a better member of an ensemble.
+# Tolerance of the scaled gradient: probabilities then have two digits, and more would not make a
+# better member of an ensemble.
 TOLERANCE = 5e-4
-# This share of their mean curvature is added to features that a weak penalty would leave alike.
+# Ridge, as a share of the mean curvature, for features that are nearly collinear.
 RIDGE = 1e-8
-# Of two classes: where Newton's method ends, after how many steps at the latest, and how often a
-# step that leads upwards is halved.
+# Newton's method for two classes: its tolerance, the most steps, and the most halvings of a step
+# that does not lower the loss.
 TOLERANCE_OF_TWO, MOST_STEPS, MOST_HALVINGS = 1e-3, 100, 20
 # Standardised values beyond this are outliers, to a kernel nearly orthogonal to everything else.
 FARTHEST = 4.0
