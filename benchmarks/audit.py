@@ -175,7 +175,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         )
         text, path = planted_report(found), OUT / "planted.md"
     print(text)
-    write_page(path, text, "benchmarks.audit", arguments, ("pandas", "skrub"))
+    write_page(path, text, "benchmarks.audit", arguments, ("pandas",))
 
 
 if __name__ == "__main__":

@@ -150,7 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     untouched = [case for case in clean_cases("report") if case.kind == "as it is"]
     text = report(planted, clean, [extra_time(case) for case in untouched])
     print(text)
-    write_page(OUT, text, "benchmarks.suspicious_columns", arguments, ("pandas", "skrub"))
+    write_page(OUT, text, "benchmarks.suspicious_columns", arguments, ("pandas",))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from benchmarks.real_noise.report import draw, page
 from benchmarks.real_noise.tables import COLLECTIONS
 from rboost.files import write_atomically
 
-PEERS = ("catboost", "cleanlab", "pandas", "skrub")
+PEERS = ("catboost", "cleanlab", "pandas")
 
 
 def _parser() -> argparse.ArgumentParser:

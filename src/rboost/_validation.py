@@ -1,4 +1,4 @@
-"""Input checks shared by the estimators: what a parameter must be, declared as data.
+"""Validation shared by the estimators; requirements of parameters are declared as data.
 
 Each check fails with one sentence that names the problem and the remedy.
 """
@@ -80,10 +80,22 @@ class Switch:
 
 
 @dataclass(frozen=True)
+class Threads:
+    """The value is a number of threads, −1 for all, or None; 0 has no meaning."""
+
+    def accepts(self, value: Any) -> bool:
+        """Whether the value satisfies the requirement."""
+        return value != 0 and Number(-np.inf, integer=True, optional=True).accepts(value)
+
+    def __str__(self) -> str:
+        return "a number of threads, -1 for all, or None"
+
+
+@dataclass(frozen=True)
 class Either:
     """The value satisfies one of several requirements."""
 
-    requirements: tuple[OneOf | Number | Switch, ...]
+    requirements: tuple[OneOf | Number | Switch | Threads, ...]
 
     def accepts(self, value: Any) -> bool:
         """Whether the value satisfies the requirement."""
@@ -93,7 +105,7 @@ class Either:
         return ", or ".join(str(requirement) for requirement in self.requirements)
 
 
-Requirements = Mapping[str, OneOf | Number | Switch | Either]
+Requirements = Mapping[str, OneOf | Number | Switch | Threads | Either]
 
 
 def check_parameters(estimator: BaseEstimator, requirements: Requirements) -> None:
@@ -324,7 +336,7 @@ def as_counts(weight: Floats, largest: float = 1e6) -> Floats:
 
 
 def check_trusted_labels(X_trusted: Any, y_trusted: Any, classes: NDArray[Any]) -> Integers | None:
-    """Return the position of each trusted label among the classes, None without trusted rows."""
+    """Return the position of each trusted label among the classes; None without trusted rows."""
     if X_trusted is None and y_trusted is None:
         return None
     if X_trusted is None or y_trusted is None:

@@ -1,4 +1,4 @@
-"""What classifiers share: rows with labels and weights, how a fit begins, how scores are read."""
+"""What classifiers share: validated rows, the beginning of a fit, scores as probabilities."""
 
 from __future__ import annotations
 
@@ -126,10 +126,10 @@ class Documented:
 
 
 @dataclass(frozen=True)
-class OfTraining:
-    """Says of an attribute of training rows why a model does not have it; one that it has counts.
+class TrainingAttribute:
+    """Explains why a model from a file lacks an attribute of training rows.
 
-    A descriptor that cannot be set: an attribute of the model itself is found before it.
+    A descriptor without ``__set__``: an attribute that the model itself has takes precedence.
     """
 
     name: str
@@ -139,7 +139,7 @@ class OfTraining:
             return self
         if "_is_from_file" in vars(model):
             raise AttributeError(
-                f"{self.name} is of the training rows, which a model file leaves out; read it "
+                f"{self.name} belongs to the training rows, which a model file leaves out; read it "
                 "where the model was fitted."
             )
         raise AttributeError(f"{owner.__name__!r} object has no attribute {self.name!r}")
@@ -167,7 +167,7 @@ class Savable:
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         for name in cls._training_only:
-            setattr(cls, name, OfTraining(name))
+            setattr(cls, name, TrainingAttribute(name))
 
 
 class RowsClassifier(Documented, ClassifierMixin, BaseEstimator):
@@ -178,7 +178,7 @@ class RowsClassifier(Documented, ClassifierMixin, BaseEstimator):
 
     classes_: NDArray[Any]
     _requirements: ClassVar[Requirements]
-    # What X may be, in the words of scikit-learn's ``validate_data``.
+    # What X may be: arguments of scikit-learn's ``validate_data``.
     _accepted: ClassVar[dict[str, Any]] = {"dtype": np.float64}
     _check_y: ClassVar[Any] = staticmethod(check_class_labels)
 
@@ -238,11 +238,26 @@ class TwoClassClassifier(RowsClassifier):
     _check_y: ClassVar[Any] = staticmethod(check_binary_labels)
 
 
+def class_probabilities(scores: Floats, distribution: Callable[[Floats], Floats] = expit) -> Floats:
+    """Class probabilities, (n_rows, K): of log-odds of class 1, or the softmax of K scores a row.
+
+    ``distribution`` is F with p(y = 1 | x) = F(decision) = 1 − F(−decision).
+    """
+    if scores.ndim == 2:
+        return softmax(scores, axis=1)
+    return np.column_stack([distribution(-scores), distribution(scores)])
+
+
+def decided_classes(scores: Floats) -> Integers:
+    """Positions of the predicted classes: the sign of scores (n_rows,), or the largest of K."""
+    return scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
+
+
 class ScoreClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier of any number of classes; a subclass fits ``classes_`` and says the scores."""
+    """A classifier of any number of classes; a subclass fits ``classes_`` and computes scores."""
 
     classes_: NDArray[Any]
-    # F with p(y = 1 | x) = F(decision) = 1 − F(−decision) of two classes, and log F.
+    # F with p(y = 1 | x) = F(decision) for two classes, and log F.
     _distribution: ClassVar[Any] = expit
     _log_distribution: ClassVar[Any] = log_expit
 
@@ -255,9 +270,8 @@ class ScoreClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the true class, whatever the observed label may be."""
-        scores = self.decision_function(X)
-        best = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
-        return self.classes_[best]
+        scores = self.decision_function(X)  # first, as it says whether the model is fitted
+        return self.classes_[decided_classes(scores)]
 
     def predict_proba(self, X: Any) -> Floats:
         """Probability of the *true* class, not of the observed label; (n_samples, n_classes).
@@ -265,12 +279,7 @@ class ScoreClassifier(ClassifierMixin, BaseEstimator):
         For the probability of the observed label pass this to
         :func:`rboost.noise.observed_probability`.
         """
-        return self._probability_of(self.decision_function(X))
-
-    def _probability_of(self, scores: Floats) -> Floats:
-        if scores.ndim == 2:
-            return softmax(scores, axis=1)
-        return np.column_stack([self._distribution(-scores), self._distribution(scores)])
+        return class_probabilities(self.decision_function(X), self._distribution)
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Logarithm of the probability of the true class."""

@@ -38,13 +38,13 @@ GIVEN, ANNOTATOR, ANSWER, TRUSTED = "given", "annotator", "answer", "trusted"
 OTHERS = (GIVEN, ANNOTATOR, TRUSTED)
 # The position of a missing class.
 NO_CLASS = -1
-# The error rate of every statement about a row that has several, before any rate is inferred.
+# The error rate of each of several statements about a row, before any noise is inferred.
 FIRST_ERROR = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """The position of each row's group, −1 for rows of none, the groups' names, and of what."""
+    """The position of each row's group, −1 without one; the names of groups, and of the context."""
 
     position: Integers
     names: tuple[str, ...]
@@ -330,10 +330,10 @@ class Patterns:
 # ---- Groups of rows by context ----
 
 MISSING, OTHER = "(missing)", "(other)"
-# Numbers and dates are cut into ranges, so many at most, where they have more than so many values,
-# or fewer than so many rows a value.
+# Numbers are cut into at most ``MOST_RANGES`` ranges if they have more than ``MOST_VALUES`` values,
+# or fewer than ``ROWS_PER_VALUE`` rows per value; dates if they have more values than ranges.
 MOST_RANGES, MOST_VALUES, ROWS_PER_VALUE = 6, 50, 30
-# A group has at least so many rows, and there are at most so many groups.
+# The fewest rows of a group, and the most groups.
 FEWEST_ROWS, MOST_GROUPS = 10, 100
 DAY = 86_400.0
 
@@ -408,7 +408,7 @@ def _read(values: Any, title: str) -> Column:
 
 
 def _coded(column: Column) -> tuple[Integers, list[str]]:
-    """The number of each row's value or range, and what these are called, in order."""
+    """The number of each row's value or range, and their names, in order."""
     values, is_date = column.numbers, column.holds == DATE
     if values is None and column.words:
         known = read_dates(column.words, ISO)
@@ -453,7 +453,7 @@ def _range(low: float, high: float) -> str:
 
 
 def _times_in_words(values: Floats) -> Callable[[float, float], str]:
-    """How to write ranges of times: as days, unless they all lie within two."""
+    """How to write a range of times: in days, or in minutes if all lie within two days."""
     known = values[np.isfinite(values)]
     unit = "D" if not len(known) or np.ptp(known) >= 2 * DAY else "m"
 
@@ -470,7 +470,7 @@ def _times_in_words(values: Floats) -> Callable[[float, float], str]:
 def _merged(
     place: Integers, names: list[str], titles: list[str]
 ) -> tuple[Integers, tuple[str, ...]]:
-    """Keep groups of enough rows, and put the others together."""
+    """Keep the groups of enough rows, and merge the others into one."""
     counts = np.bincount(place, minlength=len(names))
     largest = np.argsort(-counts, kind="stable")[:MOST_GROUPS]
     kept = np.sort(largest[counts[largest] >= FEWEST_ROWS])

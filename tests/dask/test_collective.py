@@ -91,7 +91,7 @@ def test_a_fit_waits_for_that_of_another_client(client):
         results.append(run_together(client, blocks, lambda own, communicator: 7, arguments))
 
     with client.as_current():
-        other = distributed.Semaphore(1, collective.TURN)
+        other = distributed.Semaphore(1, collective.SEMAPHORE)
         other.acquire()
     waiting = threading.Thread(target=fit)
     waiting.start()
@@ -108,7 +108,7 @@ def test_a_client_that_was_killed_keeps_nobody_waiting():
         dask.config.set(quickly),
         distributed.Client(n_workers=1, processes=False, dashboard_address=":0") as client,
     ):
-        killed = distributed.Semaphore(1, collective.TURN)
+        killed = distributed.Semaphore(1, collective.SEMAPHORE)
         killed.acquire()
         killed.refresh_leases = False
         assert run_together(client, blocks_of(client, 1), lambda own, communicator: 7, tuple) == 7

@@ -65,7 +65,7 @@ def stand_ins(rows, number, n_rows, n_classes, communicator=None):
         [], None, Likelihood(rows.code, columns, rows.weight), trusted,
         np.zeros(len(number), np.uint8), number, n_rows,
     )  # fmt: skip
-    return binned.stand_ins(rows.scores, communicator or SingleProcess())
+    return binned.representatives(rows.scores, communicator or SingleProcess())
 
 
 def spread(rows, parts, n_classes):
@@ -130,6 +130,6 @@ def test_rows_that_all_differ_in_their_patterns_are_sampled(monkeypatch):
         [], None, likelihood, np.zeros(n_rows, bool), np.zeros(n_rows, np.uint8),
         np.arange(n_rows), n_rows,
     )  # fmt: skip
-    found = binned.stand_ins(np.linspace(-3, 3, n_rows), SingleProcess())
+    found = binned.representatives(np.linspace(-3, 3, n_rows), SingleProcess())
     assert 400 < len(found.scores) < 600
     assert_array_equal(found.scores, np.linspace(-3, 3, n_rows)[found.code])

@@ -221,6 +221,12 @@ def test_costs_that_are_none_end_in_one_sentence(booster, costs):
         booster(class_costs=costs).fit([[0.0], [1.0]], [0, 1])
 
 
+@every_booster
+def test_no_threads_are_refused(booster):
+    with pytest.raises(ValueError, match=r"n_jobs of .* must be a number of threads, .* not 0\."):
+        booster(n_jobs=0).fit([[0.0], [1.0]], [0, 1])
+
+
 @pytest.mark.slow
 @every_booster
 def test_separable_rows_stay_finite(booster):

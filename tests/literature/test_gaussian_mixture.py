@@ -28,20 +28,20 @@ def test_it_is_the_mixture_of_scikit_learn(structure):
     """From the same centres both climb to the same maximum, and agree on BIC."""
     X = blobs()
     ours = problem(X, structure=structure)
-    ascent = ours.fit(3, np.random.RandomState(0))
+    result = ours.fit(3, np.random.RandomState(0))
     peer = GaussianMixture(
         3,
         covariance_type=PEERS[structure],
-        means_init=ascent.state.means + 0.05,
+        means_init=result.state.means + 0.05,
         reg_covar=0,
         tol=1e-13,
         max_iter=2000,
     ).fit(X)
-    assert ascent.converged
-    assert_allclose(ascent.objectives[-1], peer.score(X), rtol=1e-7)
-    assert_allclose(ascent.state.means, peer.means_, atol=1e-4)
-    assert_allclose(ascent.state.shares, peer.weights_, atol=1e-4)
-    assert_allclose(ours.bic(ascent.state), peer.bic(X), rtol=1e-6)
+    assert result.converged
+    assert_allclose(result.objectives[-1], peer.score(X), rtol=1e-7)
+    assert_allclose(result.state.means, peer.means_, atol=1e-4)
+    assert_allclose(result.state.shares, peer.weights_, atol=1e-4)
+    assert_allclose(ours.bic(result.state), peer.bic(X), rtol=1e-6)
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)

@@ -1,4 +1,4 @@
-"""Files of models taken apart, changed and sealed again, as somebody might who knows the format."""
+"""Model files taken apart, changed and given a new checksum, as one who knows the format might."""
 
 import copy
 import json
@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from rboost.saving.file import FORMAT, MAGIC, NUMBERS, SEAL_LENGTH, read_content, sealed
+from rboost.saving.file import CHECKSUM_LENGTH, FORMAT, MAGIC, NUMBERS, read_content, with_checksum
 from rboost.saving.schema import DTYPES
 
-START = len(MAGIC) + NUMBERS.size + SEAL_LENGTH
+START = len(MAGIC) + NUMBERS.size + CHECKSUM_LENGTH
 # What may stand in the place of any value of the document.
 ODD = (None, True, -1, 0, 1, 3, 2**31, 2**60, 10**400, 0.5, -1e300, float("nan"), float("inf"), "",
        "x", "number", [], [1], {}, {"array": 0}, {"is": "rboost"})  # fmt: skip
@@ -31,7 +31,7 @@ class Forged:
         return copy.deepcopy(self)
 
     def content(self, number=FORMAT):
-        return sealed(number, json.dumps(self.document).encode(), b"".join(self.blocks))
+        return with_checksum(number, json.dumps(self.document).encode(), b"".join(self.blocks))
 
     def array(self, number):
         import zlib

@@ -103,7 +103,7 @@ def test_training_rows_are_left_out_and_said_to_be(name, tmp_path):
     loaded = rboost.load(tmp_path / "model.rboost")
     for attribute in type(model)._training_only:
         assert attribute not in vars(loaded)
-        with pytest.raises(AttributeError, match=f"{attribute} is of the training rows, which"):
+        with pytest.raises(AttributeError, match=f"{attribute} belongs to the training rows"):
             getattr(loaded, attribute)
     with pytest.raises(AttributeError, match="object has no attribute 'nothing'"):
         loaded.nothing  # noqa: B018

@@ -15,7 +15,7 @@ import pytest
 
 import rboost
 from rboost.saving import load, load_with_notes
-from rboost.saving.file import FORMAT, MAGIC, SPARE_BYTES, read_content, sealed
+from rboost.saving.file import FORMAT, MAGIC, SPARE_BYTES, read_content, with_checksum
 from tests.saving.forging import ODD, START, Forged, outcome
 from tests.saving.models import fitted
 
@@ -246,7 +246,7 @@ def test_a_part_of_a_file_is_refused_wherever_it_ends(plain, tmp_path):
 
 
 def test_files_of_others(tmp_path):
-    path = tmp_path / "model.skops"
+    path = tmp_path / "model.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("schema.json", "{}")
         archive.comment = b"rboost model, format 7, SHA-256 " + b"0" * 64
@@ -272,7 +272,7 @@ def test_formats(plain, tmp_path):
     b'{"made_with":{},"about":{},"arrays":[],"model":{"is":"os.system"}}',
 ])  # fmt: skip
 def test_documents_of_others(text, tmp_path):
-    assert is_refused(sealed(FORMAT, text, b""), tmp_path / "model.rboost")
+    assert is_refused(with_checksum(FORMAT, text, b""), tmp_path / "model.rboost")
 
 
 # --- memory
@@ -284,13 +284,13 @@ def bomb(n_bytes, length, is_compressed=True):
     block = zlib.compress(b"\0" * min(n_bytes, 2**27), 9)[:length].ljust(length, b"\0")
     document = {"made_with": {}, "about": {}, "model": {"is": "rboost"},
                 "arrays": [["f8", shape, length, is_compressed]]}  # fmt: skip
-    return sealed(FORMAT, json.dumps(document).encode(), block)
+    return with_checksum(FORMAT, json.dumps(document).encode(), block)
 
 
 @pytest.mark.parametrize("content", [
     bomb(2**40, 1000), bomb(2**27, 2**17), bomb(2**60, 10, is_compressed=False),
-    sealed(FORMAT, b"[" + b"[]," * 2**21 + b"[]]", b""),
-    sealed(FORMAT, b"[" + b"0," * 2**21 + b"0]", b""),
+    with_checksum(FORMAT, b"[" + b"[]," * 2**21 + b"[]]", b""),
+    with_checksum(FORMAT, b"[" + b"0," * 2**21 + b"0]", b""),
 ], ids=["terabyte", "ratio", "raw", "lists", "numbers"])  # fmt: skip
 def test_no_file_takes_far_more_memory_than_its_length(content):
     tracemalloc.start()

@@ -7,24 +7,24 @@ from rboost.audit.insight.summary import Suspects
 from rboost.audit.insight.suspicion import SuspiciousColumn, SuspiciousColumnWarning
 from rboost.audit.labels import TableLabels
 from rboost.audit.render.plots import (
+    CalibrationDisplay,
     GroupNoiseDisplay,
     IssueDistributionDisplay,
     NoiseMatrixDisplay,
     ProjectionDisplay,
-    PromiseDisplay,
     ReviewGainDisplay,
 )
 from rboost.audit.result import LabelAudit
 
 __all__ = [
     "AnswersContradictWarning",
+    "CalibrationDisplay",
     "Explanation",
     "GroupNoiseDisplay",
     "IssueDistributionDisplay",
     "LabelAudit",
     "NoiseMatrixDisplay",
     "ProjectionDisplay",
-    "PromiseDisplay",
     "Reason",
     "ReviewGainDisplay",
     "Suspects",

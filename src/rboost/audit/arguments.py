@@ -22,7 +22,7 @@ from rboost.labels import Groups, group_rows
 from rboost.noise.inference import prevalence_of, smoothed_scores
 from rboost.packages import package
 from rboost.table.columns import as_frame
-from rboost.table.delimited import listed
+from rboost.table.delimited import reprs
 
 FEWEST_ROWS = 20
 # How far the probabilities of a row may be from 1 together: some are rounded to few digits.
@@ -197,7 +197,7 @@ def check_answers(
         if spelling(value) not in place:
             raise ValueError(
                 f"answers has {value!r}, which is no class of this audit; use one of "
-                f"{listed(classes, 5)}, or audit again with y_checked."
+                f"{reprs(classes, 5)}, or audit again with y_checked."
             )
         checked[row], is_answered[row] = place[spelling(value)], True
     drawn = _drawn(at_random, len(ids), len(labels), "at_random") & is_answered
@@ -249,7 +249,7 @@ def _given_scores(probabilities: Any, labels: TableLabels) -> Floats:
         row = int(is_between.argmin())
         raise ValueError(
             f"probabilities must lie between 0 and 1, but row {row + 1} has "
-            f"{listed(list(values[row].round(4).tolist()), 5)}; pass probabilities, not scores."
+            f"{reprs(list(values[row].round(4).tolist()), 5)}; pass probabilities, not scores."
         )
     if (abs(total - 1) > TOLERANCE).any():
         row = int(abs(total - 1).argmax())
@@ -283,7 +283,7 @@ def _columns_of_classes(probabilities: Any, labels: TableLabels) -> tuple[Floats
         if absent:
             raise ValueError(
                 f"probabilities has no column for the class {absent[0]!r}; name one column after "
-                f"each class: {listed(names)}."
+                f"each class: {reprs(names)}."
             )
         there = [k for k in places.values() if k >= 0]
         values = _floats(probabilities.to_numpy()[:, there])
@@ -292,11 +292,11 @@ def _columns_of_classes(probabilities: Any, labels: TableLabels) -> tuple[Floats
     if values.ndim == 1 and len(names) == 2:
         values = np.column_stack([1 - values, values])
     if values.ndim != 2 or values.shape[1] != len(names):
-        too_rare = f" ({listed(rare, 5)} has too few rows)" if rare else ""
+        too_rare = f" ({reprs(rare, 5)} has too few rows)" if rare else ""
         raise ValueError(
             f"probabilities has the shape {values.shape}, but there are {len(labels)} rows and "
             f"{len(names)} classes{too_rare}; pass a row of probabilities for each row, in the "
-            f"order {listed(names)}, or a frame whose columns are called like the labels."
+            f"order {reprs(names)}, or a frame whose columns are called like the labels."
         )
     return values, values.sum(axis=1)
 

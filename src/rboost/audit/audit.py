@@ -23,7 +23,7 @@ from rboost.audit.insight.suspicion import (
     SuspiciousColumnWarning,
     find_suspicious_columns,
 )
-from rboost.audit.render.text import of_suspicious_column
+from rboost.audit.render.text import describe_suspicious_column
 from rboost.audit.result import LabelAudit, warn_of
 
 # What a seed must be for NumPy.
@@ -149,7 +149,7 @@ def audit_labels(
                 asked.table, features, labels, random_state, by_group
             )
     for column in suspicious:
-        warnings.warn(of_suspicious_column(column), SuspiciousColumnWarning, stacklevel=2)
+        warnings.warn(describe_suspicious_column(column), SuspiciousColumnWarning, stacklevel=2)
     audit = LabelAudit(
         asked.table, labels, asked.ids, id_name, features, scores, inference, fitted,
         asked.n_extra, asked.groups, suspicious, copy_of, scorer,

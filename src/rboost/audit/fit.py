@@ -1,4 +1,4 @@
-"""The model of an audit: it scores every row, held out; noise and true classes are inferred then.
+"""The model of an audit: held-out scores of every row, and what is inferred from them.
 
 A scorer is a classifier with ``fit_labels``, which takes every statement about rows, and then with
 ``held_out_scores_``, ``score_rows``, ``label_noise`` and ``group_noise``. An audit infers once, a

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rboost._typing import Integers
 from rboost._validation import is_missing
 from rboost.labels import NO_CLASS, Groups, Labels
-from rboost.table.delimited import listed
+from rboost.table.delimited import reprs
 
 # A class with fewer rows cannot be learnt; its rows are treated as if they had no label.
 FEWEST_OF_CLASS = 5
@@ -153,12 +153,12 @@ def encode_labels(
     rare = _sorted([value for value in counted if value not in frequent])
     if len(frequent) < 2:
         raise ValueError(
-            f"Of {name!r} only {listed(frequent) or 'none'} has at least {FEWEST_OF_CLASS} rows, "
+            f"Of {name!r} only {reprs(frequent) or 'none'} has at least {FEWEST_OF_CLASS} rows, "
             "but two classes are needed; label more rows."
         )
     if rare:
         warnings.warn(
-            f"{listed(rare, 5)} of {name!r}: fewer than {FEWEST_OF_CLASS} rows, too few to learn "
+            f"{reprs(rare, 5)} of {name!r}: fewer than {FEWEST_OF_CLASS} rows, too few to learn "
             "from; these rows are treated as if they had no label.",
             stacklevel=4,
         )
@@ -198,7 +198,7 @@ def _spelled_alike(given: list[Any], checked: list[Any], name: str) -> tuple[lis
     for key, spellings in alike.items():
         if len(spellings) > 1:
             warnings.warn(
-                f"{listed(sorted(spellings), 5)} of {name!r} differ only by case or spaces and are "
+                f"{reprs(sorted(spellings), 5)} of {name!r} differ only by case or spaces and are "
                 f"taken for one class, {usual[key]!r}.",
                 stacklevel=5,
             )

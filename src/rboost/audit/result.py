@@ -26,10 +26,10 @@ from rboost.audit.fit import (
 )
 from rboost.audit.insight.checked import (
     AnswersContradictWarning,
+    CalibrationBin,
     PredictiveCheck,
-    Promise,
+    check_calibration,
     check_predictions,
-    compare_promises,
     controlled_list,
 )
 from rboost.audit.insight.columns import ColumnReading, Segment, find_segments, read_columns
@@ -52,7 +52,7 @@ from rboost.audit.render.plots import (
     ReviewGainDisplay,
 )
 from rboost.audit.render.report import InlineReport, Origin, render_report, render_summary
-from rboost.audit.render.text import as_lines, describe, list_rows, of_contradiction
+from rboost.audit.render.text import as_lines, describe, describe_contradiction, list_rows
 from rboost.labels import Groups
 from rboost.noise import NoisePosterior
 from rboost.noise.answers import LearntFromAnswers
@@ -202,10 +202,10 @@ class LabelAudit:
         return rows[np.argsort(right, kind="stable")][: np.count_nonzero(right < 0.5)]
 
     @cached_property
-    def promises(self) -> tuple[Promise, ...]:
+    def calibration(self) -> tuple[CalibrationBin, ...]:
         """Predicted probabilities of checked labels to be wrong, and what people found."""
         before = self._unanswered
-        return () if before is None else compare_promises(before, self.scores, self.labels)
+        return () if before is None else check_calibration(before, self.scores, self.labels)
 
     @cached_property
     def columns(self) -> tuple[ColumnReading, ...]:
@@ -459,5 +459,5 @@ def warn_of(audit: Any) -> None:
             f"about {labels.name!r}, so that rates and suspects mean little; add columns.",
             stacklevel=3,
         )
-    if contradiction := of_contradiction(audit.predictive_check):
+    if contradiction := describe_contradiction(audit.predictive_check):
         warnings.warn(contradiction, AnswersContradictWarning, stacklevel=3)

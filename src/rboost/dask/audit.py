@@ -45,9 +45,9 @@ from rboost.packages import package
 dask = package("dask", "dask")
 DEVICE = OneOf(DEVICES)
 NUMBER_OF_ROWS = Number(0, integer=True, closed=True)
-# Labels that stand for all where it is decided which of them are classes.
+# Size of the sample of labels from which the classes are determined.
 LABELS_TO_READ = 10_000
-# Rows that stand for all where the share of wrong labels is bounded.
+# Size of the sample of rows from which the interval of the share of wrong labels is computed.
 SHARE_ROWS = 20_000
 
 
@@ -202,11 +202,10 @@ class DistributedAudit:
     @cached_property
     def wrong_share(self) -> tuple[float, float, float]:
         """The share of labels that are wrong, and an interval that holds it with probability .9."""
-        rows = self._fit.stand_ins
         n_drawn, up_to = min(self.n_labelled, SHARE_ROWS), np.cumsum(rows.weight)
         at = (np.arange(n_drawn) + 0.5) * up_to[-1] / n_drawn  # each row as often as it weighs
         some = np.searchsorted(up_to, at)
-        labels = self._fit.labels_of_stand_ins[some]
+        labels = self._fit.their_labels[some]
         _, low, high = self._fit.noise.wrong_share_interval(rows.scores[some], labels)
         mean = self.expected_wrong / self.n_labelled
         return mean, min(low, mean), max(high, mean)
@@ -231,7 +230,7 @@ class DistributedAudit:
         """The numbers of the audit; ``suspects`` is a result of :meth:`suspects`."""
         flips, probably_wrong = self._flips, self._sum("probably_wrong")
         found, (share, low, high) = float(suspects["probability"].sum()), self.wrong_share
-        names = [str(name) for name in self.classes]
+        names, noise = [str(name) for name in self.classes], self._fit.noise
         return AuditSummary(
             self.label_name,
             n_rows=self.n_rows,
@@ -240,7 +239,7 @@ class DistributedAudit:
             n_corrected=0,
             n_unchecked=self.n_labelled,
             classes=_class_summaries(names, flips, probably_wrong),
-            noise=flip_rates(names, *expected_rates(self._fit.noise), flips),
+            noise=flip_rates(names, *expected_rates(noise), flips),
             expected_wrong=self.expected_wrong,
             expected_share=share,
             share_low=low,

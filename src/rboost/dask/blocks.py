@@ -23,7 +23,7 @@ from rboost.engines.xgboost import Bins
 from rboost.numbering import in_sample
 from rboost.packages import package
 from rboost.table.columns import read_column
-from rboost.table.delimited import listed
+from rboost.table.delimited import reprs
 from rboost.table.features import TableEncoder
 
 dask = package("dask", "dask")
@@ -132,7 +132,7 @@ def summed(parts: Sequence[Counted], name: str = "y") -> Summary:
     if len({isinstance(label, str) for label in counts}) > 1:
         raise ValueError(f"{name} holds words and numbers; convert its labels to one type.")
     if len(counts) > MOST_LABELS:
-        few = listed(list(counts), 3)
+        few = reprs(list(counts), 3)
         raise ValueError(
             f"{name} has {len(counts)} different values, such as {few}, {LIKE_NO_CLASSES}"
         )

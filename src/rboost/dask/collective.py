@@ -28,15 +28,15 @@ collective, tracking = package("xgboost.collective"), package("xgboost.tracker")
 XGBoostError = package("xgboost.core").XGBoostError
 
 ATTEMPTS = 3
-# Fits of several clients that wait for each other's workers would wait for ever: one at a time. The
-# scheduler takes the turn back from a client that was killed (after half a minute).
-TURN = "rboost fit"
-# How long to wait, in seconds, for a worker that was lost to come back; between two looks at the
-# workers; and for workers to end once one of them is lost, to the end of a step of their own.
+# One fit at a time, as fits of several clients that wait for each other's workers would wait for
+# ever. Half a minute after a client was killed, the scheduler releases its semaphore.
+SEMAPHORE = "rboost fit"
+# Seconds to wait for a lost worker to come back; between two checks of the workers; and, once one
+# is lost, for the others to end the step that they are at.
 RETURN_SECONDS, POLL_SECONDS, END_SECONDS = 20, 0.5, 300
-# How long a process waits for the slowest of the others. One that ends is noticed at once, by its
-# closed connection; this is for a machine that vanishes without a word.
-PATIENCE = 600
+# Seconds that a process waits for the slowest of the others. One that ends is noticed at once, by
+# its closed connection; the timeout is for machines that are cut off.
+PROCESS_TIMEOUT = 600
 
 Listen = Callable[[dict[str, Any]], None]
 
@@ -92,16 +92,16 @@ def run_together(
 
 @contextmanager
 def _only_fit(client: Any) -> Iterator[None]:
-    turn = distributed.Semaphore(1, TURN)
+    semaphore = distributed.Semaphore(1, SEMAPHORE)
     try:
-        turn.acquire()
+        semaphore.acquire()
         try:
             yield
         finally:
             if client.status == "running":
-                turn.release()
+                semaphore.release()
     finally:
-        turn.refresh_leases = False  # where waiting was interrupted, the scheduler ends it
+        semaphore.refresh_leases = False  # where waiting was interrupted, the scheduler ends it
 
 
 def _place(client: Any, blocks: list[Any], n_workers: int) -> dict[str, list[int]]:
@@ -273,7 +273,7 @@ def _connected(rank: int, tracker: dict[str, Any] | None) -> Iterator[None]:
         yield
         return
     others = collective.CommunicatorContext(
-        dmlc_task_id=f"{rank:06d}", dmlc_timeout=PATIENCE, dmlc_retry=1, **tracker
+        dmlc_task_id=f"{rank:06d}", dmlc_timeout=PROCESS_TIMEOUT, dmlc_retry=1, **tracker
     )
     is_connected = False
     try:

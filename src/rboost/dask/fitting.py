@@ -1,7 +1,7 @@
 """A fit to a table of partitions: columns are encoded on the workers, on which trees then grow.
 
-What the client sees are sums, a sample of rows, the trees, and few rows that stand for all where
-noise is inferred. Scores of rows are computed from the trees where the rows lie, whenever they are
+The client sees sums, a sample of rows, the trees, and representative rows from which the noise is
+inferred. Scores of rows are computed from the trees where the rows lie, whenever they are
 asked for, so that nothing is lost with a worker. The client keeps the trees so far, so that none is
 grown twice.
 """
@@ -59,14 +59,15 @@ dask = package("dask", "dask")
 class TableFit:
     """A model of a table of partitions, and the codes of its rows on the cluster.
 
-    ``stand_ins`` are few rows that stand for all, with ``labels_of_stand_ins``.
+    ``representatives`` are weighted rows from which the noise is inferred, ``their_labels`` the
+    positions of their labels.
     """
 
     encoder: TableEncoder
     fitted: Fitted
     trees: StoredTrees
-    stand_ins: ScoredRows
-    labels_of_stand_ins: Integers
+    representatives: ScoredRows
+    their_labels: Integers
     blocks: list[Any]
 
     @property

@@ -27,7 +27,7 @@ from pyarrow import parquet
 
 from rboost.files import open_to_read
 from rboost.packages import package
-from rboost.table.delimited import listed
+from rboost.table.delimited import reprs
 from rboost.table.reading import check_column, plain_column, to_series, without_missing
 from rboost.table.sources import expanded
 
@@ -185,7 +185,7 @@ def _check_distinct(names: list[Any], source: Any) -> None:
     repeated = [name for place, name in enumerate(names) if name in names[:place]]
     if repeated:
         raise ValueError(
-            f"{source} has several columns called {listed(repeated)}; rename all but one."
+            f"{source} has several columns called {reprs(repeated)}; rename all but one."
         )
 
 

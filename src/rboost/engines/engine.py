@@ -1,4 +1,4 @@
-"""What an engine is given, and what it leaves behind: all that one has to know to add another.
+"""The interface of an engine: what it is given and what it returns; and the stack of several.
 
 An engine is a function ``fit(rows, infer, settings) -> EngineFit`` in a file of its own, with a
 name in :data:`rboost.engines.ENGINES`. Of labels it sees the likelihood L alone. Scores of two
@@ -24,17 +24,17 @@ from rboost.noise.likelihood import Likelihood
 from rboost.progress import track
 
 POOL, LINEAR, TREES, XGBOOST = "pool", "linear", "trees", "xgboost"
-# The most rows of which the pool is an engine: on more it would take longer than trees.
+# The most rows for which "auto" takes the pool: on more it takes longer than trees.
 POOL_ROWS = 20_000
-# The fewest rows a class from which trees improve on the pool; of two classes fewer, since
+# The fewest rows per class with which trees improve on the pool; fewer for two classes, since
 # one tree a round serves both.
 ROWS_PER_CLASS = {"two": 50, "more": 400}
 # From held-out scores to the likelihoods that an engine goes on with, (K, n_patterns).
 Infer = Callable[[ScoredRows], Floats]
 
-# Keeps weights finite where two classes are separable.
+# L2 penalty on the weights of engines, which stay finite where two classes are separable.
 PENALTY = 1e-2
-# An engine that moves scores by less than this share of what all do is not kept.
+# An engine with a smaller share of the spread of the stack's scores is not kept.
 SMALLEST_SHARE = 1e-3
 
 
@@ -43,8 +43,8 @@ class EngineRows:
     """The training rows: the table, the likelihoods of their labels, and class shares, (K,).
 
     ``fold`` is the fold that leaves each row out, for engines that are fitted fold by fold.
-    Rows with a pattern of ``always_kept``, (n_patterns,), are kept where others are sampled: their
-    class is certain.
+    ``always_kept``, (n_patterns,), marks patterns whose class is certain: their rows are kept where
+    others are sampled.
     """
 
     X: Any
@@ -96,7 +96,7 @@ class Member(Protocol):
 class EngineFit:
     """A fitted member, and the scores of all training rows by models not fitted to the row.
 
-    ``scored`` are the rows to infer noise from: all, or few that stand for them. ``columns`` are
+    ``scored`` are the rows to infer noise from: all, or representative ones. ``columns`` are
     the likelihoods that the engine ended with, None where they follow from its last scores.
     """
 
@@ -150,7 +150,7 @@ def chosen_engines(
 ) -> set[str]:
     """The names of the engines for a table.
 
-    Whether the pool is one of them does not depend on the number of classes.
+    Whether "auto" includes the pool does not depend on the number of classes.
     """
     if engines == "auto":
         fewest = n_classes * ROWS_PER_CLASS["two" if n_classes == 2 else "more"]
@@ -209,10 +209,10 @@ def combine(
     names = list(members)
     found = likeliest_weights([held_out[name] for name in names], likelihood)
     spreads = found * [spread(held_out[name]) for name in names]
-    shares = spreads / spreads.sum() if spreads.any() else np.full(len(names), 1 / len(names))
+    if not spreads.any():  # all engines are constant: the first one stands for them
+        found, spreads = np.ones(len(names)), np.eye(len(names))[0]
+    shares = spreads / spreads.sum()
     kept = [number for number, share in enumerate(shares) if share > SMALLEST_SHARE]
-    if not spreads.any():  # all engines are constant
-        found, shares, kept = np.ones(len(names)), np.ones(len(names)), [0]
     stack = Stack(
         {names[number]: members[names[number]] for number in kept},
         {names[number]: float(found[number]) for number in kept},

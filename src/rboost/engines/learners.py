@@ -35,7 +35,7 @@ from rboost.noise.likelihood import Likelihood
 # "uniform": a fraction of the rows without replacement, weighted; "weights": rows drawn with
 # replacement in proportion to their weights, then counted equally; "none": every row, weighted.
 SAMPLINGS = ("none", "uniform", "weights")
-# Copies of rows that weigh less than this share of the heaviest are left out.
+# Copies of rows with a smaller weight than this share of the largest are left out.
 NEGLIGIBLE = 1e-6
 # Trees that take ``check_input=False``; a subclass may have another ``fit``.
 TREES = (DecisionTreeClassifier, ExtraTreeClassifier)
@@ -131,18 +131,23 @@ def scaled_weights(weights: Floats, sample_weight: Floats, total: float | None =
 
 
 def named_class(learner: Any, X: Any, n_classes: int, **options: bool) -> Floats:
-    """Probability 1 of the predicted class, as in the paper."""
+    """Probability 1 for the predicted class, as in the paper."""
     return np.eye(n_classes)[np.asarray(learner.predict(X, **options), dtype=np.intp)]
 
 
 def class_probability(learner: Any, X: Any, n_classes: int, **options: bool) -> Floats:
     """The learner's class probabilities."""
-    said = np.asarray(learner.predict_proba(X, **options), dtype=np.float64)
-    if said.shape[1] == n_classes:
-        return said
-    probability = np.zeros((len(said), n_classes))
-    probability[:, learner.classes_] = said  # it has not seen all classes
-    return probability
+    probability = np.asarray(learner.predict_proba(X, **options), dtype=np.float64)
+    return of_all_classes(probability, learner.classes_, n_classes)
+
+
+def of_all_classes(outputs: Floats, seen: Integers, n_classes: int, absent: float = 0.0) -> Floats:
+    """One column for each class, ``absent`` for those that a learner has not seen."""
+    if outputs.shape[1] == n_classes:
+        return outputs
+    found = np.full((len(outputs), n_classes), absent)
+    found[:, seen] = outputs
+    return found
 
 
 VOTES = {"class": named_class, "probability": class_probability}
@@ -164,8 +169,8 @@ def expanded(scores: Floats) -> Floats:
 class ValidatedRows:
     """Rows of X, validated once, so that not every learner of an ensemble does it again.
 
-    Trees of scikit-learn compute in float32 and can skip their checks, kernel machines
-    too. On a few hundred rows their checks take longer than the learners.
+    Trees of scikit-learn, which compute in float32, and kernel machines can skip their checks. On a
+    few hundred rows these take longer than the fits.
     """
 
     def __init__(self, X: Any) -> None:
@@ -196,7 +201,7 @@ class ValidatedRows:
         return learner.fit(self._X[rows], targets, **weighted)
 
     def votes(self, learner: Any, votes: str, n_classes: int, rows: Any = slice(None)) -> Floats:
-        """Class probabilities of some of the rows by a learner, hard or soft."""
+        """Class probabilities of some of the rows by a learner; 0 and 1 for votes by class."""
         if self._ready_for(learner):
             return VOTES[votes](learner, self._for_trees[rows], n_classes, check_input=False)
         if type(learner) is RandomKernelClassifier and self._holds_floats and votes != "class":

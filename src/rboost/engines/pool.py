@@ -24,12 +24,10 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import expit
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from sklearn.utils import check_array, check_random_state, gen_batches
-from sklearn.utils.extmath import softmax
 from threadpoolctl import threadpool_limits
 
 from rboost import native
@@ -45,6 +43,7 @@ from rboost.engines.learners import (
     coded,
     in_blocks,
     native_rounds,
+    of_all_classes,
 )
 from rboost.engines.rounds import (
     ExponentialLoss,
@@ -57,6 +56,7 @@ from rboost.engines.rounds import (
     mixed,
 )
 from rboost.engines.trees import forest_scores
+from rboost.fitting import class_probabilities, decided_classes
 from rboost.learners import RandomKernelClassifier, RobustLogisticRegression
 from rboost.learners.kernel import KernelMachine
 from rboost.noise.inference import ScoredRows, smoothed_scores
@@ -71,9 +71,9 @@ MAX_ROWS = 4096
 FIRST_INFERENCE = 25
 # Rows whose votes are read at a time.
 BLOCK_ROWS = 2**16
-# Sparse rows that are made dense at a time, and leaves that are looked up at a time.
+# Sparse rows that are made dense at a time; leaves that are looked up at a time.
 SPARSE_ROWS, BLOCK_LEAVES = 1024, 2**18
-# Rows whose margins of all linear models fit into the cache.
+# Rows at a time for which the margins of all linear models fit into the cache.
 FEW_ROWS = 256
 # The intercept of a class that a learner has not seen: its probability is 0.
 NEVER = -1e300
@@ -192,8 +192,8 @@ def vote_scores(mean_votes: Floats, shares: Floats) -> Floats:
 class BoostedLearners:
     """Learners of Algorithm 1, whose mean votes are read as probabilities.
 
-    ``total_step`` is Σ α. ``source`` is the column of the table behind each that the learners were
-    given, if others; the table has ``n_columns``.
+    ``total_step`` is Σ α. The table has ``n_columns``, and ``source[c]`` is the one from which the
+    learners' column c was made; None where the learners were given the table's own columns.
     """
 
     ensemble: StackedLearners
@@ -229,8 +229,8 @@ class Part(Protocol):
 class VotingTrees:
     """Trees of scikit-learn whose leaves have ``votes``, (n_leaves, S).
 
-    Nodes of all trees are numbered on; a root or child that is negative is the leaf ~number. Values
-    up to the threshold go left, NaN goes left if ``nan_left``. Rows are compared in float32.
+    Nodes are numbered through all trees; a root or child that is negative is the leaf ~number.
+    Values up to the threshold go left, NaN goes left if ``nan_left``. Rows are compared in float32.
     """
 
     feature: NDArray[np.int32]
@@ -316,18 +316,6 @@ class VotingTrees:
         )  # fmt: skip
 
 
-def said_by(decisions: Floats, votes: str) -> Floats:
-    """Class probabilities, or probability 1 of the predicted class, of decisions of a model."""
-    if votes == "class":
-        is_binary = decisions.ndim == 1
-        best = (decisions > 0).astype(np.intp) if is_binary else decisions.argmax(axis=1)
-        return np.eye(2 if is_binary else decisions.shape[1])[best]
-    if decisions.ndim == 2:
-        return softmax(decisions)
-    positive = expit(decisions)
-    return np.column_stack([1 - positive, positive])
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Voters:
     """Learners with decisions of their own, and their steps α (L,).
@@ -351,8 +339,11 @@ class Voters:
         sums = np.zeros((X.shape[0], self.coef.shape[2]))
         for number, step in enumerate(self.steps):
             decisions = self.decisions(number, X)
-            said = said_by(decisions[:, 0] if decisions.shape[1] == 1 else decisions, self.votes)
-            sums += step * coded(said.astype(np.float64)).reshape(sums.shape)
+            decisions = decisions[:, 0] if decisions.shape[1] == 1 else decisions
+            probability = class_probabilities(decisions)
+            if self.votes == "class":
+                probability = np.eye(probability.shape[1])[decided_classes(decisions)]
+            sums += step * coded(probability.astype(np.float64)).reshape(sums.shape)
         return sums
 
 
@@ -497,13 +488,13 @@ class StackedLearners:
 
     @property
     def learners(self) -> NoReturn:
-        """Learners themselves are not kept."""
+        """The learners themselves are not kept: raises AttributeError."""
         raise AttributeError(
             "A model from a file holds no single base learners; fit again to have them."
         )
 
     def contributions(self, X: Any) -> Iterator[Floats]:
-        """What each learner adds is not known, but the sum alone."""
+        """What each learner adds is not kept: raises the error of ``learners``."""
         return self.learners
 
 
@@ -514,12 +505,11 @@ def _voting_trees(
     votes = []
     for step, learner in zip(steps, learners, strict=True):
         is_constant = isinstance(learner, DummyClassifier)
-        said = np.ones((1, 1)) if is_constant else learner.tree_.value[:, 0, :]
+        shares = np.ones((1, 1)) if is_constant else learner.tree_.value[:, 0, :]
         if ensemble.votes == "class":
-            said = np.eye(said.shape[1])[said.argmax(axis=1)]
-        probability = np.zeros((len(said), ensemble.n_classes))
-        probability[:, learner.classes_] = said
-        votes.append(step * coded(probability).reshape(len(said), -1))
+            shares = np.eye(shares.shape[1])[shares.argmax(axis=1)]
+        probability = of_all_classes(shares, learner.classes_, ensemble.n_classes)
+        votes.append(step * coded(probability).reshape(len(shares), -1))
     return VotingTrees.of([getattr(own, "tree_", None) for own in learners], votes, n_columns)
 
 
@@ -534,7 +524,7 @@ KINDS: dict[type, Any] = {
 
 
 def _kind_of(learner: Any) -> Any:
-    """As which kind a learner is stacked; a subclass may predict in another way."""
+    """The class that stacks a learner; subclasses are refused, as they may predict differently."""
     if type(learner) not in KINDS or not is_multinomial(learner):
         raise ValueError(
             f"A model with {type(learner).__name__} as base learner is not saved, since a model "

@@ -13,8 +13,8 @@ sums up the errors of a learner over the rows that judge it; from the sums follo
 
     step            the step α that the loss asks for; 0 for a learner that is no better than chance
     error           the learner's weighted error on what it was to fit
-    at_minimum      nothing is left to learn, as every row is where its own loss is smallest
-    perfect         nothing would be left to learn, as the learner makes no error
+    at_minimum      every row is at the minimum of its own loss: nothing is left to learn
+    perfect         the learner makes no error: after its step nothing is left to learn
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ MAX_STEP = float(-np.log(np.finfo(np.float64).eps) / 2)
 MIN_STEP, ROUNDING = 1e-12, 1e-14
 # The smallest coefficient of the label itself in ``mixing="paper"``, whatever flips into it.
 SMALLEST_COEFFICIENT = 1e-3
-# Learners in a row that are no better than chance, after which boosting ends. Base learners may be
-# random, so a single one is no evidence.
+# Boosting ends after this many learners in a row that are no better than chance. Base learners may
+# be random, so a single one is no evidence.
 USELESS_LEARNERS = 10
 
 # Why boosting may end before its last round.
@@ -230,7 +230,7 @@ class LikelihoodTerms:
         mean = (self.probability[rows] * votes).sum(axis=1)
         variance = (self.probability[rows] * votes**2).sum(axis=1) - mean**2
         slope, curvature = (weights[rows] * votes).sum(), self.sample_weight[rows] @ variance
-        if unseen is not None:  # a pseudo-row on which the learner is undecided
+        if unseen is not None:  # pseudo-row with p(y | x) = 1/K: slope 0, curvature of a sure vote
             curvature += self.sample_weight.mean() / (n_classes - 1)
         copies = weights - weights.min(axis=1, keepdims=True)
         wrong, asked = (copies[rows] * (1 - probability)).sum(), copies[rows].sum()
@@ -268,8 +268,8 @@ Sums = ExponentialSums | LikelihoodSums
 class Rounds(Protocol):
     """The rows, their scores and the learners; a round calls the first three in this order.
 
-    ``out_of_bag``: a row's score comes from learners that were not fitted to it, and that
-    a learner is judged on the rows that it has not seen.
+    ``out_of_bag``: the score of a row comes from learners that were not fitted to it, and a learner
+    is judged on rows that it was not fitted to.
     """
 
     out_of_bag: bool
@@ -342,7 +342,7 @@ class RowVotes:
 
 @dataclass
 class Progress:
-    """What one round hands to the next, and one fit to a fit that continues it.
+    """The state between rounds, and between a fit and one that continues it.
 
     ``columns`` are those of the loss: mixing coefficients, or likelihoods. ``steps`` and ``errors``
     are of the learners that were kept, ``n_rounds`` counts all rounds, ``useless`` the last
@@ -358,7 +358,7 @@ class Progress:
     finished: bool = False
 
     def end(self, because: str) -> None:
-        """More rounds could add nothing."""
+        """Stop: more rounds could add nothing."""
         self.stop_reason, self.finished = because.format(self.n_rounds, USELESS_LEARNERS), True
 
 
@@ -390,7 +390,7 @@ def boost(
             progress.errors.append(sums.error)
         if step > 0 or rounds.out_of_bag:
             update_noise()  # (5), (6)
-        # Learners judged on held-out rows are averaged: a useless one is no evidence of the next.
+        # Out of bag the votes are averaged, and one useless learner says little of the next.
         if progress.useless == USELESS_LEARNERS and not rounds.out_of_bag:
             return progress.end(USELESS)
         if step > 0 and sums.perfect:

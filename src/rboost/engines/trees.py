@@ -75,13 +75,13 @@ class FoldBoosters(Protocol):
         """The mean loss of held-out rows."""
 
     def state(self) -> Any:
-        """Where the boosters stand."""
+        """A checkpoint of the boosters."""
 
     def go_back(self, state: Any) -> None:
-        """Stand where they stood."""
+        """Return to a checkpoint."""
 
     def scored(self) -> ScoredRows:
-        """Held-out scores of all rows, or of few that stand for them."""
+        """Held-out scores of all rows, or of representative ones."""
 
 
 def grow_in_two_passes(
@@ -167,7 +167,8 @@ def rows_of_levels(n_rows: int) -> int:
 class BoostedTrees:
     """The mean of the boosters of all folds; ``start`` is the score before the first tree.
 
-    ``source`` is the column of the table behind each that the trees were given, if others.
+    ``source[c]`` is the column of the table from which the trees' column c was made; None where
+    they were given the table's own columns.
     """
 
     forest: Forest
@@ -209,7 +210,7 @@ def fit_trees(rows: EngineRows, infer: Infer | None, settings: EngineSettings) -
 
 
 def _quieten() -> None:
-    """Have LightGBM print nothing from a thread: the verbosity is a setting of each thread."""
+    """Silence LightGBM in this thread, as verbosity is a setting of each thread."""
     module = lightgbm()
     assert module is not None  # whoever chooses trees has looked for it
     module.Dataset(np.zeros((1, 1)), np.zeros(1), params={"verbosity": -1}).construct()
@@ -217,7 +218,7 @@ def _quieten() -> None:
 
 @dataclass(frozen=True)
 class _State:
-    """Where boosters stand; one that finds no split in a round has no tree of that round."""
+    """A checkpoint of the boosters; one that finds no split in a round has no tree of it."""
 
     n_rounds: int
     n_trees: list[int]
@@ -285,7 +286,7 @@ class LightGBMBoosters:
         return booster, chosen[0], chosen[1]
 
     def state(self) -> _State:
-        """Where the boosters stand."""
+        """A checkpoint of the boosters."""
         n_trees = [booster.current_iteration() for booster, _, _ in self._folds]
         return _State(self.n_rounds, n_trees, self.scores.copy())
 
@@ -316,7 +317,7 @@ class LightGBMBoosters:
         return ScoredRows(self.scores, self._likelihood.code, self._likelihood.weight)
 
     def go_back(self, state: _State) -> None:
-        """Stand where they stood."""
+        """Return to a checkpoint."""
         for (booster, _, _), n_trees in zip(self._folds, state.n_trees, strict=True):
             for _ in range(booster.current_iteration() - n_trees):
                 booster.rollback_one_iter()

@@ -61,16 +61,16 @@ XGBOOST: dict[str, Any] = {
 }
 # The share of the rows that a tree is grown on, as of LightGBM's.
 BAG = 0.8
-# Steps of growing after which the trees so far are reported.
+# Steps of growing between two reports that hold the trees so far.
 REPORT_INTERVAL = 5
-# Scores are counted by bin and pattern where there are no more patterns; else rows are sampled.
+# With at most this many patterns, scores are counted by bin and pattern; else rows are sampled.
 MOST_PATTERNS = 1000
 # Rows of sparse tables that are made dense at a time.
 SPARSE_ROWS = 2**14
 # Derivatives are multiples of this. Their sums are then exact in whatever order rows are added, and
 # trees the same on every device and for every number of processes.
 GRAIN = 2.0**-24
-# Boosters of all folds as XGBoost stores them, at the end of each pass so far.
+# The stored boosters of all folds, at the end of each pass so far.
 Grown = list[list[bytes]]
 
 
@@ -106,14 +106,14 @@ class SingleProcess:
         return [value]
 
     def report(self, message: dict[str, Any]) -> None:
-        """Progress is shown where trees grow."""
+        """Nothing: the progress bar is in this process."""
 
 
 @dataclass(frozen=True, eq=False)
 class BinnedRows:
     """The rows of one process: their codes, in parts; likelihoods; folds and row numbers.
 
-    ``always_kept`` are the patterns whose rows are kept where others are sampled, ``n_rows`` is the
+    ``always_kept`` marks patterns whose rows are kept where others are sampled; ``n_rows`` is the
     number of rows with a weight in all processes.
     """
 
@@ -131,8 +131,8 @@ class BinnedRows:
         masks = np.split(is_in, ends[:-1])
         return [part[np.flatnonzero(own)] for part, own in zip(self.codes, masks, strict=True)]
 
-    def stand_ins(self, scores: Floats, communicator: Communicator) -> ScoredRows:
-        """Few rows that stand for all: the same in every process, however rows are spread."""
+    def representatives(self, scores: Floats, communicator: Communicator) -> ScoredRows:
+        """A weighted sample or summary of all rows: the same in every process."""
         own = ScoredRows(scores, self.likelihood.code, self.likelihood.weight)
         n_patterns = self.likelihood.columns.shape[1]
         if scores.ndim == 1 and self.n_rows > MOST_ROWS and n_patterns <= MOST_PATTERNS:
@@ -202,8 +202,8 @@ class FoldBooster:
     ``shape`` is that of the scores of one row: () for two classes, (K,) for more.
 
     Margins of rows are in float32, added up tree by tree in all cases, so that they do not depend
-    on how they were computed. On a CPU, XGBoost keeps it for both matrices; of a GPU it would
-    hand out copies, so there each tree predicts on the device.
+    on how they were computed. On a CPU, XGBoost caches the margins of both matrices. From a GPU it
+    would return copies in main memory, so there each tree predicts on the device.
     """
 
     def __init__(self, seen: Part, left_out: Part, shape: tuple[int, ...], xp: Any) -> None:
@@ -408,7 +408,7 @@ class XGBoostBoosters:
         return xgboost().Booster(options, [fold.seen.matrix, fold.left_out.matrix], model)
 
     def _begin_pass(self, trees: list[Any]) -> None:
-        """Go on with these trees, or with those that have gone on from them before."""
+        """Go on with these trees, or with those of the interrupted run."""
         n_ready = 0
         if self._to_replay:
             stored = self._to_replay.pop(0)
@@ -419,7 +419,7 @@ class XGBoostBoosters:
 
     @property
     def scores(self) -> Floats:
-        """Of the rows left out, in the memory of the processor."""
+        """Held-out scores, in main memory."""
         return on_host(self._scores)
 
     def grow(self, n_rounds: int, likelihood: Likelihood) -> None:
@@ -493,8 +493,8 @@ class XGBoostBoosters:
         self._communicator.report(message)
 
     def scored(self) -> ScoredRows:
-        """Rows that stand for all where noise is inferred."""
-        return self._binned.stand_ins(self.scores, self._communicator)
+        """Representative rows, from which the noise is inferred."""
+        return self._binned.representatives(self.scores, self._communicator)
 
     def stored(self) -> StoredTrees:
         """The boosters of all folds."""

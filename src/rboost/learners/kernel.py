@@ -15,22 +15,22 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
 from scipy.optimize import minimize
-from scipy.special import expit, softmax
+from scipy.special import expit
 from sklearn.impute import SimpleImputer
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from rboost._typing import Floats, Integers
 from rboost._validation import Number, Requirements
-from rboost.fitting import Rows, RowsClassifier, ScoreClassifier
+from rboost.fitting import Rows, RowsClassifier, ScoreClassifier, class_probabilities
 
-# The search ends where no component of the scaled gradient is larger; probabilities then have two
-# digits, and more would not make a better member of an ensemble.
+# Tolerance of the scaled gradient: probabilities then have two digits, and more would not make a
+# better member of an ensemble.
 TOLERANCE = 5e-4
-# This share of their mean curvature is added to features that a weak penalty would leave alike.
+# Ridge, as a share of the mean curvature, for features that are nearly collinear.
 RIDGE = 1e-8
-# Of two classes: where Newton's method ends, after how many steps at the latest, and how often a
-# step that leads upwards is halved.
+# Newton's method for two classes: its tolerance, the most steps, and the most halvings of a step
+# that does not lower the loss.
 TOLERANCE_OF_TWO, MOST_STEPS, MOST_HALVINGS = 1e-3, 100, 20
 # Standardised values beyond this are outliers, to a kernel nearly orthogonal to everything else.
 FARTHEST = 4.0
@@ -131,7 +131,9 @@ class RandomKernelClassifier(ScoreClassifier, RowsClassifier):
 
     def predict_proba(self, X: Any, check_input: bool = True) -> Floats:
         """Probability of each class; rows of floats that were checked before need no check."""
-        return super().predict_proba(X) if check_input else self.machine_.probability(X)
+        if check_input:
+            return super().predict_proba(X)
+        return class_probabilities(self.machine_.decisions(X))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "machine_")
@@ -139,7 +141,7 @@ class RandomKernelClassifier(ScoreClassifier, RowsClassifier):
 
 @dataclass(frozen=True, eq=False)
 class KernelMachine:
-    """A fitted random kernel machine: what becomes of a row, and what is made of its features.
+    """A fitted random kernel machine: how rows are scaled, its features, and their coefficients.
 
     ``directions`` (n_columns, D) and ``phases`` (D,) may be float32, which dense rows become.
     ``coef`` is (D,) and ``intercept`` () for two classes, (D, K) and (K,) for more.
@@ -171,13 +173,6 @@ class KernelMachine:
             blocks = [self._of_dense(X[b].toarray()) for b in gen_batches(X.shape[0], SPARSE_ROWS)]
             return np.concatenate(blocks)
         return self.features(filled(X, self.medians)) @ self.coef + self.intercept
-
-    def probability(self, X: Any) -> Floats:
-        """Probability of each class."""
-        scores = self.decisions(X)
-        if scores.ndim == 2:
-            return softmax(scores, axis=1)
-        return np.column_stack([expit(-scores), expit(scores)])
 
     def _of_dense(self, X: NDArray[Any]) -> Floats:
         """Of rows that are not sparse, in blocks of float32: far faster on many rows."""

@@ -21,7 +21,7 @@ from rboost.learners.logistic_objective import (
 )
 from rboost.noise.matrix import check_noise_parameter, rates_of, with_rates
 
-# How often the first start takes a class to be labelled wrongly.
+# The flip rate of each class at the first start.
 FIRST_RATE = 0.1
 
 

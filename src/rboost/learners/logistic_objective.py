@@ -32,7 +32,7 @@ from rboost.noise import multiplicative_update
 from rboost.noise.likelihood import NoisySoftmaxLoss
 from rboost.noise.matrix import keep_informative, rates_of, with_rates
 
-# A rate of 0 has no logarithm.
+# Lower bound of rates, of which logarithms are taken.
 SMALLEST = 1e-300
 
 

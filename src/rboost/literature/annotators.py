@@ -44,7 +44,7 @@ from rboost.learners.logistic_objective import NoisyLogisticObjective
 MISSING = -1
 # The share of right labels among those that the prior adds.
 PRIOR_ACCURACY = 0.8
-# So often such an annotator says 1 of rows of either class.
+# The shares of rows of class 0 and of class 1 that the prior says are labelled 1.
 PRIOR_SHARE = np.array([1 - PRIOR_ACCURACY, PRIOR_ACCURACY])
 # No t is larger, or a step too far would end where the gradient vanishes; a rate of 6·10⁻⁶.
 LARGEST_LOG_ODDS = 12.0

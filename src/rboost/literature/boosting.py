@@ -1,4 +1,4 @@
-"""What all rivals share: small trees, one a round, and a score that is the sum of what they add.
+"""What the other boosters share: a loop of rounds, each of which adds a small tree to the score.
 
 Labels ỹ and votes h(x) are −1 or +1, scores F are positive for class +1, weights D are not
 negative; all have shape (n_rows,).
@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import check_random_state
 
 from rboost._typing import Floats
-from rboost._validation import Number, Requirements
+from rboost._validation import Number, Requirements, Threads
 from rboost.calibration import agree_with_decision
 from rboost.engines.learners import scaled_weights
 from rboost.engines.rounds import step_size
@@ -73,7 +73,7 @@ estimators_ : list
         "n_estimators": Number(1, integer=True, closed=True),
         # Trees take memory for all the leaves they may have.
         "max_splits": Number(1, integer=True, closed=True, high=100_000),
-        "n_jobs": Number(-np.inf, integer=True, optional=True),
+        "n_jobs": Threads(),
     }
     _tree: ClassVar[type] = DecisionTreeClassifier
 

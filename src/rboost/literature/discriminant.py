@@ -31,13 +31,14 @@ from rboost.fitting import Rows, ScoreClassifier, TwoClassClassifier
 from rboost.learners.logistic import FIRST_RATE
 from rboost.literature.gaussians import (
     STRUCTURES,
-    Climb,
+    EMResult,
     GaussianClassifier,
     GaussianProblem,
     Gaussians,
-    climb,
     expectation,
+    run_em,
     scaling_of,
+    standardized,
 )
 from rboost.noise.likelihood import joint_probability, log_joint_probability
 from rboost.noise.matrix import (
@@ -73,8 +74,8 @@ class Model(NamedTuple):
 class NoisyDiscriminant(GaussianProblem):
     """EM for two Gaussian classes whose true labels y are missing values.
 
-    It climbs Σᵢ wᵢ·log Σ_j π_j·N(xᵢ; m_j, Σ_j)·γ[j, ỹᵢ], plus the log-density of the prior on the
-    covariances. ``fixed_noise`` is the noise matrix γ where it is known.
+    It maximises Σᵢ wᵢ·log Σ_j π_j·N(xᵢ; m_j, Σ_j)·γ[j, ỹᵢ] plus the log-density of the prior on
+    the covariances. ``fixed_noise`` is the noise matrix γ where it is known.
     """
 
     observed: Integers
@@ -100,7 +101,7 @@ class NoisyDiscriminant(GaussianProblem):
         """γ[j, k] = the share of label k in true class j, as far as γ01 + γ10 stays below 1.
 
         The expected log-likelihood is concave in both rates. Hence it grows all the way from the
-        current rates to its maximum, and stopping on that way keeps the climb monotone.
+        current rates to its maximum, and stopping on that way keeps the objective from falling.
         """
         if self.fixed_noise is not None:
             return self.fixed_noise
@@ -194,18 +195,18 @@ class RobustDiscriminantClassifier(GaussianClassifier, ScoreClassifier, TwoClass
         train = rows.used().counted()
         self._scaling = scaling_of(train.X, train.sample_weight)
         problem = NoisyDiscriminant(
-            self._scaling.apply(train.X),
+            standardized(train.X, self._scaling),
             train.sample_weight,
             self.shrinkage * train.X.shape[1],
             self.covariance,
             train.observed,
             check_noise_parameter(self.noise_matrix),
         )
-        ascent = climb(problem.start(), problem.step, self.max_iter, self.tol)
-        model, self.log_likelihood_ = ascent.state, ascent.objectives[-1]
-        self._keep(model.gaussians, ascent)
+        result = run_em(problem.start(), problem.step, self.max_iter, self.tol)
+        model, self.log_likelihood_ = result.state, result.objectives[-1]
+        self._keep(model.gaussians, result)
         self.priors_, self.noise_matrix_ = model.gaussians.shares, model.noise_matrix
-        true, _ = expectation(model.log_joint(self._scaling.apply(rows.X), rows.observed))
+        true, _ = expectation(model.log_joint(standardized(rows.X, self._scaling), rows.observed))
         self.label_issue_probability_ = true[np.arange(len(true)), 1 - rows.observed]
 
     def decision_function(self, X: Any) -> Floats:
@@ -241,13 +242,13 @@ class MixtureProblem(GaussianProblem):
         distances = np.square(centres).sum(axis=1) - 2 * self.X @ centres.T
         return self.components(np.eye(n_components)[distances.argmin(axis=1)])
 
-    def fit(self, n_components: int, random: np.random.RandomState) -> Climb[Gaussians]:
-        """The best of several climbs."""
-        ascents = [
-            climb(self.start(n_components, random), self.step, self.max_iter, self.tol)
+    def fit(self, n_components: int, random: np.random.RandomState) -> EMResult[Gaussians]:
+        """The best of several runs of EM."""
+        results = [
+            run_em(self.start(n_components, random), self.step, self.max_iter, self.tol)
             for _ in range(self.n_init)
         ]
-        return max(ascents, key=lambda ascent: ascent.objectives[-1])
+        return max(results, key=lambda result: result.objectives[-1])
 
     def bic(self, gaussians: Gaussians) -> float:
         """Schwarz's criterion, −2·log-likelihood + number of parameters·log(number of rows)."""
@@ -288,7 +289,7 @@ class LabelledComponents:
     def fit(self) -> Floats:
         """The shares r of maximum likelihood, a concave problem, from equal ones."""
         equal = np.full((self.membership.shape[1], 2), 0.5)
-        return climb(equal, self.step, SHARE_STEPS, SHARE_TOL).state
+        return run_em(equal, self.step, SHARE_STEPS, SHARE_TOL).state
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -389,20 +390,20 @@ class RobustMixtureDiscriminantClassifier(GaussianClassifier, TwoClassClassifier
         noise_matrix = check_noise_matrix(given, n_classes=2)
         train = rows.used().counted()
         self._scaling = scaling_of(train.X, train.sample_weight)
-        ascent = self._fit_mixture(train)
-        self._keep(ascent.state, ascent)
-        self.weights_ = ascent.state.shares
+        result = self._fit_mixture(train)
+        self._keep(result.state, result)
+        self.weights_ = result.state.shares
         self.n_components_ = len(self.weights_)
         membership = softmax(self._log_joint(train.X), axis=1)
         labelled = LabelledComponents(membership, train.observed, train.sample_weight, noise_matrix)
         self.class_shares_ = labelled.fit()
 
-    def _fit_mixture(self, rows: Rows) -> Climb[Gaussians]:
+    def _fit_mixture(self, rows: Rows) -> EMResult[Gaussians]:
         """Fit the mixture, with the number of components that was asked for or that is best."""
         # Sorted, so that a seed draws the same whatever the order and for repeated rows.
         order = np.lexsort(rows.X.T)
         problem = MixtureProblem(
-            self._scaling.apply(rows.X[order]),
+            standardized(rows.X[order], self._scaling),
             rows.sample_weight[order],
             self.shrinkage * rows.X.shape[1],
             self.covariance,

@@ -42,8 +42,8 @@ MANY_ROWS = 3000
 # The likelihood is not log-concave: of a label that is probably wrong the exact site would have a
 # negative precision. It gets this one instead, and still the mean of the exact one.
 SMALLEST_PRECISION = 1e-8
-# How far the sites move towards their new values in a sweep, and the number of sweeps after which
-# it is half as far, a third and so on, so that sites which jump to and fro come to rest.
+# Damping of the sites: the share of the way to their new values that they move in a sweep. It is
+# divided by 2, 3, … after each ``SWEEPS_A_STEP`` sweeps, so that oscillating sites converge.
 STEP = 0.8
 SWEEPS_A_STEP = 50
 # Steps of EM for an unknown rate in each sweep; they are cheap beside a sweep.

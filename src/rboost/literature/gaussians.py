@@ -10,7 +10,7 @@ Shapes, for n rows, d columns and K components:
 
 The covariances have a prior that counts as ``prior_rows`` rows of covariance I, the conjugate one
 of Fraley & Raftery 2007: Σ_c = (S_c + prior_rows·I) / (N_c + prior_rows) with N_c = Σᵢ rᵢ_c and the
-scatter S_c = Σᵢ rᵢ_c·(xᵢ − m_c)(xᵢ − m_c)ᵀ. Hence no component is singular, and EM climbs the
+scatter S_c = Σᵢ rᵢ_c·(xᵢ − m_c)(xᵢ − m_c)ᵀ. Hence no component is singular, and EM maximises the
 log-likelihood plus ``log_prior``.
 """
 
@@ -25,7 +25,7 @@ import numpy as np
 
 from rboost._typing import Floats
 from rboost._validation import warn_not_converged
-from rboost.learners.logistic_objective import columns_of
+from rboost.learners.logistic_objective import Columns, columns_of
 
 STRUCTURES = ("shared", "separate", "diagonal")
 # Below every weight and variance that matters: keeps 0/0 away when a component has lost all rows.
@@ -36,23 +36,16 @@ FARTHEST = 1e100
 State = TypeVar("State")
 
 
-class Scaling(NamedTuple):
-    """Weighted mean and standard deviation of each column; 1 for those that are constant."""
-
-    mean: Floats
-    scale: Floats
-
-    def apply(self, X: Floats) -> Floats:
-        """Standardise the columns."""
-        with np.errstate(over="ignore"):
-            scaled = (X - self.mean) / self.scale
-        return np.clip(scaled, -FARTHEST, FARTHEST)
-
-
-def scaling_of(X: Floats, sample_weight: Floats) -> Scaling:
+def scaling_of(X: Floats, sample_weight: Floats) -> Columns:
     """Measure the columns of X."""
-    mean, scale, _ = columns_of(X, sample_weight / sample_weight.sum(), negligible=1e-24)
-    return Scaling(mean, scale)
+    return columns_of(X, sample_weight / sample_weight.sum(), negligible=1e-24)
+
+
+def standardized(X: Floats, scaling: Columns) -> Floats:
+    """Columns of mean 0 and variance 1."""
+    with np.errstate(over="ignore"):
+        scaled = (X - scaling.mean) / scaling.scale
+    return np.clip(scaled, -FARTHEST, FARTHEST)
 
 
 @dataclass(frozen=True)
@@ -175,7 +168,7 @@ class GaussianProblem:
         return float((self.sample_weight @ log_density + log_prior) / self.sample_weight.sum())
 
 
-class Climb(NamedTuple, Generic[State]):
+class EMResult(NamedTuple, Generic[State]):
     """Where an EM algorithm ended, the objective before each step, and whether it had converged."""
 
     state: State
@@ -183,9 +176,9 @@ class Climb(NamedTuple, Generic[State]):
     converged: bool
 
 
-def climb(
+def run_em(
     state: State, step: Callable[[State], tuple[State, float]], max_iter: int, tol: float
-) -> Climb[State]:
+) -> EMResult[State]:
     """Repeat a step until the objective grows by no more than ``tol``.
 
     ``step`` returns the next state, and the objective of the one that it was given.
@@ -195,25 +188,25 @@ def climb(
         following, objective = step(state)
         objectives.append(objective)
         if len(objectives) > 1 and objective - objectives[-2] <= tol:
-            return Climb(state, objectives, True)
+            return EMResult(state, objectives, True)
         state = following
-    return Climb(state, objectives, False)
+    return EMResult(state, objectives, False)
 
 
 class GaussianClassifier:
     """What classifiers by Gaussian components share once fitted."""
 
-    _scaling: Scaling
+    _scaling: Columns
 
-    def _keep(self, gaussians: Gaussians, ascent: Climb[Any]) -> None:
+    def _keep(self, gaussians: Gaussians, result: EMResult[Any]) -> None:
         """Keep the components where EM ended, in the units of X."""
-        mean, scale = self._scaling
-        self._gaussians, self.n_iter_ = gaussians, len(ascent.objectives)
+        mean, scale, _ = self._scaling
+        self._gaussians, self.n_iter_ = gaussians, len(result.objectives)
         self.means_ = mean + scale * gaussians.means
         self.covariances_ = gaussians.covariances * np.outer(scale, scale)
-        if not ascent.converged:
+        if not result.converged:
             warn_not_converged(self, "raise max_iter or tol", stacklevel=5)
 
     def _log_joint(self, X: Floats) -> Floats:
         """log p(x, component), up to the units of X; shape (n, K)."""
-        return self._gaussians.log_joint(self._scaling.apply(X))
+        return self._gaussians.log_joint(standardized(X, self._scaling))

@@ -1,4 +1,4 @@
-"""Boosters that keep single rows, such as mislabelled ones, from ruling the whole.
+"""Boosters that limit the influence of single rows, such as mislabelled ones.
 
 BB, bagged boosting: Krieger, Long & Wyner, "Boosting noisy data" (2001). AdaBoost without rows that
 become too heavy: Karmaker & Kwek, "A boosting approach to remove class label noise", International

@@ -22,11 +22,11 @@ from rboost.calibration import agree_with_decision
 from rboost.fitting import Rows
 from rboost.literature.boosting import Step, TreeBooster, share_of_wrong_labels
 
-# Relative accuracy of a move, which only has to be good enough to go on from.
+# Relative accuracy of a step in time.
 ACCURACY = 1e-7
-# Goals between which one is looked for: 0 would be AdaBoost's, ½ is met by any guess.
+# Bounds of the search for a goal: 0 would be AdaBoost's, ½ is met by any guess.
 LOWEST_GOAL, HIGHEST_GOAL = 0.01, 0.45
-# Goals that the search tries; each halves the distance, in logarithms, to the lowest that is met.
+# Steps of the search, a bisection on the logarithm of the goal.
 SEARCH_RUNS = 6
 
 

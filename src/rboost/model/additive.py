@@ -1,4 +1,4 @@
-"""What every booster shares once fitted: a sum of base learners, read as scores and classes."""
+"""What fitted boosters share: scores, probabilities and classes from a sum of base learners."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rboost._typing import Floats
 from rboost.engines.learners import summed
+from rboost.fitting import decided_classes
 
 
 class AdditiveClassifier(ClassifierMixin, BaseEstimator):
     """A classifier whose score is a sum over base learners, eq. (8); of two classes or more.
 
-    A subclass fits ``estimators_`` and ``classes_``, has a parameter ``n_jobs``, and says what its
-    base learner is, what a learner adds to the score, and how sure a score is.
+    A subclass fits ``estimators_`` and ``classes_``, has a parameter ``n_jobs``, and defines its
+    base learners, what each adds to the score, and the probability that a score stands for.
     """
 
     classes_: NDArray[Any]
@@ -122,9 +123,7 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
         return map(self._to_probabilities, self.staged_decision_function(X))
 
     def _to_classes(self, decisions: Floats) -> NDArray[Any]:
-        is_binary = decisions.ndim == 1
-        best = (decisions > 0).astype(np.intp) if is_binary else decisions.argmax(axis=1)
-        return self.classes_[best]
+        return self.classes_[decided_classes(decisions)]
 
     def _to_probabilities(self, decisions: Floats) -> Floats:
         positive = self._positive_probability(decisions)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -24,6 +23,7 @@ from rboost._validation import (
     OneOf,
     Requirements,
     Switch,
+    Threads,
     all_or_nothing,
     check_parameters,
     check_trusted_labels,
@@ -72,10 +72,10 @@ from rboost.noise.matrix import (
 )
 from rboost.progress import track
 
-# Where the estimation of the flip rates starts, on which the paper is silent. It must not be 0,
-# which the multiplicative updates never leave.
+# The flip rate from which the estimation starts; the paper names none. Not 0, which multiplicative
+# updates never leave.
 FIRST_RATE = 0.1
-# Learners that predict many times as fast as arrays, all at once.
+# Learners that predict many times as fast when they are stacked as arrays.
 LINEAR_LEARNERS = (RobustLogisticRegression, DummyClassifier)
 # Calibrations of more than two classes.
 SEVERAL_CLASSES = ("platt", "logistic")
@@ -83,7 +83,7 @@ SEVERAL_CLASSES = ("platt", "logistic")
 
 @dataclass
 class Training:
-    """Where the rounds of a fit have come to; ``fitted_on`` is what the next fit must share.
+    """The state of a fit after some rounds; ``fitted_on`` identifies the data, for warm_start.
 
     ``history`` has the noise matrix after each kept round.
     """
@@ -214,7 +214,7 @@ class AdaRBoostClassifier(Savable, AdditiveClassifier):
         "mixing": OneOf(tuple(MIXINGS)),
         "negative_weights": OneOf(tuple(NEGATIVE_WEIGHTS)),
         "calibration": OneOf(tuple(CALIBRATIONS)),
-        "n_jobs": Number(-math.inf, integer=True, optional=True),
+        "n_jobs": Threads(),
         "warm_start": Switch(),
         "verbose": Switch(),
     }
@@ -289,8 +289,6 @@ class AdaRBoostClassifier(Savable, AdditiveClassifier):
     def _check_parameters(self) -> list[BaseLearner]:
         """Fail with one sentence when a parameter is wrong; return the base learners."""
         check_parameters(self, self._requirements)
-        if self.n_jobs == 0:
-            raise ValueError("n_jobs must be a number of threads, -1 for all or None, not 0.")
         if self.sampling == "none" and self.max_samples != 1:
             raise ValueError(
                 f"max_samples={self.max_samples!r} has no effect with sampling='none', which takes "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -18,6 +17,7 @@ from rboost._validation import (
     OneOf,
     Requirements,
     Switch,
+    Threads,
     all_or_nothing,
     as_counts,
     check_checked_labels,
@@ -152,7 +152,7 @@ class RBoostClassifier(Savable, ScoreClassifier):
         "max_iter": Number(1, integer=True, closed=True, optional=True),
         "learning_rate": Number(0, optional=True),
         "device": OneOf(DEVICES),
-        "n_jobs": Number(-math.inf, integer=True, optional=True),
+        "n_jobs": Threads(),
         "verbose": Switch(),
     }
     # Of training rows, which prediction does not need; a model file leaves them out.
@@ -275,9 +275,7 @@ class RBoostClassifier(Savable, ScoreClassifier):
         """Fail with one sentence when a parameter is wrong."""
         check_parameters(self, self._requirements)
         check_engines(self.engines, self.device, ENGINES)
-        arrays_on(self.device)  # says what is missing
-        if self.n_jobs == 0:
-            raise ValueError("n_jobs must be a number of threads, -1 for all or None, not 0.")
+        arrays_on(self.device)  # raises where the device cannot be used
 
     def _check_labels(self, X: Any, y: Any, y_checked: Any, context: Any) -> Labels:
         """All that was said of the rows of X, by positions of classes."""

@@ -1,6 +1,6 @@
 """A fit of RBoostClassifier, step by step.
 
-    L₀                what is known before anything is inferred: labels are taken as they are
+    L₀                the likelihood before any noise is inferred: labels are taken as they are
     engines grow      each gives every row a held-out score
     noise inferred    from these scores and the labels, and with it the next L, with which the same
                       engine goes on (rounds of Algorithm 1, trees alone) or the next one begins
@@ -59,7 +59,7 @@ class StackedModel:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """What a fit found: the model, and held-out scores of the training rows if they are here."""
+    """The model, and held-out scores of the training rows unless they are on a cluster."""
 
     model: StackedModel
     held_out: Floats | None
@@ -75,7 +75,7 @@ def fit_rows(
     known_noise: Floats | None,
     settings: EngineSettings,
 ) -> Fitted:
-    """Fit engines to labels as they are, and again to what answers teach of them, if any are."""
+    """Fit engines to the labels; with answers, again to p(y | score, label) learnt from them."""
     patterns, n_rows = labels.patterns, len(labels)
     infer = NoiseInference(patterns, known_noise)
     columns = patterns.first_likelihoods()
@@ -110,7 +110,7 @@ def fit_rows(
 class FittedEngines:
     """Engines in a stack, its held-out scores, and the rows to infer the noise from.
 
-    ``weight`` is 0 for rows that no learner left out.
+    ``weight`` is 0 for rows without a held-out score, as every learner was fitted to them.
     """
 
     engines: dict[str, EngineFit]
@@ -140,7 +140,7 @@ def fit_engines(
 
     Without ``infer`` L is settled. Rounds of Algorithm 1 start from L₀ and infer the noise as they
     go; trees start from what the pool has found, and infer it themselves where there is no pool.
-    What linear learners find of the noise may be far off, and is used by no other engine.
+    The noise that linear learners infer may be far off; no other engine uses it.
     """
     found: dict[str, EngineFit] = {}
     settled = rows.likelihood if infer is None else None

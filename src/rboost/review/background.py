@@ -11,10 +11,10 @@ from typing import Any
 class Task:
     """Work that is done in the background whenever it is asked for.
 
-    However often it is asked for while it runs, it is done once more after that. It waits until
-    nobody has asked for ``quiet`` seconds, so that it does not take the time of those who keep
-    asking. It does not wait longer than ``longest``, unless that made it more than a fifth of the
-    time. ``result`` is what it returned the last time, ``error`` why it failed.
+    Requests that arrive while it runs lead to one more run. Requests are debounced: a run starts
+    when none has come for ``quiet`` seconds, or after ``longest`` seconds, or after four times the
+    duration of the last run if that is longer, so that runs take at most a fifth of the time.
+    ``result`` is what the last run returned, ``error`` why it failed.
     """
 
     def __init__(self, work: Callable[[], Any], quiet: float = 0.0, longest: float = 0.0) -> None:

@@ -30,9 +30,9 @@ from rboost.audit.labels import NO_LABEL
 
 # Of every five rows of the mixed order, what each is picked for.
 PATTERN = ("random", "suspicious", "design", "suspicious", "design")
-# So many rows are mixed; the order is made anew before anybody gets to its end.
+# Rows in the mixed order, which is made anew before anybody gets to its end.
 N_MIXED = 100
-# With fewer draws an interval is too wide to be of use, and rows may be among them by accident.
+# The fewest draws from which an interval is computed: with fewer it is too wide to be of use.
 FEWEST_DRAWS = 5
 # Prior standard deviations of the two coefficients, and bounds of p(label is wrong) before answers.
 PRIOR_SCALES = np.array([1.5, 0.5])

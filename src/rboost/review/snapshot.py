@@ -10,7 +10,7 @@ import numpy as np
 from rboost._typing import Integers
 from rboost.audit import LabelAudit, TableLabels
 from rboost.audit.labels import NO_LABEL
-from rboost.audit.render.text import of_contradiction
+from rboost.audit.render.text import describe_contradiction
 from rboost.review.answers import Log
 from rboost.review.queue import ORDERS, random_draws, rank
 
@@ -89,7 +89,7 @@ def estimate(audit: LabelAudit) -> Json:
         "accuracy": quality.accuracy,
         "label_accuracy": quality.label_accuracy,
         "random_checks": asdict(drawn) if drawn else None,
-        "contradiction": of_contradiction(summary.predictive_check),
+        "contradiction": describe_contradiction(summary.predictive_check),
     }
 
 

@@ -42,8 +42,8 @@ VERSIONS = (
         "CREATE INDEX actions ON events (action)",
     ),
 )
-# How long to wait, in seconds, while another process writes.
-PATIENCE = 10.0
+# Seconds to wait while another process writes.
+TIMEOUT = 10.0
 EVENT = (
     "SELECT number, row, kind, label, time, reviewer, comment, coalesce(action, key), undoes "
     "FROM events"
@@ -66,7 +66,7 @@ class AnswerStore:
         try:
             # Statements are grouped by _transaction alone, and threads take turns by the lock.
             self._connection = sqlite3.connect(
-                path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+                path, timeout=TIMEOUT, isolation_level=None, check_same_thread=False
             )
         except sqlite3.Error as error:
             raise ValueError(f"{path} cannot be opened: {error}.") from error

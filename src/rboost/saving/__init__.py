@@ -1,7 +1,7 @@
 """A fitted model in a file that holds numbers and words alone: nothing in it is run.
 
 schema      what a file may hold, declared once for writing and reading
-file        its bytes: header, seal, JSON, blocks of numbers
+file        its bytes: header, checksum, JSON, blocks of numbers
 kinds       models and their parts, declared
 """
 

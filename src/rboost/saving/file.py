@@ -1,9 +1,9 @@
-r"""Bytes of a model file: a header with a seal, one JSON document, and blocks of numbers.
+r"""Bytes of a model file: a header with a checksum, one JSON document, and blocks of numbers.
 
     13 bytes      "rboost model\n"
      4 bytes      the number of the format
      8 bytes      the length of the JSON document
-    32 bytes      the seal: the SHA-256 of the twelve bytes before it and of all bytes after it
+    32 bytes      the checksum: the SHA-256 of the twelve bytes before it and of all bytes after it
     the JSON      {"made_with": …, "about": …, "arrays": [[type, shape, length, …], …], "model": …}
     the blocks    one after the other, as long as the JSON says, numbers in little-endian order
 
@@ -40,7 +40,7 @@ from rboost.saving.schema import (
     require,
 )
 
-MAGIC, NUMBERS, SEAL_LENGTH = b"rboost model\n", struct.Struct("<IQ"), 32
+MAGIC, NUMBERS, CHECKSUM_LENGTH = b"rboost model\n", struct.Struct("<IQ"), 32
 # Goes up when files are written in another way, also when a declared field changes its name; once a
 # version is released, files of it must still be read.
 FORMAT = 1
@@ -71,13 +71,13 @@ def write_file(path: Path, model: Any, about: dict[str, Any]) -> None:
         "model": record,
     }
     text = json.dumps(document, ensure_ascii=True, separators=(",", ":")).encode()
-    content = sealed(FORMAT, text, b"".join(blocks))
+    content = with_checksum(FORMAT, text, b"".join(blocks))
     read_content(content, path)  # what cannot be read is not written
     write_atomically(path, content)
 
 
-def sealed(number: int, text: bytes, blocks: bytes) -> bytes:
-    """A whole file with its seal."""
+def with_checksum(number: int, text: bytes, blocks: bytes) -> bytes:
+    """A whole file with its checksum."""
     numbers = NUMBERS.pack(number, len(text))
     digest = hashlib.sha256(numbers)
     digest.update(text)
@@ -103,16 +103,16 @@ def read_file(path: Path) -> tuple[Any, dict[str, Any]]:
 
 def read_content(content: bytes, path: Path) -> tuple[Any, dict[str, Any]]:
     """The same of the bytes of a file."""
-    start = len(MAGIC) + NUMBERS.size + SEAL_LENGTH
+    start = len(MAGIC) + NUMBERS.size + CHECKSUM_LENGTH
     if not content.startswith(MAGIC) or len(content) < start:
         raise ValueError(
             f"{path} is no model file of this rboost, but of an older one, a part of one, or "
             f"something else; {AGAIN}."
         )
-    seal = start - SEAL_LENGTH
-    digest = hashlib.sha256(content[len(MAGIC) : seal])
+    place = start - CHECKSUM_LENGTH
+    digest = hashlib.sha256(content[len(MAGIC) : place])
     digest.update(memoryview(content)[start:])
-    if digest.digest() != content[seal:start]:
+    if digest.digest() != content[place:start]:
         raise ValueError(f"{path} was changed or damaged since it was made; {AGAIN}.")
     number, length = NUMBERS.unpack_from(content, len(MAGIC))
     if number != FORMAT:
@@ -124,7 +124,7 @@ def read_content(content: bytes, path: Path) -> tuple[Any, dict[str, Any]]:
         return _read_body(memoryview(content)[start:], length)
     except DamagedError as error:
         raise ValueError(f"{path} holds no model that can be read: {error}; {AGAIN}.") from None
-    except Exception as error:  # a file made by hand, seal and all, can fail anywhere in there
+    except Exception as error:  # a file made by hand, with its checksum, can fail anywhere in there
         raise ValueError(f"{path} holds no model that can be read; {AGAIN}.") from error
 
 

@@ -180,20 +180,20 @@ def usable_names(header: list[str], path: Path) -> list[str]:
     if empty:
         warnings.warn(
             f"{path} has columns without a name; they are called by their position: "
-            f"{listed(empty)}.",
+            f"{reprs(empty)}.",
             stacklevel=4,
         )
     if repeated:
         warnings.warn(
-            f"{path} has several columns called {listed(repeated)}; later ones are numbered, "
+            f"{path} has several columns called {reprs(repeated)}; later ones are numbered, "
             f"as in '{repeated[0]} (2)'.",
             stacklevel=4,
         )
     return list(names)
 
 
-def listed(names: Sequence[Any], most: int = 10) -> str:
-    """Names set apart by commas, long ones cut, the first few of many."""
+def reprs(names: Sequence[Any], most: int = 10) -> str:
+    """The ``repr`` of each name, set apart by commas; long ones are cut, many are counted."""
     first = ", ".join(
         repr(f"{name[:57]}…" if isinstance(name, str) and len(name) >= 60 else name)
         for name in names[:most]

@@ -70,9 +70,9 @@ DAY = 86_400.0
 N_DIRECTIONS, MOST_TERMS = 8, 20_000
 # Characters of a text that are read.
 LONGEST_TEXT = 2000
-# Repeated rows are worth a warning from this many, and from this share of the table.
+# The fewest copies, and the least share of the table, that are worth a warning.
 MANY_COPIES, LARGE_SHARE = 20, 0.05
-# Stands for a missing value where rows are compared.
+# Replaces a missing value where rows are compared.
 UNUSUAL = -7654.321
 
 
@@ -583,7 +583,7 @@ def for_trees(X: Any) -> Any:
 
 
 def source_of(X: Any, form: str) -> Integers | None:
-    """The column of the table behind each of a form; None where they are the same."""
+    """The table column from which each column of a form is made; None for arrays, which stay."""
     return X.encoder.source(form) if isinstance(X, Features) else None
 
 
@@ -627,7 +627,8 @@ def warn_of_copies(X: Any, labels: Any) -> None:
 def find_copies(X: Any, labels: Any) -> Integers | None:
     """For each row the first that it repeats, label and all; None where few do.
 
-    Repetitions of a few possible rows have labels of both kinds now and then. Copies never do.
+    Where columns have few values, rows coincide by chance, some with different labels; copies have
+    the same label.
     """
     if sparse.issparse(X):
         return None

@@ -20,9 +20,9 @@ from rboost.packages import package
 from rboost.table.cells import IDENTIFIER, LONGEST_MISSING_WORD, MISSING_WORDS, NUMBER, is_number
 from rboost.table.delimited import (
     WHOLE,
-    listed,
     named_columns,
     read_text,
+    reprs,
     usable_names,
     warn_skipped,
 )
@@ -211,7 +211,7 @@ def _without_infinities(table: Any, source: str) -> Any:
     if infinite:
         table[infinite] = table[infinite].replace([np.inf, -np.inf], np.nan)
         warnings.warn(
-            f"{source} has infinite numbers in {listed(infinite)}; they count as missing.",
+            f"{source} has infinite numbers in {reprs(infinite)}; they count as missing.",
             stacklevel=3,
         )
     return table
@@ -253,7 +253,7 @@ def check_column(names: Sequence[str], name: str | None, path: Path | str | None
     where = "" if path is None else f" in {path}"
     meant = "" if guess is None else f" (did you mean {guess!r}?)"
     raise ValueError(
-        f"There is no column {name!r}{where}{meant}; the columns are {listed(list(names), 20)}."
+        f"There is no column {name!r}{where}{meant}; the columns are {reprs(list(names), 20)}."
     )
 
 
@@ -302,7 +302,7 @@ def read_excel(content: bytes, path: Path) -> dict[str, Any]:
     if len(titles) > 1:
         warnings.warn(
             f"{path} has several sheets with tables; {titles[0]!r} was read, not "
-            f"{listed(titles[1:])}.",
+            f"{reprs(titles[1:])}.",
             stacklevel=4,
         )
     return _table(rows, path)

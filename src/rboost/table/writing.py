@@ -30,7 +30,7 @@ from typing import Any
 
 from rboost.files import atomic_path
 from rboost.packages import package
-from rboost.table.delimited import listed
+from rboost.table.delimited import reprs
 
 ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".xlsx")
 # What Excel takes: rows, columns, characters in a cell, whole numbers, and the first year.
@@ -59,7 +59,7 @@ def write_table(frame: Any, path: str | Path, guarded: bool = False) -> None:
     repeated = frame.columns[frame.columns.duplicated()]
     if len(repeated):
         raise ValueError(
-            f"{path} would have several columns called {listed(list(repeated.unique()))}; rename "
+            f"{path} would have several columns called {reprs(list(repeated.unique()))}; rename "
             "all but one."
         )
     if not frame.shape[1]:

@@ -49,13 +49,13 @@ from rboost.noise.matrix import (
 from rboost.progress import track
 from rboost.wrappers.base import ClassifierAround, by_fold, row_splits
 
-# The flip rate of every class to start from.
+# The flip rate of every class from which EM starts.
 FIRST_RATE = 0.1
-# No classifier finds a class less likely than this, so that none ever loses all its rows.
+# The smallest class probability, so that no class loses all its rows.
 LEAST = 1e-6
-# Iterations without a gain after which EM stops.
+# Early-stopping patience, in iterations.
 PATIENCE = 5
-# A row is left out as one of a class that has a smaller share of it.
+# The smallest posterior with which a row is fitted to as one of a class.
 NEGLIGIBLE = 1e-7
 
 

@@ -22,6 +22,7 @@ from sklearn.utils.validation import has_fit_parameter, validate_data
 
 from rboost._typing import Floats, Integers
 from rboost._validation import check_classifier
+from rboost.engines.learners import class_probability, of_all_classes
 from rboost.fitting import Documented
 from rboost.noise.inference import smoothed_scores
 from rboost.progress import track
@@ -78,13 +79,13 @@ class ClassifierAround(Documented, MetaEstimatorMixin, ClassifierMixin, BaseEsti
         return tags
 
 
-WAYS = ("score_rows", "predict_proba", "decision_function")
+SCORING_METHODS = ("score_rows", "predict_proba", "decision_function")
 
 
 def check_scorer(estimator: Any, sample_weight: Any) -> None:
     """Fail with one sentence when the estimator cannot give scores."""
     check_classifier(estimator, "RandomForestClassifier()")
-    if not any(hasattr(estimator, way) for way in WAYS):
+    if not any(hasattr(estimator, method) for method in SCORING_METHODS):
         raise ValueError(
             f"{type(estimator).__name__} has neither predict_proba nor decision_function; "
             "use a classifier that has one of them."
@@ -96,9 +97,9 @@ def check_scorer(estimator: Any, sample_weight: Any) -> None:
         )
 
 
-def way_to_score(estimator: Any) -> str:
+def scoring_method(estimator: Any) -> str:
     """The method by which an estimator scores the classes."""
-    return next(way for way in WAYS if hasattr(estimator, way))
+    return next(method for method in SCORING_METHODS if hasattr(estimator, method))
 
 
 def folds(cv: Any, classes: Integers, random_state: Any) -> Any:
@@ -138,18 +139,18 @@ def row_splits(
 
 def model_outputs(model: Any, X: Any, n_classes: int) -> Floats:
     """Outputs of a model fitted on classes 0 to n_classes − 1, some of which it may have missed."""
-    way = way_to_score(model)
-    found = np.asarray(getattr(model, way)(X), dtype=np.float64)
-    if way == "predict_proba":
-        found = aligned(found, model.classes_, n_classes, absent=0.0)
+    method = scoring_method(model)
+    if method == "predict_proba":
+        found = class_probability(model, X, n_classes)
         return found[:, 1] if n_classes == 2 else found
+    found = np.asarray(getattr(model, method)(X), dtype=np.float64)
     if n_classes == 2:
         return found
     if found.ndim == 1 and len(model.classes_) == 2:  # all other classes are missing from its rows
         found = np.column_stack([-found, found]) / 2
     of_pairs = getattr(model, "decision_function_shape", None) == "ovo"
     if found.ndim == 2 and found.shape[1] == len(model.classes_) and not of_pairs:
-        return aligned(found, model.classes_, n_classes, absent=found.min() - 1)
+        return of_all_classes(found, model.classes_, n_classes, absent=found.min() - 1)
     raise ValueError(
         f"{type(model).__name__} gives scores of the shape {found.shape}, not one for each of "
         f"{n_classes} classes; use decision_function_shape='ovr', or an estimator with "
@@ -157,18 +158,9 @@ def model_outputs(model: Any, X: Any, n_classes: int) -> Floats:
     )
 
 
-def aligned(found: Floats, classes: Integers, n_classes: int, absent: float) -> Floats:
-    """One column for each class; those that a model has not seen get the same number."""
-    if len(classes) == n_classes:
-        return found
-    outputs = np.full((len(found), n_classes), absent)
-    outputs[:, classes] = found
-    return outputs
-
-
 def outputs_as_scores(estimator: Any, outputs: Floats, prevalence: Floats) -> Floats:
-    """Outputs as scores that a calibration may be linear in: logarithms of probabilities."""
-    if way_to_score(estimator) != "predict_proba":
+    """Outputs as scores that a linear calibration can take: logarithms of probabilities."""
+    if scoring_method(estimator) != "predict_proba":
         return outputs
     if outputs.ndim == 1:
         outputs = np.column_stack([1 - outputs, outputs])

@@ -12,8 +12,8 @@ from rboost.audit.insight.checked import (
     MODEL,
     RANDOM_CHECKS,
     _distribution,
+    check_calibration,
     check_predictions,
-    compare_promises,
     count_random_checks,
     interval_of_wrong,
 )
@@ -162,7 +162,7 @@ def test_what_nobody_expected_contradicts():
     assert check_predictions(before, scores, labels.with_checked(np.full(len(true), -1))) is None
 
 
-def test_promises_are_compared_with_what_people_found_bin_by_bin():
+def test_predictions_are_compared_with_what_people_found_bin_by_bin():
     random = np.random.RandomState(0)
     scores = 4 * random.randn(2000)
     true = (random.rand(2000) < 1 / (1 + np.exp(-scores))).astype(int)
@@ -170,15 +170,15 @@ def test_promises_are_compared_with_what_people_found_bin_by_bin():
     before = infer_noise(scores, noisy)
     rows = random.rand(2000) < 0.5
     labels = table_labels(np.array(["a", "b"]), noisy, np.where(rows, true, -1))
-    found = compare_promises(before, scores, labels)
+    found = check_calibration(before, scores, labels)
     assert sum(one.n_checked for one in found) == rows.sum()
     assert sum(one.n_wrong for one in found) == (flipped & rows).sum()
-    promised = before.issue_probability(scores[rows], noisy[rows])
+    predicted = before.issue_probability(scores[rows], noisy[rows])
     for one in found:
-        own = (promised >= one.low) & (promised < one.high)
-        assert one.promised == pytest.approx(promised[own].mean())
+        own = (predicted >= one.low) & (predicted < one.high)
+        assert one.predicted == pytest.approx(predicted[own].mean())
         assert one.n_checked == own.sum()
         assert one.found_low <= one.found <= one.found_high
-    assert np.mean([one.is_kept for one in found]) >= 0.6  # the labels are as was assumed
+    assert np.mean([one.is_consistent for one in found]) >= 0.6  # the labels are as was assumed
     nobody = table_labels(labels.classes, noisy, np.full(2000, -1))
-    assert compare_promises(before, scores, nobody) == ()
+    assert check_calibration(before, scores, nobody) == ()

@@ -4,9 +4,9 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from rboost.audit.insight.suspicion import (
+    are_redundant,
+    confidence_gap,
     contradicted_group,
-    lack_of_certainty,
-    say_the_same,
 )
 
 
@@ -34,9 +34,9 @@ def test_a_group_that_contradicts_is_found_whatever_classes_and_groups_are_calle
     classes, places = np.array([2, 0, 1]), np.array([1, 2, 0, -1])  # the last is of rows in none
     moved = (with_column[:, classes], without[:, classes], np.argsort(classes)[label])
     assert contradicted_group(*moved, places[group]) == places[1]
-    lack = lack_of_certainty(with_column, group)
-    assert lack > 1
-    assert_allclose(lack_of_certainty(moved[0], places[group]), lack)
+    gap = confidence_gap(with_column, group)
+    assert gap > 1
+    assert_allclose(confidence_gap(moved[0], places[group]), gap)
 
 
 def test_a_column_that_predicts_the_labels_is_a_feature():
@@ -50,13 +50,13 @@ def test_no_group_contradicts_where_all_are_alike():
     group = np.arange(len(label)) % 4
     assert contradicted_group(with_column, without, label, group) is None
     assert contradicted_group(with_column, without, label, np.full(len(label), -1)) is None
-    assert lack_of_certainty(without, np.full(len(label), -1)) == 0
+    assert confidence_gap(without, np.full(len(label), -1)) == 0
 
 
 def test_columns_say_the_same_under_other_names():
     random = np.random.RandomState(0)
     group = random.choice(4, 200, p=[0.7, 0.1, 0.1, 0.1])
-    assert say_the_same(group, np.array([2, 0, 3, 1])[group])
-    assert say_the_same(group // 2, group)
-    assert not say_the_same(group, group // 2)
-    assert not say_the_same(group, random.permutation(group))
+    assert are_redundant(group, np.array([2, 0, 3, 1])[group])
+    assert are_redundant(group // 2, group)
+    assert not are_redundant(group, group // 2)
+    assert not are_redundant(group, random.permutation(group))

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 
 from rboost.audit.insight.summary import FlipRate
-from rboost.audit.render.text import find_confusions, of_confusions
+from rboost.audit.render.text import describe_confusions, find_confusions
 
 
 def with_rates(summary, rates, rows):
@@ -25,7 +25,7 @@ def test_lines_that_read_alike_are_one_and_what_hardly_occurs_is_none(small_audi
         ("cedar", ("birch",)), ("ash", ("birch", "cedar")), ("birch", ("ash",)),
     ]  # fmt: skip
     assert [one.expected_rows for one in found] == [9, 10, 3]
-    sentences = of_confusions(summary, 2)
+    sentences = describe_confusions(summary, 2)
     assert "“birch” and “cedar”" in sentences[1]
     assert "10 rows in all" in sentences[1]
     assert sentences[2] == "… and 1 rarer confusion."
@@ -34,7 +34,7 @@ def test_lines_that_read_alike_are_one_and_what_hardly_occurs_is_none(small_audi
 def test_noise_that_is_everywhere_the_same_is_one_sentence(small_audit):
     rates, rows = 0.05 + 0.85 * np.eye(3), 4 + 50 * np.eye(3)
     summary = with_rates(small_audit.summary(), rates, rows)
-    (sentence,) = of_confusions(summary, 6)
+    (sentence,) = describe_confusions(summary, 6)
     assert sentence.startswith("Whatever the true class, 5.0 % of its rows")
     assert "about 24 rows in all" in sentence
 
@@ -43,4 +43,4 @@ def test_where_nothing_is_confused_it_says_so(small_audit):
     summary = with_rates(small_audit.summary(), np.eye(3), 50 * np.eye(3))
     assert find_confusions(summary) == []
     # All rates are the same, nothing, and so are the rows.
-    assert len(of_confusions(summary, 6)) == 1
+    assert len(describe_confusions(summary, 6)) == 1

@@ -10,9 +10,9 @@ from rboost.audit import (
     ReviewGainDisplay,
     audit_labels,
 )
-from rboost.audit.insight.checked import Promise
+from rboost.audit.insight.checked import CalibrationBin
 from rboost.audit.insight.summary import MOST_ROWS, project, review_gain
-from rboost.audit.render.plots import PromiseDisplay
+from rboost.audit.render.plots import CalibrationDisplay
 
 mpl.use("Agg")
 
@@ -91,12 +91,15 @@ def test_bars_are_as_high_as_their_numbers():
     assert {"900", "700", "50", "25"} <= {text.get_text() for text in display.ax_.texts}
 
 
-def test_promises_are_drawn_beside_what_was_found():
-    promises = [Promise(0.0, 0.1, 50, 3, 0.02, 0.01, 0.1), Promise(0.9, 1.0, 9, 2, 0.95, 0.1, 0.6)]
-    drawn = on_new_axes(PromiseDisplay(promises))
+def test_predicted_shares_are_drawn_beside_those_found():
+    bins = [
+        CalibrationBin(0.0, 0.1, 50, 3, 0.02, 0.01, 0.1),
+        CalibrationBin(0.9, 1.0, 9, 2, 0.95, 0.1, 0.6),
+    ]
+    drawn = on_new_axes(CalibrationDisplay(bins))
     np.testing.assert_allclose([bar.get_height() for bar in drawn.ax_.patches], [3 / 50, 2 / 9])
     np.testing.assert_allclose(drawn.ax_.lines[0].get_ydata(), [0.02, 0.95])
-    assert [one.is_kept for one in promises] == [True, False]
+    assert [one.is_consistent for one in bins] == [True, False]
 
 
 def test_distribution_of_many_classes_shows_those_with_most_wrong_labels(small_audit):

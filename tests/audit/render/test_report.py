@@ -51,7 +51,7 @@ def test_sections_stand_in_their_order(html):
     ids = [attributes["id"] for attributes in Outline(html).named("h2")]
     assert ids == [
         "summary", "matrix", "distribution", "gain", "suspects", "unlabelled", "concentration",
-        "projection", "columns", "promises", "quality", "next",
+        "projection", "columns", "calibration", "quality", "next",
     ]  # fmt: skip
 
 

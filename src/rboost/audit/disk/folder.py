@@ -53,8 +53,6 @@ CLUSTER = "cluster"
 # What a review writes into the folder: the answers, and the same as a table.
 STORE, CHECKED = "review.sqlite", "checked.csv"
 AGAIN = "run rboost audit again"
-# What the model of an audit was called before it became data alone.
-OLD_MODEL = "model.skops"
 # What every record holds.
 PARTS = {"request": dict, "source": str, "files": dict, "classes": list, "summary": dict}
 
@@ -226,9 +224,8 @@ def predict_file(model_path: Path, files: Path | Sequence[Path]) -> Any:
     if model_path.is_dir():  # of an audit
         model_path = model_path / MODEL
     folder = model_path.parent
-    if not model_path.exists() and (folder / OLD_MODEL).exists():
-        raise ValueError(f"{folder} was made by an older rboost; {AGAIN} to make a new one.")
     if not model_path.exists() and (folder / RECORD).exists():
+        read_record(folder)  # says so where another version has made it
         raise ValueError(
             f"{folder} has no model, as it was audited with the probabilities of "
             "another one or its own could not be kept; predict with that one, or audit again."
@@ -319,7 +316,7 @@ def read_record(folder: Path) -> dict[str, Any]:
     is_whole = all(isinstance(record.get(name), kind) for name, kind in PARTS.items()) and all(
         isinstance(name, (str, int, float)) for name in record["classes"]
     )
-    if not is_whole or not Request.is_of_one(record["request"]):
+    if not is_whole or not Request.is_valid(record["request"]):
         raise ValueError(f"{path} is damaged; {AGAIN}.")
     return record
 

@@ -74,8 +74,8 @@ class Request:
         }
 
     @staticmethod
-    def is_of_one(values: dict[str, Any]) -> bool:
-        """Whether these are values that ``as_dict`` gave, each of its kind, read from a file."""
+    def is_valid(values: dict[str, Any]) -> bool:
+        """Whether values read from a file have the names and types that ``as_dict`` gives."""
         if values.keys() != KINDS.keys() or not values["data"]:
             return False
         lists = [value for value in values.values() if isinstance(value, list)]

@@ -1,4 +1,4 @@
-"""What checked labels say by themselves, and whether they were to be expected.
+"""What checked labels say without a model, and whether they agree with its predictions.
 
 Labels drawn for the check at random need no model: how many of them are wrong gives an exact
 interval for the share of wrong labels, and bounds the share of false alarms in a list. And
@@ -18,12 +18,12 @@ from rboost.audit.labels import NO_LABEL, TableLabels
 from rboost.noise import NoisePosterior
 
 LEVEL = 0.9
-# Answers contradict what was expected if something as unlikely happens less often than this.
-UNLIKELY = 0.01
-# Least error rate of people: a checked label differs, or does not, with at least this probability.
+# Answers contradict the predictions if their p-value is below this.
+SIGNIFICANCE = 0.01
+# The error rate of people: no checked label is wrong with a probability nearer to 0 or 1.
 MISTAKES = 0.01
-# Number of equally likely shares that stand for what is unknown of the share of wrong labels, and
-# of bins in which rows with nearly the same probability are counted together.
+# Quantiles that represent the posterior of the share of wrong labels; bins of rows with nearly the
+# same probability.
 N_SHARES, N_BINS = 32, 64
 # Random checks that may replace the model's interval of the share of wrong labels.
 FEWEST_DRAWN = 10
@@ -31,12 +31,12 @@ FEWEST_DRAWN = 10
 MODEL, RANDOM_CHECKS = "model", "random checks"
 # Lengths of the lists whose false alarms are tested, in expected numbers of wrong labels.
 LENGTHS = (0.25, 0.5, 0.75, 1.0, 1.5)
-# Between these probabilities promises are compared with what people found.
-PROMISES = (0.1, 0.3, 0.5, 0.7, 0.9)
+# Bins of predicted probabilities, of which each is compared with what people found.
+BIN_EDGES = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 
 class AnswersContradictWarning(UserWarning):
-    """Labels are not wrong in the way that was assumed."""
+    """Answers contradict the noise that was inferred without them."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,9 @@ class RandomChecks:
 
 @dataclass(frozen=True)
 class PredictiveCheck:
-    """Checked labels beside what was expected of them without the answers.
+    """Wrong labels among the checked ones, and how many were expected without the answers.
 
-    ``p_value`` is how likely a number of wrong labels at least as far off was, on either side.
+    ``p_value`` is the two-sided one of their number, under the noise inferred without answers.
     """
 
     n_checked: int
@@ -64,10 +64,10 @@ class PredictiveCheck:
 
 
 @dataclass(frozen=True)
-class Promise:
+class CalibrationBin:
     """Checked labels that were predicted to be wrong with probabilities from ``low`` to ``high``.
 
-    ``promised`` is the mean of these probabilities, as they were without any answer;
+    ``predicted`` is the mean of these probabilities, as they were without any answer;
     ``found_low`` to ``found_high`` holds the share that is wrong with probability .9.
     """
 
@@ -75,7 +75,7 @@ class Promise:
     high: float
     n_checked: int
     n_wrong: int
-    promised: float
+    predicted: float
     found_low: float
     found_high: float
 
@@ -85,28 +85,28 @@ class Promise:
         return self.n_wrong / self.n_checked
 
     @property
-    def is_kept(self) -> bool:
-        """Whether what was promised lies in the interval of what was found."""
-        return self.found_low <= self.promised <= self.found_high
+    def is_consistent(self) -> bool:
+        """Whether what was predicted lies in the interval of what was found."""
+        return self.found_low <= self.predicted <= self.found_high
 
 
-def compare_promises(
+def check_calibration(
     before: NoisePosterior, scores: Floats, labels: TableLabels
-) -> tuple[Promise, ...]:
-    """What was promised of checked labels ``before`` the answers, beside what people found."""
+) -> tuple[CalibrationBin, ...]:
+    """Predicted shares of wrong labels, ``before`` any answer, and what people found, in bins."""
     rows = np.flatnonzero(labels.is_checked & (labels.given != NO_LABEL))
     if not len(rows):
         return ()
-    promised = before.issue_probability(scores[rows], labels.given[rows])
+    predicted = before.issue_probability(scores[rows], labels.given[rows])
     is_wrong = labels.checked[rows] != labels.given[rows]
-    place = np.searchsorted(PROMISES, promised, side="right")
-    ends, found = (0.0, *PROMISES, 1.0), []
+    place = np.searchsorted(BIN_EDGES, predicted, side="right")
+    ends, found = (0.0, *BIN_EDGES, 1.0), []
     for k in np.unique(place).tolist():
         own = place == k
         n_checked, n_wrong = int(own.sum()), int(is_wrong[own].sum())
         interval = exact_interval(n_wrong, n_checked)
-        promise = float(promised[own].mean())
-        found.append(Promise(ends[k], ends[k + 1], n_checked, n_wrong, promise, *interval))
+        mean = float(predicted[own].mean())
+        found.append(CalibrationBin(ends[k], ends[k + 1], n_checked, n_wrong, mean, *interval))
     return tuple(found)
 
 
@@ -238,7 +238,7 @@ def check_predictions(
     tails = numbers[n_wrong:].sum(), numbers[: n_wrong + 1].sum()
     p_value = float(np.clip(2 * min(tails), 0.0, 1.0))
     return PredictiveCheck(
-        len(rows), n_wrong, float(wrong.sum()), p_value, contradicts=p_value < UNLIKELY
+        len(rows), n_wrong, float(wrong.sum()), p_value, contradicts=p_value < SIGNIFICANCE
     )
 
 

@@ -1,8 +1,8 @@
 """Columns: how each was read, how much it matters, in which of its values labels are wrong.
 
-A column matters as far as the model's probabilities move when its values are exchanged among rows:
-the share of the probability that goes to other classes, averaged over rows. It is measured on the
-fitted model, which knows these rows: it says what the model uses, not what is true.
+The importance of a column is a permutation importance: the share of the probability that moves to
+other classes when its values are exchanged among rows, averaged over rows. It is measured on
+the rows that the model was fitted to: it says what the model uses, not what is true.
 Wrong labels concentrate in segments: values or ranges of a single column.
 """
 
@@ -24,14 +24,14 @@ from rboost.table.features import ColumnEncoder, Features
 
 # Rows that are scored in all, and of each column at least and at most.
 ROWS_IN_ALL, FEWEST_SCORED, MOST_SCORED = 20_000, 20, 300
-# The fewest rows of a segment, and the most ranges or values of a column.
+# The fewest rows of a segment; the most ranges and values of a column.
 FEWEST_ROWS, MOST_RANGES, MOST_VALUES = 20, 5, 20
-# It is named when its rate lies this many standard errors above that of the other rows: about what
-# the largest of a thousand segments without any difference reaches.
+# Significance cutoff of the difference in rates between a segment and all other rows, in standard
+# errors: about the maximum of a thousand segments without any difference.
 STANDARD_ERRORS = 3.5
-# And when it matters: the fewest wrong labels, the lowest share of its rows, and the lowest ratio
-# to the share elsewhere.
-FEWEST_WRONG, LEAST_RATE, TIMES = 1.0, 0.01, 1.5
+# A segment must also have this many wrong labels, this share of its rows wrong, and this ratio of
+# that to the share of other rows.
+FEWEST_WRONG, LEAST_RATE, LEAST_RATIO = 1.0, 0.01, 1.5
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def find_segments(
 
 
 def _matters(segment: Segment) -> bool:
-    least = max(LEAST_RATE, TIMES * segment.other_rate)
+    least = max(LEAST_RATE, LEAST_RATIO * segment.other_rate)
     return segment.rate >= least and segment.expected_wrong >= FEWEST_WRONG
 
 

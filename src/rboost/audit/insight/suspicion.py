@@ -1,14 +1,14 @@
-"""Which columns spoil an audit: a few cheap fits with and without them.
+"""Columns that hide wrong labels from an audit, found by a few cheap fits with and without them.
 
 A copy of the label makes every label look right. It alone predicts labels nearly without error, and
 all other columns together do not; a good feature has others that know nearly as much.
 
 A column that identifies who labelled a row, or which part of the table was mislabelled, hides wrong
-labels: a model that sees it is less sure where they are, which looks like overlap of
-classes. Four things then come together. With the column, rows of one of its groups are never as
-sure as others. Without it, labels of that group contradict what is sure far more often than those
-of others. The column does not help to predict them, as one that the class depends on would. And
-groups differ in their noise, not only in the frequencies of classes.
+labels: a model that sees it is less confident where they are, which looks like overlap of classes.
+Such a column fulfils four conditions. With it, rows of one of its groups are predicted with less
+confidence than others. Without it, labels of that group contradict confident predictions far more
+often than those of others. The column does not help to predict them, as one that the class depends
+on would. And groups differ in their noise, not only in the frequencies of classes.
 
 At most :data:`MOST_FITS` fits, of some trees to some rows.
 
@@ -26,7 +26,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, softmax
 from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
@@ -34,6 +33,7 @@ from threadpoolctl import threadpool_limits
 from rboost._typing import Floats, Integers
 from rboost.audit.fit import used_columns
 from rboost.audit.labels import TableLabels
+from rboost.fitting import class_probabilities
 from rboost.labels import Groups, group_rows
 from rboost.model import RBoostClassifier
 from rboost.noise import infer_noise
@@ -44,28 +44,29 @@ from rboost.table.features import Features
 COPY, GROUPS = "copy", "groups"
 # Groups of fewer rows say too little.
 FEWEST_OF_GROUP = 20
-# Quantile at which the sureness of a group is read, and the number of rows from which on it counts
-# in full.
-SURER, MANY_ROWS = 0.75, 100
+# Quantile of the confidence of rows by which groups are compared; the number of rows from which on
+# a group's gap counts in full.
+QUANTILE, MANY_ROWS = 0.75, 100
 # Cutoffs: ratio and difference of the rates at which labels of the group and of others contradict
-# sure predictions; share of these that is still contradicted with the column, and loss of sureness
-# by it; log evidence that groups differ in noise. Chosen on the first half of the tables of
-# benchmarks/suspicious_columns.py.
-MORE_OFTEN, DIFFERENCE, STILL_WRONG, LESS_SURE, EVIDENCE = 1.8, 0.08, 0.75, 0.05, 7.0
-# A column that spares more errors than this among all rows is a feature.
+# confident predictions without the column; share of these that it leaves contradicted, and the loss
+# of confidence by it; log evidence that groups differ in noise. Chosen on the first half of the
+# tables of benchmarks/suspicious_columns.py.
+LEAST_RATIO, LEAST_DIFFERENCE, LEAST_LEFT, LEAST_LOSS, EVIDENCE = 1.8, 0.08, 0.75, 0.05, 7.0
+# A column that lowers the error rate by more than this is a feature.
 HELPFUL = 0.05
-# Two columns are redundant if the groups of one predict those of the other with fewer errors.
-UNLIKE = 0.1
-# Rows that are looked at: fewer say too little, and more would say no more.
+# Two columns are redundant if the groups of one predict those of the other with at most this share
+# of the errors of a constant prediction.
+MOST_ERRORS = 0.1
+# Rows of the sample: with fewer nothing is decided, and more would change little.
 FEWEST_ROWS, MOST_ROWS = 100, 2000
 MOST_ROUNDS, LEARNING_RATE = 30, 0.2
-# Columns that are left out in turn, of few values or dates and of many numbers, if a group is this
-# much less sure than others.
-MOST_CATEGORIES, MOST_NUMBERS, LEAST_LACK = 2, 1, 0.7
+# The most columns that are left out in turn, of few values or dates and of many numbers; the least
+# confidence gap of such a column.
+MOST_CATEGORIES, MOST_NUMBERS, LEAST_GAP = 2, 1, 0.7
 MOST_FITS = 2 + MOST_CATEGORIES + MOST_NUMBERS
-# A copy errs on no more labels than this. The others must err so many times as often, and this
-# often. Columns with hardly an error are left out together, as either would stand in for the other.
-COPY_ERRORS, TIMES, OTHER_ERRORS, EXACT = 0.03, 4.0, 0.02, 0.005
+# Error rates: the largest of a copy; the least ratio of that of the other columns to it, and the
+# least of these. Columns below ``EXACT`` are left out together, as one would replace the other.
+COPY_ERRORS, COPY_RATIO, OTHER_ERRORS, EXACT = 0.03, 4.0, 0.02, 0.005
 
 
 @dataclass(frozen=True)
@@ -74,8 +75,8 @@ class SuspiciousColumn:
 
     ``kind`` "copy": alone it errs on the share ``rate`` of the labels, all others together on
     ``other_rate``. ``kind`` "groups": where its value is ``value``, without it about the share
-    ``rate`` of the labels is wrong, elsewhere ``other_rate``. ``alike`` are other columns that say
-    the same and were left out with it.
+    ``rate`` of the labels is wrong, elsewhere ``other_rate``. ``alike`` are redundant
+    columns, which were left out with it.
     """
 
     column: str
@@ -86,44 +87,46 @@ class SuspiciousColumn:
     alike: tuple[str, ...] = ()
 
 
-def say_the_same(first: Integers, second: Integers) -> bool:
+def are_redundant(first: Integers, second: Integers) -> bool:
     """Whether the groups of the second column predict those of the first."""
     counts = np.zeros((second.max() + 2, first.max() + 2))
     np.add.at(counts, (second + 1, first + 1), 1)
     errors = len(first) - counts.max(axis=1).sum()
-    return bool(errors <= UNLIKE * (len(first) - counts.sum(axis=0).max()))
+    return bool(errors <= MOST_ERRORS * (len(first) - counts.sum(axis=0).max()))
 
 
-def lack_of_certainty(probability: Floats, group: Integers) -> float:
-    """By how much the surest rows of one group are less sure than others, in log-odds.
+def confidence_gap(probability: Floats, group: Integers) -> float:
+    """By how much the most confident rows of one group are less confident than others.
 
-    Compared are all rows, and rows for which the same class is predicted; both count.
+    In log-odds: the gap among all rows plus the largest among rows of the same predicted class.
     """
-    surest = probability.max(axis=1)
-    sureness = np.log(surest) - np.log(1.01 - surest)
+    largest = probability.max(axis=1)
+    confidence = np.log(largest) - np.log(1.01 - largest)
     predicted = probability.argmax(axis=1)
-    of_classes = [
-        _largest_lack(sureness[predicted == k], group[predicted == k]) for k in np.unique(predicted)
+    within_classes = [
+        _largest_gap(confidence[predicted == k], group[predicted == k])
+        for k in np.unique(predicted)
     ]
-    return _largest_lack(sureness, group) + max(of_classes)
+    return _largest_gap(confidence, group) + max(within_classes)
 
 
-def _largest_lack(sureness: Floats, group: Integers) -> float:
+def _largest_gap(confidence: Floats, group: Integers) -> float:
     largest = 0.0
     for place in range(group.max(initial=-1) + 1):
         inside = group == place
         n_rows = np.count_nonzero(inside)
         if FEWEST_OF_GROUP <= n_rows <= len(group) - FEWEST_OF_GROUP:
-            lack = np.quantile(sureness[~inside], SURER) - np.quantile(sureness[inside], SURER)
-            largest = max(largest, float(lack) * min(1.0, np.sqrt(n_rows / MANY_ROWS)))
+            high = (np.quantile(confidence[rows], QUANTILE) for rows in (~inside, inside))
+            gap = float(np.subtract(*high))
+            largest = max(largest, gap * min(1.0, np.sqrt(n_rows / MANY_ROWS)))
     return largest
 
 
 def contradicted_group(
     with_column: Floats, without: Floats, label: Integers, group: Integers
 ) -> int | None:
-    """The group whose labels contradict sure predictions, with the column as without; or none."""
-    sure, predicted = _surer_half(without), without.argmax(axis=1)
+    """The group whose labels contradict confident predictions, with and without the column."""
+    sure, predicted = _confident_half(without), without.argmax(axis=1)
     wrong, still_wrong = predicted != label, with_column.argmax(axis=1) != label
     if wrong.mean() - still_wrong.mean() > HELPFUL:
         return None
@@ -137,15 +140,17 @@ def contradicted_group(
         if distance > largest:
             worst, largest, expected = place, distance, usual
     inside = sure & (group == worst)
-    if worst is None or wrong[inside].mean() < max(MORE_OFTEN * expected, expected + DIFFERENCE):
+    if worst is None or wrong[inside].mean() < max(
+        LEAST_RATIO * expected, expected + LEAST_DIFFERENCE
+    ):
         return None
     less_sure = without[inside].max(axis=1).mean() - with_column[inside].max(axis=1).mean()
-    is_no_feature = still_wrong[inside].mean() >= STILL_WRONG * wrong[inside].mean()
-    return worst if is_no_feature and less_sure >= LESS_SURE else None
+    is_no_feature = still_wrong[inside].mean() >= LEAST_LEFT * wrong[inside].mean()
+    return worst if is_no_feature and less_sure >= LEAST_LOSS else None
 
 
 def _usual_rate(predicted: Integers, of_others: Integers, others_wrong: NDArray[np.bool_]) -> float:
-    """The error rate of other rows with the same predictions: noise may depend on the class."""
+    """The error rate of other rows with the same predicted classes, as noise may depend on them."""
     n_classes = max(predicted.max(), of_others.max()) + 1
     n_rows = np.bincount(of_others, minlength=n_classes)
     n_wrong = np.bincount(of_others, others_wrong, n_classes)
@@ -153,13 +158,13 @@ def _usual_rate(predicted: Integers, of_others: Integers, others_wrong: NDArray[
     return float(rates[predicted].mean())
 
 
-def _surer_half(probability: Floats) -> NDArray[np.bool_]:
-    """Of the rows for which a class is predicted, the surer half."""
-    surest, predicted = probability.max(axis=1), probability.argmax(axis=1)
-    chosen = np.zeros(len(surest), dtype=bool)
+def _confident_half(probability: Floats) -> NDArray[np.bool_]:
+    """Of the rows with the same predicted class, the more confident half."""
+    largest, predicted = probability.max(axis=1), probability.argmax(axis=1)
+    chosen = np.zeros(len(largest), dtype=bool)
     for k in np.unique(predicted):
         rows = np.flatnonzero(predicted == k)
-        order = np.argsort(-surest[rows], kind="stable")
+        order = np.argsort(-largest[rows], kind="stable")
         chosen[rows[order[: (len(rows) + 1) // 2]]] = True
     return chosen
 
@@ -249,9 +254,9 @@ def _copies(sample: _Sample) -> Iterator[SuspiciousColumn]:
     if len(copies) == len(alone):
         return
     n_rows = len(sample.label)
-    others = _probability(sample.scores(without=copies)).argmax(axis=1)
+    others = class_probabilities(sample.scores(without=copies)).argmax(axis=1)
     without = float(np.mean(others != sample.label))
-    if without >= OTHER_ERRORS and n_rows * without + 1 >= TIMES * (n_rows * alone[best] + 1):
+    if without >= OTHER_ERRORS and n_rows * without + 1 >= COPY_RATIO * (n_rows * alone[best] + 1):
         for column in copies:
             yield SuspiciousColumn(sample.names[column], COPY, float(alone[column]), without)
 
@@ -260,12 +265,12 @@ def _groupings(sample: _Sample, table: Any) -> Iterator[SuspiciousColumn]:
     groups = dict(_groups_of(table))
     if not groups:
         return
-    with_all = _probability(sample.scores())
+    with_all = class_probabilities(sample.scores())
     for column, alike in _candidates(with_all, groups, sample.features):
         if len(alike) + 1 == len(sample.names):
             continue
         scores, group = sample.scores(without=[column, *alike]), groups[column].position
-        worst = contradicted_group(with_all, _probability(scores), sample.label, group)
+        worst = contradicted_group(with_all, class_probabilities(scores), sample.label, group)
         if worst is None:
             continue
         with threadpool_limits(1, "blas"):
@@ -289,28 +294,20 @@ def _groups_of(table: Any) -> Iterator[tuple[int, Groups]]:
 def _candidates(
     probability: Floats, groups: dict[int, Groups], features: Features
 ) -> Iterator[tuple[int, list[int]]]:
-    """The columns that most lack certainty in a group, each with those that say the same."""
+    """The columns that most gap certainty in a group, each with those that say the same."""
     left = {False: MOST_CATEGORIES, True: MOST_NUMBERS}
-    lack = {
-        column: lack_of_certainty(probability, found.position) for column, found in groups.items()
-    }
+    gap = {column: confidence_gap(probability, found.position) for column, found in groups.items()}
     done: set[int] = set()
-    for column in sorted(lack, key=lambda column: -lack[column]):
+    for column in sorted(gap, key=lambda column: -gap[column]):
         values = features.values[:, column]
         is_number = features.encoder.columns[column].kind == NUMBER
         kind = is_number and len(np.unique(values[~np.isnan(values)])) > len(groups[column])
-        if column in done or not left[kind] or lack[column] < LEAST_LACK:
+        if column in done or not left[kind] or gap[column] < LEAST_GAP:
             continue
         alike = [
             other for other, found in groups.items()
-            if other != column and say_the_same(groups[column].position, found.position)
+            if other != column and are_redundant(groups[column].position, found.position)
         ]  # fmt: skip
         done.update(alike)
         left[kind] -= 1
         yield column, alike
-
-
-def _probability(scores: Floats) -> Floats:
-    if scores.ndim == 2:
-        return softmax(scores, axis=1)
-    return np.column_stack([expit(-scores), expit(scores)])

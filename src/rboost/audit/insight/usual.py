@@ -19,19 +19,19 @@ from rboost.audit.wording import format_value, percent
 from rboost.table.columns import CATEGORY, DATE
 from rboost.table.features import DAY, ColumnEncoder
 
-# Most rows of a class that are counted, and the fewest that are enough.
+# The most rows of a class that are counted; of classes with fewer than the second nothing is said.
 MOST_ROWS, FEWEST_ROWS = 20_000, 5
-# A number is evidence for a class if its distance from the middle half of that class is at most
-# this share of its distance from the middle half of the other one.
+# A number is evidence for a class if its distance from the interquartile range of that class is at
+# most this share of its distance from that of the other one.
 NEARER = 0.5
 # Ranges in which numbers are counted, words that are counted one by one, and the number of distinct
 # values up to which numbers are counted like words.
 N_RANGES, MOST_WORDS, FEW_VALUES = 16, 200, 5
 # Least ratio of the frequencies of a value in two classes, and least difference for words.
-TIMES, MORE = 1.5, 0.05
-# Pseudo-count: rows of each class that are drawn from the rows of all classes.
+LEAST_RATIO, LEAST_DIFFERENCE = 1.5, 0.05
+# Pseudo-count: rows that are added to each class, distributed like those of all classes.
 PRIOR_ROWS = 5.0
-# Less frequent words are not what is usual; longer ones are cut.
+# The least frequency of a word that is called usual; longer words are cut.
 USUAL_SHARE, LONGEST_WORD = 0.1, 40
 
 
@@ -48,7 +48,7 @@ def usual_values(own: ColumnEncoder, values: Floats, members: Sequence[Integers]
 
 
 class UsualNumbers:
-    """Numbers and dates: the middle half of each class, or that most are missing.
+    """Numbers and dates: the interquartile range of each class, and how many are missing.
 
     ``unit`` is a day in seconds for dates, whose days are counted, and None for numbers.
     """
@@ -73,7 +73,7 @@ class UsualNumbers:
         return "unknown" if np.isnan(number) else str(np.datetime64(int(number), "D"))
 
     def _shown(self) -> Floats:
-        """The middle halves as people read them: rounded."""
+        """The interquartile ranges, rounded as they are shown."""
         if self._unit is not None:
             return self._middle
         return np.array([[float(format_value(end)) for end in ends] for ends in self._middle])
@@ -102,7 +102,7 @@ class UsualNumbers:
         )
         is_evidence = np.where(
             missing,
-            ~mostly_missing[given] & (never[suggested] >= never[given] + MORE),
+            ~mostly_missing[given] & (never[suggested] >= never[given] + LEAST_DIFFERENCE),
             (mostly_missing[given] | leans) & ~mostly_missing[suggested],
         )
         return _clear(self._logs[suggested, place] - self._logs[given, place], is_evidence)
@@ -145,7 +145,8 @@ class UsualWords:
         """Evidence of each value for the suggested class against the given one, in nats, or 0."""
         place = self._place(values)
         more = self._shares[suggested, place] - self._shares[given, place]
-        is_evidence = (place < len(self._names)) & (place != self._usual[given]) & (more >= MORE)
+        is_other = (place < len(self._names)) & (place != self._usual[given])
+        is_evidence = is_other & (more >= LEAST_DIFFERENCE)
         return _clear(self._logs[suggested, place] - self._logs[given, place], is_evidence)
 
     def in_words(self, value: float, given: int, suggested: int) -> tuple[str, str]:
@@ -179,7 +180,7 @@ def value_in_words(own: ColumnEncoder, value: float) -> str:
 
 
 def _clear(ratio: Floats, is_evidence: NDArray[np.bool_]) -> Floats:
-    return np.where(is_evidence & (ratio >= np.log(TIMES)), ratio, 0.0)
+    return np.where(is_evidence & (ratio >= np.log(LEAST_RATIO)), ratio, 0.0)
 
 
 def _frequencies(

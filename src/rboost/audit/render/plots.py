@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rboost._typing import Floats, Integers
-from rboost.audit.insight.checked import Promise
+from rboost.audit.insight.checked import CalibrationBin
 from rboost.audit.insight.summary import (
     BUDGETS,
     MOST_SUSPECTS,
@@ -397,43 +397,43 @@ class GroupNoiseDisplay(_Display):
 
 
 @dataclass(eq=False, repr=False)
-class PromiseDisplay(_Display):
-    """What was promised of checked labels, and what people found, with 90 % intervals.
+class CalibrationDisplay(_Display):
+    """Predicted and found shares of wrong labels among checked ones, with 90 % intervals.
 
     Parameters
     ----------
-    promises : sequence of Promise
-        Checked labels by the probability with which they were said to be wrong.
+    bins : sequence of CalibrationBin
+        Checked labels by their predicted probability of being wrong.
     """
 
-    promises: Sequence[Promise]
+    bins: Sequence[CalibrationBin]
 
     @classmethod
     def from_audit(cls, audit: Any) -> Self:
-        """The promises of an audit, if rows were checked."""
-        return cls(audit.promises)
+        """The bins of an audit; none where no row was checked."""
+        return cls(audit.calibration)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw a bar for each group of labels: found, its interval, and a mark at the promise."""
-        ax, places = self._begin(ax), np.arange(len(self.promises))
-        found, low, high, promised = np.array(
-            [(one.found, one.found_low, one.found_high, one.promised) for one in self.promises]
+        """Draw, for each bin, the share found as a bar, its interval, and the mean prediction."""
+        ax, places = self._begin(ax), np.arange(len(self.bins))
+        found, low, high, predicted = np.array(
+            [(one.found, one.found_low, one.found_high, one.predicted) for one in self.bins]
         ).T
-        colors = [TRUST if one.is_kept else DOUBT for one in self.promises]
+        colors = [TRUST if one.is_consistent else DOUBT for one in self.bins]
         ax.bar(places, found, 0.6, color=colors, alpha=0.55, linewidth=0, label="found wrong")
         ax.vlines(places, low, high, color=INK, linewidth=1.4)
         ax.plot(
-            places, promised, "D", color=INK, markersize=7, markerfacecolor="white",
-            linestyle="none", label="promised",
+            places, predicted, "D", color=INK, markersize=7, markerfacecolor="white",
+            linestyle="none", label="predicted",
         )  # fmt: skip
         names = [
             f"{100 * one.low:.0f}–{100 * one.high:.0f} %\n{format_count(one.n_checked)} checked"
-            for one in self.promises
+            for one in self.bins
         ]
         ax.set_xticks(places, names, fontsize=8.5)
         _label_shares(ax.set_yticks, np.linspace(0, 1, 5))
         ax.set(ylim=(0, 1.02), ylabel="share wrong")
-        ax.set_xlabel("promised probability that the label is wrong")
+        ax.set_xlabel("predicted probability that the label is wrong")
         ax.grid(axis="y", color=GREY, alpha=0.25, linewidth=0.8)
         ax.set_axisbelow(True)
         ax.legend(frameon=False, loc="upper left", fontsize=9)

@@ -16,22 +16,22 @@ import numpy as np
 
 from rboost.audit.insight.summary import ASSUMPTIONS, Suspects
 from rboost.audit.render.plots import (
+    CalibrationDisplay,
     GroupNoiseDisplay,
     IssueDistributionDisplay,
     NoiseMatrixDisplay,
     ProjectionDisplay,
-    PromiseDisplay,
     ReviewGainDisplay,
 )
 from rboost.audit.render.text import (
     NEXT,
+    describe_calibration,
+    describe_cautions,
+    describe_confusions,
+    describe_findings,
+    describe_groups,
     find_confusions,
     in_words,
-    of_confusions,
-    of_dangers,
-    of_everything,
-    of_groups,
-    of_promises,
 )
 from rboost.audit.wording import (
     format_count,
@@ -135,12 +135,12 @@ def render_report(audit: Any, suspects: Suspects, title: str, origin: Origin | N
         script=script,
         policy=_policy(style, script),
         summary=summary,
-        sentences=of_everything(summary),
+        sentences=describe_findings(summary),
         confusions=find_confusions(summary),
-        confused=of_confusions(summary, LIMITS["most_flips"]),
+        confused=describe_confusions(summary, LIMITS["most_flips"]),
         **LIMITS,
-        dangers=of_dangers(summary),
-        worst_group="".join(of_groups(summary)[:1]),
+        dangers=describe_cautions(summary),
+        worst_group="".join(describe_groups(summary)[:1]),
         pictures=_draw_all(audit, suspects),
         ids=audit.ids,
         id_name=one_line(audit.id_name, 40),
@@ -149,7 +149,7 @@ def render_report(audit: Any, suspects: Suspects, title: str, origin: Origin | N
         n_columns=audit.table.shape[1],
         unlabelled=audit.explain_all(missing[surest[:MOST_UNLABELLED]]),
         assumptions=ASSUMPTIONS,
-        promise_sentence=of_promises(audit.promises),
+        calibration_sentence=describe_calibration(audit.calibration),
         origin=origin,
         commands=COMMANDS if origin is None else origin.commands,
     )  # fmt: skip
@@ -160,7 +160,7 @@ def render_summary(audit: Any, most_rows: int) -> str:
     summary = audit.summary()
     return _environment().get_template("notebook.html.jinja").render(
         summary=summary,
-        sentences=[*of_everything(summary), *of_dangers(summary)],
+        sentences=[*describe_findings(summary), *describe_cautions(summary)],
         shown=audit.explain_all(audit.suspects().rows[:most_rows]),
         ids=audit.ids,
         id_name=audit.id_name,
@@ -182,8 +182,8 @@ def _draw_all(audit: Any, suspects: Suspects) -> dict[str, Picture]:
     if audit.groups is not None:
         groups = GroupNoiseDisplay.from_audit(audit)
         drawn["groups"] = groups, 5.2, 1.0 + 0.34 * len(groups.names)
-    if audit.promises:
-        drawn["promises"] = PromiseDisplay.from_audit(audit), 5.2, 3.4
+    if audit.calibration:
+        drawn["calibration"] = CalibrationDisplay.from_audit(audit), 5.2, 3.4
     return {
         name: Picture(display, draw(display, width, height), is_wide=width > 6)
         for name, (display, width, height) in drawn.items()

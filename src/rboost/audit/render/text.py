@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rboost.audit.insight.checked import MODEL, PredictiveCheck, Promise
+from rboost.audit.insight.checked import MODEL, CalibrationBin, PredictiveCheck
 from rboost.audit.insight.explanation import Explanation
 from rboost.audit.insight.summary import (
     FEW_CHECKS,
@@ -43,12 +43,12 @@ _CUT = "…"
 _ISOLATES = {0x2068: None, 0x2069: None}
 
 
-def of_everything(summary: AuditSummary) -> list[str]:
+def describe_findings(summary: AuditSummary) -> list[str]:
     """What is in the table, how many labels are wrong, and which are listed."""
-    return [of_rows(summary), of_wrong_labels(summary), of_suspects(summary)]
+    return [describe_rows(summary), describe_wrong_labels(summary), describe_suspects(summary)]
 
 
-def of_rows(summary: AuditSummary) -> str:
+def describe_rows(summary: AuditSummary) -> str:
     """What is in the table."""
     classes = sorted(summary.classes, key=lambda one: -one.n_rows)
     named = [f"{quoted(one.name)} ({format_count(one.n_rows)})" for one in classes]
@@ -73,7 +73,7 @@ def of_rows(summary: AuditSummary) -> str:
     return " ".join(sentences)
 
 
-def of_wrong_labels(summary: AuditSummary) -> str:
+def describe_wrong_labels(summary: AuditSummary) -> str:
     """How many labels are expected to be wrong."""
     if not summary.n_unchecked:
         return "A person has checked every label."
@@ -90,11 +90,11 @@ def of_wrong_labels(summary: AuditSummary) -> str:
         )
     return (
         f"{share} {format_count(summary.probably_wrong)} {_are(summary.probably_wrong)} more "
-        f"likely wrong than right.{_of_random_checks(summary)}"
+        f"likely wrong than right.{_describe_random_checks(summary)}"
     )
 
 
-def _of_random_checks(summary: AuditSummary) -> str:
+def _describe_random_checks(summary: AuditSummary) -> str:
     """What labels that were drawn at random say without any model; nothing without them."""
     found = summary.random_checks
     if found is None:
@@ -107,7 +107,7 @@ def _of_random_checks(summary: AuditSummary) -> str:
     )
 
 
-def of_contradiction(found: PredictiveCheck | None) -> str:
+def describe_contradiction(found: PredictiveCheck | None) -> str:
     """Whether people found what was expected; nothing where they did."""
     if found is None or not found.contradicts:
         return ""
@@ -119,7 +119,7 @@ def of_contradiction(found: PredictiveCheck | None) -> str:
     )
 
 
-def of_suspects(summary: AuditSummary) -> str:
+def describe_suspects(summary: AuditSummary) -> str:
     """What is on the list of suspects."""
     if not summary.n_suspects:
         return "No label is suspicious enough to be listed."
@@ -170,7 +170,7 @@ def find_confusions(summary: AuditSummary, is_brief: bool = False) -> list[Confu
     return sorted(found, key=lambda one: -one.expected_rows / len(one.given))
 
 
-def of_confusions(summary: AuditSummary, most: int) -> list[str]:
+def describe_confusions(summary: AuditSummary, most: int) -> list[str]:
     """The most frequent kinds of wrong labels, and how many are not named."""
     rates = {_rate(flip) for flip in summary.flips}
     if len(summary.classes) > 2 and len(rates) == 1:
@@ -197,8 +197,8 @@ def of_confusions(summary: AuditSummary, most: int) -> list[str]:
     return sentences
 
 
-def of_groups(summary: AuditSummary) -> list[str]:
-    """How often the labels of each group are wrong, the worst first."""
+def describe_groups(summary: AuditSummary) -> list[str]:
+    """The share of wrong labels in each group, the largest first."""
     sentences = []
     for one in sorted(summary.groups, key=lambda group: -group.wrong_share):
         rows = with_noun(one.n_rows, "row")
@@ -212,14 +212,14 @@ def of_groups(summary: AuditSummary) -> list[str]:
     return sentences
 
 
-def of_dangers(summary: AuditSummary) -> list[str]:
-    """What to take care of: surprising answers, overlap, columns that hide wrong labels."""
-    columns = map(of_suspicious_column, summary.column_warnings)
-    first = of_contradiction(summary.predictive_check), _of_uncertainty(summary)
+def describe_cautions(summary: AuditSummary) -> list[str]:
+    """Cautions: answers that contradict the model, overlap, columns that hide wrong labels."""
+    columns = map(describe_suspicious_column, summary.column_warnings)
+    first = describe_contradiction(summary.predictive_check), _describe_uncertainty(summary)
     return [sentence for sentence in (*first, *columns) if sentence]
 
 
-def _of_uncertainty(summary: AuditSummary) -> str:
+def _describe_uncertainty(summary: AuditSummary) -> str:
     """That the share of wrong labels is not identified, and a remedy; empty where it is."""
     if not summary.is_uncertain:
         return ""
@@ -232,7 +232,7 @@ def _of_uncertainty(summary: AuditSummary) -> str:
     )
 
 
-def of_suspicious_column(found: SuspiciousColumn) -> str:
+def describe_suspicious_column(found: SuspiciousColumn) -> str:
     """Why one column hides wrong labels, and the remedy."""
     name, option = quoted(found.column), shlex.quote(one_line(found.column, 40))
     drop = f"leave it out (--drop {option})"
@@ -254,23 +254,24 @@ def of_suspicious_column(found: SuspiciousColumn) -> str:
     )
 
 
-def of_promises(promises: tuple[Promise, ...]) -> str:
+def describe_calibration(bins: tuple[CalibrationBin, ...]) -> str:
     """Whether checked labels were wrong as often as was predicted without the answers."""
-    if not promises:
+    if not bins:
         return ""
-    n_checked = sum(one.n_checked for one in promises)
-    n_wrong = sum(one.n_wrong for one in promises)
-    expected = sum(one.promised * one.n_checked for one in promises)
-    broken = [
-        f"{_interval(one.low, one.high)} (promised {percent(one.promised)}, found "
+    n_checked = sum(one.n_checked for one in bins)
+    n_wrong = sum(one.n_wrong for one in bins)
+    expected = sum(one.predicted * one.n_checked for one in bins)
+    outside = [
+        f"{_interval(one.low, one.high)} (predicted {percent(one.predicted)}, found "
         f"{percent(one.found)})"
-        for one in promises
-        if not one.is_kept
+        for one in bins
+        if not one.is_consistent
     ]
     verdict = (
-        f"The interval of what was found leaves out what was promised at {listed(broken)}."
-        if broken
-        else "What was promised lies in the interval of what was found everywhere."
+        "The predicted share lies outside the 90 % interval of the share that was found at "
+        f"{listed(outside)}."
+        if outside
+        else "Every predicted share lies in the 90 % interval of the share that was found."
     )
     return (
         f"Of {with_noun(n_checked, 'checked label')} {format_count(n_wrong)} were wrong; without "
@@ -305,18 +306,18 @@ def describe(
 
     No cell of the table can make the terminal do anything: control characters are spelt out.
     """
-    groups = of_groups(summary)
+    groups = describe_groups(summary)
     if len(groups) > MOST_GROUPS:
         groups[MOST_GROUPS:] = [f"… and {len(groups) - MOST_GROUPS} groups with fewer."]
-    rows, wrong_labels, suspects = map(wrapped, of_everything(summary))
+    rows, wrong_labels, suspects = map(wrapped, describe_findings(summary))
     parts = [
         rows,
         wrong_labels,
         *(
             "\n".join(wrapped(line, "  ", "    ") for line in lines)
-            for lines in (of_confusions(summary, MOST_FLIPS), groups)
+            for lines in (describe_confusions(summary, MOST_FLIPS), groups)
         ),
-        *map(wrapped, of_dangers(summary)),
+        *map(wrapped, describe_cautions(summary)),
         suspects,
     ]
     if most_suspicious:
@@ -336,7 +337,7 @@ def as_lines(summary: AuditSummary) -> str:
         f"{with_noun(len(summary.classes), 'class', 'classes')}, "
         f"{with_noun(summary.n_suspects, 'suspect')}"
     )
-    found = wrapped(of_wrong_labels(summary), "  ", "  ")
+    found = wrapped(describe_wrong_labels(summary), "  ", "  ")
     return "\n".join([first, found, f"  {NEXT}"])
 
 
