@@ -97,6 +97,25 @@ def test_classifier_and_audit_agree(table):
     assert_allclose(audit.issue_probability, fitted.label_issue_probability_, rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize("kind", ["table", "numbers"])
+def test_columns_that_tell_no_rows_apart_change_nothing(kind, table):
+    frame, y = table
+    frame = frame if kind == "table" else frame[["number", "count"]]
+    idle = {"empty": np.full(N_ROWS, np.nan), "constant": np.full(N_ROWS, 3.0)}
+    idle |= {"town": ["Rome"] * N_ROWS} if kind == "table" else {}
+    more = pd.concat([pd.DataFrame(idle), frame], axis=1)
+    X, wider = frame, more
+    one, other = model().fit(X, y), model().fit(wider, y)
+    assert_allclose(other.label_issue_probability_, one.label_issue_probability_, rtol=0, atol=0)
+    assert_allclose(other.predict_proba(wider), one.predict_proba(X), rtol=0, atol=0)
+    assert other.n_features_in_ == len(more.columns)
+    assert_allclose(
+        other.feature_importances_, [0.0] * len(idle) + one.feature_importances_.tolist()
+    )
+    audit = audit_labels(wider, y, model=model(), check_columns=False)
+    assert_allclose(audit.issue_probability, one.label_issue_probability_, rtol=0, atol=1e-9)
+
+
 def test_no_type_of_words_is_asked_for():
     """Words are ``object`` in pandas 2 and ``str`` in pandas 3: no code may ask for either."""
     asks = re.compile(r"dtypes? *== *(object|\"O\"|'O')|select_dtypes|is_object_dtype")

@@ -66,7 +66,7 @@ def learn_features(table: Any, known: TableEncoder | None = None) -> Features:
 
 def used_columns(features: Features) -> list[int]:
     """The positions of columns that are not empty, constant or names of rows."""
-    return [k for k, own in enumerate(features.encoder.columns) if not why_unused(own)]
+    return features.encoder.used
 
 
 def why_unused(own: ColumnEncoder) -> str:

@@ -202,6 +202,7 @@ class DistributedAudit:
     @cached_property
     def wrong_share(self) -> tuple[float, float, float]:
         """The share of labels that are wrong, and an interval that holds it with probability .9."""
+        rows = self._fit.representatives
         n_drawn, up_to = min(self.n_labelled, SHARE_ROWS), np.cumsum(rows.weight)
         at = (np.arange(n_drawn) + 0.5) * up_to[-1] / n_drawn  # each row as often as it weighs
         some = np.searchsorted(up_to, at)

@@ -49,7 +49,13 @@ from rboost.table.columns import (
     read_columns,
     under_each_other,
 )
-from rboost.table.features import Features, TableEncoder, learn_encoder, warn_of_copies
+from rboost.table.features import (
+    Features,
+    TableEncoder,
+    learn_encoder,
+    varying_features,
+    warn_of_copies,
+)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -294,16 +300,29 @@ class RBoostClassifier(Savable, ScoreClassifier):
             self._encoder: TableEncoder | None = None
         rows = self._as_features(X, reset)
         if rows is not None:
+            rows = self._used_columns(rows)
             if not self._allows_nan:
                 rows.check_complete()
             return rows
-        return validate_data(
+        array = validate_data(
             self,
             X,
             accept_sparse="csr",
             ensure_all_finite="allow-nan" if self._allows_nan else True,
             reset=reset,
         )
+        if not (reset and hasattr(self, "feature_names_in_")) or issparse(array):
+            return array
+        rows = varying_features(array, self.feature_names_in_.tolist())
+        if rows is None:
+            return array
+        self._encoder = rows.encoder
+        return self._used_columns(rows)
+
+    def _used_columns(self, rows: Features) -> Features:
+        """The rows without columns that told no training rows apart, as audits leave them out."""
+        used = rows.encoder.used
+        return rows if len(used) in (0, rows.shape[1]) else rows.only(used)
 
     def _as_features(self, X: Any, reset: bool) -> Features | None:
         """The rows of a table that holds more than numbers; None where its array is as good."""
@@ -375,7 +394,12 @@ class RBoostClassifier(Savable, ScoreClassifier):
     def feature_importances_(self) -> Floats:
         """Importances of the columns, as shares."""
         check_is_fitted(self)
-        return self._model.stack.feature_importances()
+        importance = self._model.stack.feature_importances()
+        if self._encoder is None or len(importance) == self.n_features_in_:
+            return importance
+        found = np.zeros(self.n_features_in_)
+        found[self._encoder.used] = importance
+        return found
 
     def score_rows(self, X: Any) -> Floats:
         """Scores on the scale of ``held_out_scores_``, before the noise is taken into account."""

@@ -305,13 +305,13 @@ def width_of(member: BoostedLearners | BoostedTrees) -> int:
 
 def _fits_table(member: BoostedLearners | BoostedTrees, sizes: Sizes) -> bool:
     """Whether each column that a member was given has a source, if others than the table's."""
-    n_given = sizes["columns"] if member.source is None else len(member.source)
+    n_given = sizes["used columns"] if member.source is None else len(member.source)
     return width_of(member) == n_given
 
 
 OF_A_MEMBER: dict[str, Field] = {
-    "n_columns": whole(1, "columns"),
-    "source": OrNone(Array("i8", ("columns given",), low=0, below="columns")),
+    "n_columns": whole(1, "used columns"),
+    "source": OrNone(Array("i8", ("columns given",), low=0, below="used columns")),
 }
 
 declare("boosted learners", BoostedLearners, is_sound=_fits_table)(
@@ -526,14 +526,14 @@ def _restored_rboost(
 
 def _fits_encoder(model: RBoostClassifier, sizes: Sizes) -> bool:
     """Whether members are given as many columns as they were fitted to."""
-    encoder = model._encoder
+    used = None if model._encoder is None else model._encoder.only_used
+    n_used = sizes["columns"] if used is None else len(used.columns)
     member: Any
     for member in model._model.stack.members.values():
-        if (encoder is None) != (member.source is None):
+        if (used is None) != (member.source is None) or member.n_columns != n_used:
             return False
         form = "dense" if isinstance(member, BoostedLearners) else "trees"
-        width = sizes["columns"] if encoder is None else len(encoder.source(form))
-        if width_of(member) != width:
+        if width_of(member) != (n_used if used is None else len(used.source(form))):
             return False
     return True
 

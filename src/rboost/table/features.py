@@ -226,6 +226,11 @@ class ColumnEncoder:
     levels: Levels | None = None
     directions: TextDirections | None = None
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether the column tells no rows apart: empty, constant, or names of rows."""
+        return self.kind == NAME or self.is_constant or self.is_empty
+
     # ---- Cells to one number a row ----
 
     def read(self, column: Column) -> Floats:
@@ -325,7 +330,7 @@ class ColumnEncoder:
             return text
         if self.levels is not None:
             return self.levels.sparse(values)
-        if self.kind == NAME or self.is_constant or self.is_empty:
+        if self.is_idle:
             return sparse.csr_matrix((len(values), 0))
         scaled = np.nan_to_num((values - self.center) / self.scale, nan=0.0)
         return sparse.csr_matrix(np.clip(scaled, -5, 5)[:, np.newaxis])
@@ -359,6 +364,18 @@ class TableEncoder:
     def names(self) -> list[str]:
         """The names of the columns."""
         return [column.name for column in self.columns]
+
+    @property
+    def used(self) -> list[int]:
+        """The positions of the columns that tell rows apart."""
+        return [place for place, own in enumerate(self.columns) if not own.is_idle]
+
+    @property
+    def only_used(self) -> TableEncoder:
+        """The encoder of the columns that tell rows apart; of all where none does."""
+        if len(self.used) in (0, len(self.columns)):
+            return self
+        return TableEncoder(tuple(self.columns[place] for place in self.used))
 
     @property
     def kinds(self) -> list[str]:
@@ -498,6 +515,18 @@ class Features:
 def learn_encoder(columns: Sequence[Column]) -> TableEncoder:
     """Find out what the columns of the training rows are."""
     return TableEncoder(tuple(_learn(column) for column in columns))
+
+
+def varying_features(X: Floats, names: Sequence[str]) -> Features | None:
+    """Rows of numbers without columns that are empty or the same in every row.
+
+    None where there are no such columns, or no others, so that the array is as good.
+    """
+    is_same = ((X[0] == X) | (np.isnan(X) & np.isnan(X[0]))).all(axis=0)
+    if not is_same.any() or is_same.all():
+        return None
+    columns = [Column(name, NUMBER, X[:, k].astype(float)) for k, name in enumerate(names)]
+    return learn_encoder(columns).features_of(columns)
 
 
 def kind_of(column: Column) -> ColumnEncoder:

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from rboost.audit.insight.checked import RANDOM_CHECKS, RandomChecks
-from rboost.audit.render.text import fitted, of_dangers, of_wrong_labels, width, wrapped
+from rboost.audit.render.text import describe_dangers, describe_wrong_labels, fitted, width, wrapped
 from rboost.audit.wording import format_count, percent, quoted, shortened, visible
 
 
@@ -27,13 +27,15 @@ def test_says_whether_an_interval_is_of_the_model_or_of_random_checks(small_audi
         small_audit.summary(), share_low=0.02, share_high=0.3, is_uncertain=True,
         expected_wrong=30.0, expected_share=0.2, random_checks=None,
     )  # fmt: skip
-    assert "about 30 (20 %, 90 % interval 2.0 % to 30 %) are expected" in of_wrong_labels(by_model)
-    assert "Cannot tell yet how many labels are wrong" in of_dangers(by_model)[0]
+    assert "about 30 (20 %, 90 % interval 2.0 % to 30 %) are expected" in describe_wrong_labels(
+        by_model
+    )
+    assert "Cannot tell yet how many labels are wrong" in describe_dangers(by_model)[0]
     drawn = RandomChecks(40, 4, 0.03, 0.21)
     by_checks = replace(
         by_model, share_low=0.03, share_high=0.2, share_source=RANDOM_CHECKS, random_checks=drawn
     )
-    said = of_wrong_labels(by_checks)
+    said = describe_wrong_labels(by_checks)
     assert "3.0 % to 20 % are wrong (90 % interval, by random checks alone" in said
     assert "the model expects about 30 (20 %)" in said
     assert "Of 40 labels drawn at random and checked, 4 were wrong" in said
