@@ -4,7 +4,13 @@ from dataclasses import replace
 import pytest
 
 from rboost.audit.insight.checked import RANDOM_CHECKS, RandomChecks
-from rboost.audit.render.text import describe_dangers, describe_wrong_labels, fitted, width, wrapped
+from rboost.audit.render.text import (
+    describe_cautions,
+    describe_wrong_labels,
+    fitted,
+    width,
+    wrapped,
+)
 from rboost.audit.wording import format_count, percent, quoted, shortened, visible
 
 
@@ -30,7 +36,7 @@ def test_says_whether_an_interval_is_of_the_model_or_of_random_checks(small_audi
     assert "about 30 (20 %, 90 % interval 2.0 % to 30 %) are expected" in describe_wrong_labels(
         by_model
     )
-    assert "Cannot tell yet how many labels are wrong" in describe_dangers(by_model)[0]
+    assert "Cannot tell yet how many labels are wrong" in describe_cautions(by_model)[0]
     drawn = RandomChecks(40, 4, 0.03, 0.21)
     by_checks = replace(
         by_model, share_low=0.03, share_high=0.2, share_source=RANDOM_CHECKS, random_checks=drawn
