@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, log_expit, log_softmax, softmax
+from scipy.special import expit, log_expit, log_softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -30,6 +30,7 @@ from rboost._validation import (
     check_sample_weight,
     check_weighed,
 )
+from rboost.labels import class_probabilities, decided_classes
 
 
 @dataclass(frozen=True)
@@ -236,21 +237,6 @@ class TwoClassClassifier(RowsClassifier):
     """A classifier of two classes."""
 
     _check_y: ClassVar[Any] = staticmethod(check_binary_labels)
-
-
-def class_probabilities(scores: Floats, distribution: Callable[[Floats], Floats] = expit) -> Floats:
-    """Class probabilities, (n_rows, K): of log-odds of class 1, or the softmax of K scores a row.
-
-    ``distribution`` is F with p(y = 1 | x) = F(decision) = 1 − F(−decision).
-    """
-    if scores.ndim == 2:
-        return softmax(scores, axis=1)
-    return np.column_stack([distribution(-scores), distribution(scores)])
-
-
-def decided_classes(scores: Floats) -> Integers:
-    """Positions of the predicted classes: the sign of scores (n_rows,), or the largest of K."""
-    return scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
 
 
 class ScoreClassifier(ClassifierMixin, BaseEstimator):

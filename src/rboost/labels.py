@@ -25,6 +25,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, softmax
 
 from rboost._typing import Floats, Integers
 from rboost.table.cells import ISO, read_dates
@@ -483,3 +484,18 @@ def _merged(
     new_place[kept] = np.arange(len(kept))
     found = [names[k] for k in kept] + ([OTHER] if len(kept) < len(names) else [])
     return new_place[place], tuple(found)
+
+
+def class_probabilities(scores: Floats, distribution: Callable[[Floats], Floats] = expit) -> Floats:
+    """Class probabilities, (n_rows, K): of log-odds of class 1, or the softmax of K scores a row.
+
+    ``distribution`` is F with p(y = 1 | x) = F(decision) = 1 − F(−decision).
+    """
+    if scores.ndim == 2:
+        return softmax(scores, axis=1)
+    return np.column_stack([distribution(-scores), distribution(scores)])
+
+
+def decided_classes(scores: Floats) -> Integers:
+    """Positions of the predicted classes: the sign of scores (n_rows,), or the largest of K."""
+    return scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)

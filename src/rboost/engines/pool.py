@@ -56,7 +56,7 @@ from rboost.engines.rounds import (
     mixed,
 )
 from rboost.engines.trees import forest_scores
-from rboost.fitting import class_probabilities, decided_classes
+from rboost.labels import class_probabilities, decided_classes
 from rboost.learners import RandomKernelClassifier, RobustLogisticRegression
 from rboost.learners.kernel import KernelMachine
 from rboost.noise.inference import ScoredRows, smoothed_scores

@@ -22,7 +22,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from rboost._typing import Floats, Integers
 from rboost._validation import Number, Requirements
-from rboost.fitting import Rows, RowsClassifier, ScoreClassifier, class_probabilities
+from rboost.fitting import Rows, RowsClassifier, ScoreClassifier
+from rboost.labels import class_probabilities
 
 # Tolerance of the scaled gradient: probabilities then have two digits, and more would not make a
 # better member of an ensemble.

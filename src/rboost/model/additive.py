@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rboost._typing import Floats
 from rboost.engines.learners import summed
-from rboost.fitting import decided_classes
+from rboost.labels import decided_classes
 
 
 class AdditiveClassifier(ClassifierMixin, BaseEstimator):

@@ -74,6 +74,8 @@ FARTHEST = 7.0
 GUESSED_SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 # Numbers from −1 to 1, spread evenly beside ``NORMAL``: places within a cell of u.
 EVEN = 2 * (np.arange(len(NORMAL)) * 0.6180339887498949 % 1) - 1
+# Rows whose order differs by less are ranked alike.
+ALIKE = 1e-6
 LAMBDAS = np.linspace(-9, 7, 33)
 
 
@@ -269,7 +271,12 @@ def _tables(order: Floats, weight: Floats, issue: Floats) -> tuple[Floats, Float
         by_value = np.argsort(values, kind="stable")
         reached = np.cumsum(weight[by_value]) - weight[by_value] / 2
         own[:] = np.interp(before[rank], reached, values[by_value])
-    return order[ranked][rank], tables
+    # Of rows that are ranked alike all have the mean, whichever of them comes first.
+    knots = order[ranked][rank]
+    place = np.cumsum(np.append(False, np.diff(knots) > ALIKE))
+    counts = np.bincount(place)
+    means = [np.bincount(place, own) / counts for own in (knots, *tables)]
+    return means[0], np.stack(means[1:])
 
 
 def _below(weight: Floats, is_right: Floats, level: float) -> float:

@@ -112,7 +112,8 @@ def test_pictures_and_long_texts_are_shown_as_such(visit, tmp_path, size):
     assert text.size["height"] > 1.2 * folded
     assert (button.text, button.get_attribute("aria-expanded")) == ("Show less", "true")
     assert not page.scrolls_sideways()
-    assert complaints(page.browser) == []
+    # The picture of row 5 does not exist; a similar row may be it.
+    assert [said for said in complaints(page.browser) if "row=5&" not in said] == []
     # A picture that does not exist leaves its name.
     page.press("/", "5.png")
     page.until(lambda: page.all("#found button"))

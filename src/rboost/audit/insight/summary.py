@@ -269,6 +269,7 @@ class AuditSummary:
     random_checks: RandomChecks | None = None
     predictive_check: PredictiveCheck | None = None
     share_source: str = MODEL
+    doubtful_answers: tuple[str, ...] = ()
 
     # The diagonal is found by position, as the number 1 and the word "1" are called the same.
     @property
@@ -331,6 +332,7 @@ def summarize(audit: Any, suspects: Suspects) -> AuditSummary:
         column_warnings=audit.column_warnings,
         random_checks=count_random_checks(labels),
         predictive_check=audit.predictive_check,
+        doubtful_answers=tuple(map(str, audit.ids[audit.doubtful_answers].tolist())),
         share_source=share_source,
     )
 

@@ -33,8 +33,7 @@ from threadpoolctl import threadpool_limits
 from rboost._typing import Floats, Integers
 from rboost.audit.fit import used_columns
 from rboost.audit.labels import TableLabels
-from rboost.fitting import class_probabilities
-from rboost.labels import Groups, group_rows
+from rboost.labels import Groups, class_probabilities, group_rows
 from rboost.model import RBoostClassifier
 from rboost.noise import infer_noise
 from rboost.noise.groups import infer_group_noise

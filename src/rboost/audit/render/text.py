@@ -34,7 +34,7 @@ from rboost.packages import package
 # Fewer expected rows of a confusion than this are not worth a line.
 FEWEST_ROWS = 1.0
 WIDTH = 100
-MOST_FLIPS, MOST_GROUPS = 6, 12
+MOST_FLIPS, MOST_GROUPS, MOST_DOUBTED = 6, 12, 5
 # Widest columns: name of the row, label given, label suggested, probability.
 WIDEST = (18, 16, 18, 7)
 NO_REASON = "no single column stands out"
@@ -215,8 +215,25 @@ def describe_groups(summary: AuditSummary) -> list[str]:
 def describe_cautions(summary: AuditSummary) -> list[str]:
     """Cautions: answers that contradict the model, overlap, columns that hide wrong labels."""
     columns = map(describe_suspicious_column, summary.column_warnings)
-    first = describe_contradiction(summary.predictive_check), _describe_uncertainty(summary)
+    first = (
+        describe_contradiction(summary.predictive_check),
+        _describe_doubtful_answers(summary.doubtful_answers),
+        _describe_uncertainty(summary),
+    )
     return [sentence for sentence in (*first, *columns) if sentence]
+
+
+def _describe_doubtful_answers(names: tuple[str, ...]) -> str:
+    """Which answers are to be looked at again; nothing where none is."""
+    if not names:
+        return ""
+    shown = listed([quoted(name) for name in names[:MOST_DOUBTED]])
+    more = len(names) - MOST_DOUBTED
+    others = f" and {with_noun(more, 'other row')}" if more > 0 else ""
+    return (
+        f"Please look again at {shown}{others}: label and model both speak against the answer, so "
+        "it is believed less."
+    )
 
 
 def _describe_uncertainty(summary: AuditSummary) -> str:
