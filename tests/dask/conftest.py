@@ -43,9 +43,14 @@ def client():
 
 @pytest.fixture(autouse=True)
 def all_workers_are_back(request):
-    """An earlier test may have killed one."""
+    """An earlier test may have killed one; now and then its nanny dies with it."""
     if "client" in request.fixturenames:
-        request.getfixturevalue("client").wait_for_workers(2, timeout=120)
+        client = request.getfixturevalue("client")
+        try:
+            client.wait_for_workers(2, timeout=30)
+        except TimeoutError:
+            client.cluster.scale(len(client.cluster.workers) + 1)
+            client.wait_for_workers(2, timeout=120)
 
 
 @pytest.fixture(scope="package")

@@ -158,7 +158,7 @@ def test_rows_are_judged_by_bayes_rule_and_known_ones_are_certain(n_classes, rng
     noise = infer_noise(scores, given_, noise_matrix=noise_matrix)
     labels = Labels.of(np.arange(n_classes), given_)
     judged = judge(noise, scores, labels)
-    assert_allclose(judged.issue, noise.issue_probability(scores, given_))
+    assert_allclose(judged.issue, noise.issue_probability(scores, given_), atol=1e-12)
     known = labels.with_statements(Source(TRUSTED), np.where(np.arange(300) < 20, true, NO_CLASS))
     told = judge(noise, scores, known)
     assert_array_equal(told.likeliest[:20], true[:20])
