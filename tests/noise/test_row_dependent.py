@@ -50,7 +50,7 @@ def test_nodes_have_the_mean_that_their_cell_says_and_posteriors_sum_to_one(n_cl
     p = softmax(random.normal(size=(200, n_classes)), axis=1)
     label = drawn(p, random)
     sample = Sample(np.zeros(200), label, np.full(200, 1 / 200), 200)
-    ((_, node), *_) = _nodes([Reading(1.0, np.eye(n_classes), p)], sample, False)
+    (node, *_) = _nodes([Reading(1.0, np.eye(n_classes), p)], sample, False)
     assert_allclose(node.posterior.sum(axis=2), 1, atol=1e-9)
     wrong = 1 - node.posterior[:, np.arange(200), label].mean(axis=1)
     middles = (node.cells.low + node.cells.high) / 2

@@ -105,6 +105,13 @@ class LearntFromAnswers(NoisePosterior):
         return float(self.weights @ self.errors)
 
     @property
+    def largest_error_rate(self) -> float:
+        """The error rate of reviewers that is exceeded with a probability of at most .05."""
+        order = np.argsort(self.errors)
+        reached = np.searchsorted(np.cumsum(self.weights[order]), 0.95 - 1e-9)
+        return float(self.errors[order][reached])
+
+    @property
     def standard_error(self) -> Floats:
         """Posterior standard deviation of each p(observed | true)."""
         return self.matrices.std(axis=0)

@@ -7,11 +7,11 @@ which two further stories fit equally well: the label knows more of the row than
 and is right; or the class is certain, and the label that disagrees with it is wrong. So labels,
 before any flip, are wrong with probability
 
-    p(wrong | x, k) = σ(logit(1 − r_k) + λ),    r ∝ p^b,
+    p(wrong | x, k) = σ(logit(1 − p_k) + λ).
 
-λ = −∞: all right; λ = 0: drawn from r, a guess; b > 1: the class is surer than labels show. λ is
-such that the mean is u·V. One u for all rows and classes is what the prior below is about; without
-answers of people data say nothing about it, and the interval of wrong labels has its width.
+λ = −∞: all right; λ = 0: drawn from p, a guess; λ = ∞: all wrong. λ is such that the mean is u·V.
+One u for all rows and classes is what the prior below is about; without answers of people data say
+nothing about it, and the interval of wrong labels has its width.
 
 Rows are ranked by their reading (:meth:`RowDependentNoise.order`), and a table of quantiles turns
 the rank into a probability: of all levels of u together, and of each alone.
@@ -35,17 +35,15 @@ from rboost._typing import Floats, Integers
 from rboost.noise.many_classes import FEW_CLASSES
 from rboost.noise.posterior import NORMAL, TINY, NoisePosterior, Reading, weighted_quantiles
 
-# The prior of u: 0 with probability RIGHT + BY_FLIPS·(share of the doubt that flips explain), at
-# most MOST_RIGHT; doubled, intervals begin at 0 less often. Else uniform up to LARGEST, with a tail
-# of probability TAIL up to LARGEST_TAIL: a class of which most labels are missing. Where overlap is
-# large it is not all errors: the density falls as exp(−u·V / USUAL); halved, intervals of tables
-# whose classes overlap become narrower.
-RIGHT, BY_FLIPS, MOST_RIGHT = 0.3, 0.9, 0.9
+# The prior of u: 0 with probability RIGHT, and RIGHT_IF_FLIPS where flips explain all the doubt;
+# RIGHT doubled, intervals are a tenth narrower and miss one in eight of real tables. Else uniform
+# up to LARGEST, with a tail of probability TAIL up to LARGEST_TAIL: a class of which most labels
+# are missing. Where overlap is large it is not all errors: the density falls as exp(−u·V / USUAL);
+# halved, intervals of tables whose classes overlap become narrower.
+RIGHT, RIGHT_IF_FLIPS = 0.3, 0.9
 LARGEST, TAIL, LARGEST_TAIL, USUAL = 1.2, 0.1, 4.0, 0.5
 # Cells of u, and those of its tail.
 N_CELLS, N_TAIL = 12, 3
-# The prior of b.
-SHARPNESS = {0.6: 0.25, 1.0: 0.5, 1.7: 0.25}
 # The calibration is only roughly a sigmoid, so flips are known no better than from about this many
 # rows; doubled, intervals of large tables are a third narrower.
 KNOWN_ROWS = 5000.0
@@ -92,7 +90,8 @@ def prior_of_u(flipped: float, doubt: float, is_known: bool = False) -> Cells:
     tail = np.geomspace(LARGEST, LARGEST_TAIL, N_TAIL + 1)[1:]
     ends = np.concatenate([[0], np.linspace(0, LARGEST, N_CELLS + 1), tail])
     low, high = ends[:-1], ends[1:]
-    right = min(RIGHT + BY_FLIPS * flipped / max(flipped + doubt, 1e-9), MOST_RIGHT)
+    by_flips = flipped / max(flipped + doubt, 1e-9)
+    right = RIGHT + (RIGHT_IF_FLIPS - RIGHT) * by_flips
     weight = np.repeat([right, (1 - TAIL) / N_CELLS, TAIL / N_TAIL], [1, N_CELLS, N_TAIL])
     weight[1:] *= (1 - right) * np.exp(-np.minimum((low + high) / 2, LARGEST) * doubt / USUAL)[1:]
     if is_known:
@@ -102,7 +101,7 @@ def prior_of_u(flipped: float, doubt: float, is_known: bool = False) -> Cells:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Rows that stand for all: ``weight`` sums to 1, ``n_rows`` is how many rows there are."""
+    """Rows that stand for all ``n_rows``: how much each counts is ``weight``."""
 
     scores: Floats
     observed: Integers
@@ -128,24 +127,21 @@ class Sample:
         return Sample(self.scores[rows], self.observed[rows], own / own.sum(), self.n_rows)
 
 
-def sharpened(probability: Floats, power: float) -> Floats:
-    """r ∝ p^b."""
-    raised = probability**power
-    return np.clip(raised / raised.sum(axis=1, keepdims=True), LEAST, 1 - LEAST)
-
-
 class Node(NamedTuple):
-    """A reading with a b: p(y = j | x, ỹ) of the sampled rows in each cell of u."""
+    """A reading, and p(y = j | x, ỹ) of the sampled rows in each cell of u.
+
+    ``flipped`` and ``overlap`` are the shares of labels that it takes for flips and, beside them,
+    for doubt.
+    """
 
     reading: Reading
-    share: float
-    cells: Cells
+    flipped: float
     overlap: float
+    cells: Cells
     posterior: Floats  # (cells, n, K)
 
 
-def _nodes(readings: list[Reading], sample: Sample, is_known: bool) -> Iterator[tuple[float, Node]]:
-    """All readings with each b, and their probabilities."""
+def _nodes(readings: list[Reading], sample: Sample, is_known: bool) -> Iterator[Node]:
     each = np.arange(len(sample.observed))
     for reading in readings:
         p = np.clip(reading.probability, LEAST, 1 - LEAST)
@@ -154,21 +150,16 @@ def _nodes(readings: list[Reading], sample: Sample, is_known: bool) -> Iterator[
         overlap = float(sample.weight @ (post * (1 - p)).sum(axis=1))
         flipped = float(1 - sample.weight @ post[each, sample.observed])
         cells = prior_of_u(flipped, overlap, is_known)
+        x = logit(1 - p)
+        means = [sample.weight @ (post * expit(x + by)).sum(axis=1) for by in LAMBDAS]
         middles = (cells.low + cells.high)[1:] / 2
-        for power, chance in SHARPNESS.items():
-            r = sharpened(p, power)
-            x = logit(1 - r)
-            means = [sample.weight @ (post * expit(x + by)).sum(axis=1) for by in LAMBDAS]
-            found = np.empty((len(cells.weight), *p.shape))
-            found[0] = post
-            for number, by in enumerate(np.interp(middles * overlap, means, LAMBDAS), start=1):
-                moved = post * expit(x + by)  # p(label before flips is j, and wrong)
-                back = moved / (1 - r)
-                found[number] = post - moved + r * (back.sum(axis=1, keepdims=True) - back)
-            node = Node(reading, flipped, cells, overlap, found)
-            yield reading.weight * chance, node
-            if is_known:
-                break
+        found = np.empty((len(cells.weight), *p.shape))
+        found[0] = post
+        for number, by in enumerate(np.interp(middles * overlap, means, LAMBDAS), start=1):
+            moved = post * expit(x + by)  # p(label before flips is j, and wrong)
+            back = moved / (1 - p)
+            found[number] = post - moved + p * (back.sum(axis=1, keepdims=True) - back)
+        yield Node(reading, flipped, overlap, cells, found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,70 +185,76 @@ class Levels:
     rate_interval: Floats
 
 
+class Moments:
+    """Weighted means and variances of values, level by level."""
+
+    def __init__(self, n_levels: int, *shape: int) -> None:
+        self.weight = np.zeros(n_levels)
+        self.total, self.squared = (np.zeros((n_levels, *shape)) for _ in range(2))
+
+    def add(
+        self, level: Integers, weight: Floats, values: Floats, variance: Floats | float
+    ) -> None:
+        """Values of some levels, each with the variance around it."""
+        each = weight.reshape(-1, *[1] * (values.ndim - 1))
+        np.add.at(self.weight, level, weight)
+        np.add.at(self.total, level, each * values)
+        np.add.at(self.squared, level, each * (values**2 + variance))
+
+    def of_levels(self) -> tuple[Floats, Floats, Floats]:
+        """Weights that sum to 1, means and standard deviations of the levels that have a weight."""
+        kept = np.flatnonzero(self.weight > 0)
+        weight = self.weight[kept]
+        each = weight.reshape(-1, *[1] * (self.total.ndim - 1))
+        mean = self.total[kept] / each
+        variance = np.maximum(self.squared[kept] / each - mean**2, 0)
+        return weight / weight.sum(), mean, np.sqrt(variance)
+
+
 def find_levels(readings: list[Reading], sample: Sample, order: Floats, is_known: bool) -> Levels:
-    """Average over readings and b, within cells of u, apart for flips and for overlap."""
+    """Average over readings, within cells of u, apart for flips and for overlap."""
     n, n_classes = len(sample.observed), readings[0].probability.shape[1]
     n_cells, each = 1 + N_CELLS + N_TAIL, np.arange(n)
-    n_levels = 2 * n_cells
-    by_label = csr_array((sample.weight, (sample.observed, each)), shape=(n_classes, n))
-    weight, issue = np.zeros(n_levels), np.zeros((n_levels, n))
-    share, squared, half = np.zeros(n_levels), np.zeros(n_levels), np.zeros(n_levels)
-    is_many = n_classes > FEW_CLASSES
-    level_of_rates = np.arange(n_levels)
-    if is_many:
+    level_of_rates = np.arange(2 * n_cells)
+    if n_classes > FEW_CLASSES:
         level_of_rates = (level_of_rates % n_cells > 0) + 2 * (level_of_rates >= n_cells)
-    n_rates, pseudo = level_of_rates[-1] + 1, PSEUDO_ROWS / n
-    rate_weight = np.zeros(n_rates)
-    rate, rate_squared = (np.zeros((n_rates, n_classes, n_classes)) for _ in range(2))
-    for chance, (reading, flipped, cells, overlap, posterior) in _nodes(readings, sample, is_known):
-        own = chance * cells.weight
+    share, half, issue = Moments(2 * n_cells), Moments(2 * n_cells), Moments(2 * n_cells, n)
+    rates = Moments(level_of_rates[-1] + 1, n_classes, n_classes)
+    by_label = csr_array((sample.weight, (sample.observed, each)), shape=(n_classes, n))
+    open_ = 1 + sample.n_rows / KNOWN_ROWS
+    for node in _nodes(readings, sample, is_known):
+        cells, reading = node.cells, node.reading
+        own = reading.weight * cells.weight
         at = np.arange(n_cells) + (n_cells if reading.is_overlap else 0)
-        wrong = np.clip(1 - posterior[:, each, sample.observed], 0, 1)
+        wrong = np.clip(1 - node.posterior[:, each, sample.observed], 0, 1)
         mean = wrong @ sample.weight
-        widest = (
-            np.gradient(mean[1:], (cells.low + cells.high)[1:] / 2) * (cells.high - cells.low)[1:]
-        )
-        open_ = 1 + sample.n_rows / KNOWN_ROWS
-        misfit = (MISFIT * min(overlap, flipped)) ** 2
-        variance = reading.deviation**2 * open_ + misfit
+        middle, width = (cells.low + cells.high) / 2, cells.high - cells.low
+        widest = np.append(0.0, np.gradient(mean[1:], middle[1:]) * width[1:])
+        misfit = (MISFIT * min(node.overlap, node.flipped)) ** 2
+        share.add(at, own, mean, reading.deviation**2 * open_ + misfit)
+        half.add(at, own, widest / 2, 0.0)
+        issue.add(at, own, wrong, 0.0)
         for cell in gen_batches(n_cells, max(1, RATES_AT_ONCE // n_classes**2)):
-            joint = np.stack([(by_label @ each_cell).T for each_cell in posterior[cell]])
-            if is_many:
-                joint += pseudo * _with_more(reading.noise_matrix, mean[cell] - mean[0])
+            joint = np.stack([(by_label @ each_cell).T for each_cell in node.posterior[cell]])
+            if n_classes > FEW_CLASSES:
+                more = mean[cell] - mean[0]
+                joint += PSEUDO_ROWS / n * _with_more(reading.noise_matrix, more)
             classes = np.maximum(joint.sum(axis=2, keepdims=True), 1e-12)
-            rates = joint / classes
+            found = joint / classes
             # Of misfit each rate has the part of the flips that are its own.
-            off = rates * (1 - np.eye(n_classes))
-            scale = off / np.maximum((off * classes).sum(axis=(1, 2), keepdims=True), 1e-12)
-            spread = reading.rate_deviation**2 * open_ + misfit * scale**2
-            spread = spread + rates * (1 - rates) / np.maximum(classes * sample.n_rows, 1)
-            level, share_of = level_of_rates[at[cell]], own[cell][:, None, None]
-            np.add.at(rate_weight, level, own[cell])
-            np.add.at(rate, level, share_of * rates)
-            np.add.at(rate_squared, level, share_of * (rates**2 + spread))
-        weight[at] += own
-        issue[at] += own[:, None] * wrong
-        share[at] += own * mean
-        squared[at] += own * (mean**2 + variance)
-        half[at[1:]] += own[1:] * widest / 2
-    kept = np.flatnonzero(weight > 0)
-    total = weight[kept].sum()
-    per = 1 / weight[kept]
-    share, half, issue = share[kept] * per, half[kept] * per, issue[kept] * per[:, None]
-    deviation = np.sqrt(np.maximum(squared[kept] * per - share**2, 0))
-    kept_rates = np.flatnonzero(rate_weight > 0)
-    rate_weight = rate_weight[kept_rates]
-    rate = rate[kept_rates] / rate_weight[:, None, None]
-    rate_squared = rate_squared[kept_rates] / rate_weight[:, None, None]
-    rate_deviation = np.sqrt(np.maximum(rate_squared - rate**2, 0))
-    weight = weight[kept] / total
-    is_right = (kept % n_cells == 0).astype(np.float64)
-    knots, tables = _tables(order, sample.weight, np.vstack([weight @ issue, issue]))
-    below = _below(weight, is_right, 0.9)
-    rates, interval = _rates(rate_weight / rate_weight.sum(), rate, rate_deviation, below)
+            off = found * (1 - np.eye(n_classes))
+            part = off / np.maximum((off * classes).sum(axis=(1, 2), keepdims=True), 1e-12)
+            chance = found * (1 - found) / np.maximum(classes * sample.n_rows, 1)
+            variance = reading.rate_deviation**2 * open_ + misfit * part**2 + chance
+            rates.add(level_of_rates[at[cell]], own[cell], found, variance)
+    is_right = (np.flatnonzero(share.weight > 0) % n_cells == 0).astype(np.float64)
+    weight, mean, deviation = share.of_levels()
+    halves, by_row = half.of_levels()[1], issue.of_levels()[1]
+    knots, tables = _tables(order, sample.weight, np.vstack([weight @ by_row, by_row]))
+    mean_rates, interval = _rates(*rates.of_levels(), below=_below(weight, is_right, 0.9))
     return Levels(
-        knots, tables[1:], tables[0], weight, half / np.maximum(share, 1e-12), deviation, is_right,
-        sample.n_rows, rates, interval,
+        knots, tables[1:], tables[0], weight, halves / np.maximum(mean, 1e-12), deviation, is_right,
+        sample.n_rows, mean_rates, interval,
     )  # fmt: skip
 
 
@@ -291,16 +288,19 @@ def _with_more(noise_matrix: Floats, share: Floats) -> Floats:
 
 
 def _rates(weight: Floats, rate: Floats, deviation: Floats, below: float) -> tuple[Floats, Floats]:
-    """Means of rates and 90 % intervals, of which ``below`` is left out below."""
+    """Means of rates and 90 % intervals. ``below`` is left out on the side of fewer errors."""
     mean: Floats = np.tensordot(weight, rate, 1)
+    is_right = np.eye(len(mean), dtype=bool)
+    wrong = np.where(is_right, 1 - rate, rate)
     found = np.empty((2, *mean.shape))
     repeated = np.repeat(weight / len(NORMAL), len(NORMAL))
     for j in range(len(mean)):
-        drawn = rate[:, None, j] + NORMAL[:, None] * deviation[:, None, j]
+        drawn = wrong[:, None, j] + NORMAL[:, None] * deviation[:, None, j]
         drawn = np.clip(drawn.reshape(-1, len(mean)), 0, 1)
         found[:, j] = weighted_quantiles(drawn, repeated, below, below + 0.9)
-    found = np.where(found < TINY, 0, found)
-    return mean, np.stack([np.minimum(found[0], mean), np.maximum(found[1], mean)])
+    low, high = np.where(found < TINY, 0, found)
+    low, high = np.where(is_right, 1 - high, low), np.where(is_right, 1 - low, high)
+    return mean, np.stack([np.minimum(low, mean), np.maximum(high, mean)])
 
 
 @dataclass(frozen=True, eq=False)

@@ -133,13 +133,14 @@ def count_random_checks(labels: TableLabels) -> RandomChecks | None:
 
 
 def interval_of_wrong(
-    labels: TableLabels, by_model: tuple[float, float]
+    labels: TableLabels, by_model: tuple[float, float], error: float = 0.0
 ) -> tuple[float, float, str]:
     """The 90 % interval of the share of wrong labels among those nobody checked, and its source.
 
     That of ``FEWEST_DRAWN`` random checks or more replaces that of the model if it is no wider, or
     if the two do not overlap. It is the exact interval of all labels given, less those that were
-    checked, whose number of wrong ones is known.
+    checked and called wrong. Reviewers may err at a rate of up to ``error``: they call a share of
+    d labels wrong where w are, and w·(1 − e) ≤ d ≤ w + (1 − w)·e whatever they take for what.
     """
     drawn, is_given = count_random_checks(labels), labels.given != NO_LABEL
     n_unchecked = int(np.count_nonzero(labels.is_observed))
@@ -149,7 +150,7 @@ def interval_of_wrong(
     n_found = np.count_nonzero(is_given & labels.is_checked & (labels.checked != labels.given))
     low, high = (
         float(np.clip((share * n_rows - n_found) / n_unchecked, 0, 1))
-        for share in (drawn.low, drawn.high)
+        for share in ((drawn.low - error) / (1 - error), drawn.high / (1 - error))
     )
     if n_found > drawn.high * n_rows:  # more were found already than the interval allows
         return (*by_model, MODEL)
