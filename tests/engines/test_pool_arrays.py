@@ -92,16 +92,21 @@ def test_missing_values_and_sparse_rows(n_classes, monkeypatch):
     assert_allclose(stacked.scores(dense, 1), own.scores(dense, 1), atol=1e-12)
 
 
-def test_kernel_machines_of_dense_rows_are_half_as_large_and_take_sparse_ones():
+def test_kernel_machines_of_dense_rows_take_sparse_ones(monkeypatch):
     X, y = table(2)
     learner = RandomKernelClassifier(n_components=9, random_state=0).fit(X, y)
     stacked = StackedLearners.of(Ensemble([learner], np.ones(1), "probability", 2), 5)
     (kernels,) = stacked.parts
     assert isinstance(kernels, VotingKernels)
-    assert kernels.directions.dtype == kernels.phases.dtype == np.float32
     rows = sparse.csr_matrix(X)
     assert_array_equal(stacked.scores(rows, 1), stacked.scores(X, 1))
     assert_array_equal(learner.predict_proba(rows), learner.predict_proba(X))
+    kept, machine = stacked.scores(X, 1), kernels._machines[0]
+    assert "drawn" in vars(machine)
+    del machine.__dict__["drawn"]
+    monkeypatch.setattr(pool, "KEPT_BYTES", 100)
+    assert_array_equal(stacked.scores(X, 1), kept)
+    assert "drawn" not in vars(machine)
 
 
 def test_trees_refuse_what_float32_cannot_hold():

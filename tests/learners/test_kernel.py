@@ -7,7 +7,7 @@ from sklearn.datasets import load_digits, make_circles
 from sklearn.linear_model import LogisticRegression
 
 from rboost.learners import RandomKernelClassifier
-from rboost.learners.kernel import fit_softmax
+from rboost.learners.kernel import KernelMachine, fit_softmax
 
 
 @pytest.fixture(scope="module")
@@ -25,6 +25,18 @@ def test_it_learns_what_no_line_divides(circles, more_circles):
     for seed in range(5):
         model = RandomKernelClassifier(random_state=seed).fit(*circles)
         assert model.score(*more_circles) > 0.97
+
+
+def test_directions_are_the_same_in_every_version_of_numpy():
+    """Model files hold their seed alone; these were drawn with NumPy 2.4."""
+    machine = KernelMachine(*np.zeros((2, 2)), np.ones(2), 0.5, 7, np.zeros(3), np.zeros(()))
+    directions, phases = machine.drawn
+    half = np.sqrt(0.5)  # of width 0.5 and two columns
+    drawn = [[1.69052570, -0.46593737, 0.03282016], [0.40751628, -0.78892303, 0.00206557]]
+    assert_allclose(directions, half * np.array(drawn), atol=1e-8)
+    assert_allclose(phases, [1.68665186, 3.14085438, 4.26772793], rtol=1e-6)
+    many = KernelMachine(*np.zeros((3, 40)), 0.5, 7, np.zeros(5000), np.zeros(())).drawn[0]
+    assert_allclose(many.var(), 2 * 0.5 / 40, rtol=0.02)
 
 
 @pytest.fixture(scope="module")

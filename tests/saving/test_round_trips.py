@@ -4,6 +4,7 @@ import warnings
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
@@ -193,17 +194,37 @@ def test_parameters_are_kept_but_those_of_the_machine(tmp_path):
     assert parameters["random_state"] is None
 
 
-def test_a_default_model_is_small_and_no_training_row_is_in_it(tmp_path):
-    random = np.random.RandomState(0)
-    X = random.normal(size=(1000, 20))
-    y = X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * random.normal(size=1000) > 0
+def numbers_and_text(n_numbers):
+    random, words = np.random.RandomState(0), np.array([f"word{k}" for k in range(3000)])
+    frame = pd.DataFrame(random.normal(size=(1000, n_numbers))).add_prefix("x")
+    return frame.assign(text=[" ".join(random.choice(words, 12)) for _ in range(1000)])
+
+
+def five_categories():
+    codes = np.random.RandomState(0).randint(40, size=(1000, 5))
+    return pd.DataFrame(np.char.add("level ", codes.astype(str))).add_prefix("c")
+
+
+TABLES = {
+    "20 numbers": lambda: np.random.RandomState(0).normal(size=(1000, 20)),
+    "30 numbers": lambda: np.random.RandomState(0).normal(size=(1000, 30)),
+    "5 categories": five_categories,
+    "127 numbers and a text": lambda: numbers_and_text(127),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_default_model_is_small_and_no_training_row_is_in_it(name, tmp_path):
+    X = TABLES[name]()
+    first = np.unique(np.asarray(X)[:, 0], return_inverse=True)[1]
+    y = first + 0.3 * first.std() * np.random.RandomState(1).normal(size=1000) > first.mean()
     model = RBoostClassifier(random_state=0).fit(X, y)
     path = tmp_path / "model.rboost"
     model.save(path)
     assert path.stat().st_size < 1_000_000
     loaded = rboost.load(path)
     assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
-    assert 1000 not in [n for shape in shapes(loaded) for n in shape]
+    assert 1000 not in [n for shape in shapes(rboost.load(path)) for n in shape]
 
 
 def shapes(part):

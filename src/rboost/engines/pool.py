@@ -73,6 +73,8 @@ FIRST_INFERENCE = 25
 BLOCK_ROWS = 2**16
 # Sparse rows that are made dense at a time; leaves that are looked up at a time.
 SPARSE_ROWS, BLOCK_LEAVES = 1024, 2**18
+# Random directions that are kept between predictions, at most.
+KEPT_BYTES = 2**28
 # Rows at a time for which the margins of all linear models fit into the cache.
 FEW_ROWS = 256
 # The intercept of a class that a learner has not seen: its probability is 0.
@@ -369,29 +371,33 @@ def _stacked(pairs: Iterable[tuple[Floats, Floats]]) -> dict[str, Floats]:
 class VotingKernels(Voters):
     """Random kernel machines: the arrays of :class:`KernelMachine`, stacked.
 
-    ``directions`` (L, n_columns, D) and ``phases`` (L, D) are float32 where all were fitted to
-    dense rows, which are multiplied in float32.
+    Their random directions are drawn when they first predict, and kept where all together take no
+    more than ``KEPT_BYTES``.
     """
 
     medians: Floats
     center: Floats
     scale: Floats
-    directions: NDArray[Any]
-    phases: NDArray[Any]
+    width: Floats
+    seed: Integers
+
+    @cached_property
+    def _machines(self) -> list[KernelMachine]:
+        arrays = [getattr(self, name) for name in KernelMachine.__dataclass_fields__]
+        return [KernelMachine(*own) for own in zip(*arrays, strict=True)]
 
     def decisions(self, number: int, X: Any) -> Floats:
         """Scores of one machine."""
-        own = {name: getattr(self, name)[number] for name in KernelMachine.__dataclass_fields__}
-        return KernelMachine(**own).decisions(X)
+        machine = self._machines[number]
+        n_bytes = self.scale.size * self.coef.shape[1] * machine.scale.itemsize
+        return (machine if n_bytes <= KEPT_BYTES else replace(machine)).decisions(X)
 
     @classmethod
     def of(cls, learners: Sequence[Any], steps: Floats, ensemble: Ensemble) -> VotingKernels:
         """Fitted learners, by positions of classes."""
         machines: list[KernelMachine] = [learner.machine_ for learner in learners]
-        names = ("medians", "center", "scale", "directions", "phases")
-        arrays = {name: np.stack([getattr(own, name) for own in machines]) for name in names}
-        if all(own.center.any() for own in machines):
-            arrays |= {name: arrays[name].astype(np.float32) for name in names[-2:]}
+        names = ("medians", "center", "scale", "width", "seed")
+        arrays = {name: np.array([getattr(own, name) for own in machines]) for name in names}
         ends = (
             _for_all_classes(own.coef, own.intercept, learner.classes_, ensemble.n_classes)
             for own, learner in zip(machines, learners, strict=True)

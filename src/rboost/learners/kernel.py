@@ -7,10 +7,12 @@ costs the same for every row.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
@@ -79,7 +81,7 @@ class RandomKernelClassifier(ScoreClassifier, RowsClassifier):
     narrowest: float = 2.0
     widest: float = 0.25
     max_rows: int = 2048
-    random_state: int | np.random.RandomState | None = None
+    random_state: int | RandomState | None = None
 
     _accepted: ClassVar[dict[str, Any]] = {
         "accept_sparse": "csr", "ensure_all_finite": "allow-nan"
@@ -116,11 +118,9 @@ class RandomKernelClassifier(ScoreClassifier, RowsClassifier):
         medians = _medians(X)
         X = filled(X, medians)
         center, scale = _center_and_scale(X, weight)
-        own = np.random.RandomState(random.randint(np.iinfo(np.int32).max))
-        directions = own.normal(size=(self.n_features_in_, self.n_components))
-        directions = np.sqrt(2 * width / self.n_features_in_) * directions
-        phases = own.uniform(0, 2 * np.pi, size=self.n_components)
-        machine = KernelMachine(medians, center, scale, directions, phases)
+        seed = random.randint(np.iinfo(np.int32).max)
+        no_coef = np.zeros(self.n_components), np.zeros(())
+        machine = KernelMachine(medians, center, scale, width, seed, *no_coef)
         fit = fit_softmax if len(self.classes_) > 2 else fit_logistic
         coef, intercept = fit(machine.features(X), observed, weight, self.C)
         self.machine_ = replace(machine, coef=coef, intercept=intercept)
@@ -144,17 +144,28 @@ class RandomKernelClassifier(ScoreClassifier, RowsClassifier):
 class KernelMachine:
     """A fitted random kernel machine: how rows are scaled, its features, and their coefficients.
 
-    ``directions`` (n_columns, D) and ``phases`` (D,) may be float32, which dense rows become.
-    ``coef`` is (D,) and ``intercept`` () for two classes, (D, K) and (K,) for more.
+    ``coef`` is (D,) and ``intercept`` () for two classes, (D, K) and (K,) for more. Directions and
+    phases of the features are not kept with a model: they are drawn from ``seed`` again.
     """
 
     medians: Floats
     center: Floats
     scale: Floats
-    directions: NDArray[Any]
-    phases: NDArray[Any]
-    coef: Floats = field(default_factory=lambda: np.zeros(0))
-    intercept: Floats = field(default_factory=lambda: np.zeros(()))
+    width: float
+    seed: int
+    coef: Floats
+    intercept: Floats
+
+    @cached_property
+    def drawn(self) -> tuple[Floats, Floats]:
+        """Directions w (n_columns, D), of variance 2·width / n_columns, and phases u (D,).
+
+        The stream of ``RandomState`` is frozen: every version of NumPy draws the same.
+        """
+        random, n_columns, n_components = RandomState(self.seed), len(self.scale), len(self.coef)
+        normal = random.normal(size=(n_columns, n_components))
+        phases = random.uniform(0, 2 * np.pi, size=n_components)
+        return np.sqrt(2 * self.width / n_columns) * normal, phases
 
     def features(self, X: Any) -> Floats:
         """z(x) of each row, in float64; for sparse rows the center must be 0."""
@@ -163,8 +174,8 @@ class KernelMachine:
             np.clip(scaled.data, -FARTHEST, FARTHEST, out=scaled.data)
         else:
             scaled = np.clip((X - self.center) / self.scale, -FARTHEST, FARTHEST)
-        n_components = len(self.phases)
-        return np.sqrt(2 / n_components) * np.cos(scaled @ self.directions + self.phases)
+        directions, phases = self.drawn
+        return np.sqrt(2 / len(phases)) * np.cos(scaled @ directions + phases)
 
     def decisions(self, X: Any) -> Floats:
         """Log-odds of class 1; of more than two classes one score for each."""
@@ -178,12 +189,11 @@ class KernelMachine:
     def _of_dense(self, X: NDArray[Any]) -> Floats:
         """Of rows that are not sparse, in blocks of float32: far faster on many rows."""
         X = X if X.dtype.kind == "f" else X.astype(np.float64)
-        n_components = len(self.phases)
+        n_components = len(self.coef)
         # In the precision of X, which may need all of it to tell its values apart.
         center, scale = self.center.astype(X.dtype), self.scale.astype(X.dtype)
         # The last column of the rows is 1, so that one product adds the phases as well.
-        directions = np.vstack([self.directions, self.phases])
-        directions = directions.astype(np.float32)
+        directions = np.vstack(self.drawn).astype(np.float32)
         coefficients = (self.coef * np.sqrt(2 / n_components)).astype(np.float32)
         decisions = np.empty((len(X), *self.coef.shape[1:]))
         scaled = np.ones((BLOCK_ROWS, X.shape[1] + 1), dtype=np.float32)
@@ -211,7 +221,7 @@ def filled(X: Any, medians: Floats) -> Any:
     return X
 
 
-def _some_rows(observed: Integers, n_drawn: int, random: np.random.RandomState) -> Integers:
+def _some_rows(observed: Integers, n_drawn: int, random: RandomState) -> Integers:
     """Draw rows, one of each class at least, however rare it is."""
     order = random.permutation(len(observed))
     _, first = np.unique(observed[order], return_index=True)

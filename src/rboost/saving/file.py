@@ -10,7 +10,8 @@ r"""Bytes of a model file: a header with a checksum, one JSON document, and bloc
 A block is compressed by zlib where that makes it shorter, at most to an eighth: it is then filled
 up with zeros. So no file takes more memory than eight times its length, which is known before
 anything is read, and a few megabytes. Texts take more memory than their letters: arrays of unsigned
-integers, which hold them, are not compressed.
+integers, which hold them, are not compressed. Random directions of kernel machines are not in a
+file: they are drawn from their seeds when the model predicts.
 """
 
 from __future__ import annotations

@@ -256,8 +256,8 @@ declare("voting kernels", VotingKernels, is_sound=lambda made, sizes: sizes["com
     medians=floats("learners", "features"),
     center=floats("learners", "features"),
     scale=floats("learners", "features"),
-    directions=Array("f8 f4", ("learners", "features", "components")),
-    phases=Array("f8 f4", ("learners", "components")),
+    width=floats("learners", low=TINY),
+    seed=Array("i8", ("learners",), low=0, below=2**32),
     coef=floats("learners", "components", "scores"),
     intercept=floats("learners", "scores"),
 )
@@ -270,10 +270,10 @@ declare("voting linear", VotingLinear)(
 
 
 def _columns_of(part: Any) -> int:
-    """How many columns rows must have, (L, columns, D) or (L, columns, S) but for trees."""
+    """How many columns rows must have, (L, columns) or (L, columns, S) but for trees."""
     if isinstance(part, VotingTrees):
         return part.n_columns
-    matrix = part.directions if isinstance(part, VotingKernels) else part.coef
+    matrix = part.scale if isinstance(part, VotingKernels) else part.coef
     return int(matrix.shape[1])
 
 
