@@ -397,7 +397,9 @@ class VotingKernels(Voters):
         """Fitted learners, by positions of classes."""
         machines: list[KernelMachine] = [learner.machine_ for learner in learners]
         names = ("medians", "center", "scale", "width", "seed")
-        arrays = {name: np.array([getattr(own, name) for own in machines]) for name in names}
+        arrays: dict[str, Any] = {
+            name: np.array([getattr(own, name) for own in machines]) for name in names
+        }
         ends = (
             _for_all_classes(own.coef, own.intercept, learner.classes_, ensemble.n_classes)
             for own, learner in zip(machines, learners, strict=True)
