@@ -362,7 +362,7 @@ def _for_all_classes(
     return all_coef, all_intercepts
 
 
-def _stacked(pairs: Iterable[tuple[Floats, Floats]]) -> dict[str, Floats]:
+def _stacked(pairs: Iterable[tuple[Floats, Floats]]) -> dict[str, Any]:
     coef, intercept = zip(*pairs, strict=True)
     return {"coef": np.stack(coef), "intercept": np.stack(intercept)}
 
@@ -397,9 +397,7 @@ class VotingKernels(Voters):
         """Fitted learners, by positions of classes."""
         machines: list[KernelMachine] = [learner.machine_ for learner in learners]
         names = ("medians", "center", "scale", "width", "seed")
-        arrays: dict[str, Any] = {
-            name: np.array([getattr(own, name) for own in machines]) for name in names
-        }
+        arrays = {name: np.array([getattr(own, name) for own in machines]) for name in names}
         ends = (
             _for_all_classes(own.coef, own.intercept, learner.classes_, ensemble.n_classes)
             for own, learner in zip(machines, learners, strict=True)

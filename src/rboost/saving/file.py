@@ -9,8 +9,7 @@ r"""Bytes of a model file: a header with a checksum, one JSON document, and bloc
 
 A block is compressed by zlib where that makes it shorter, at most to an eighth: it is then filled
 up with zeros. So no file takes more memory than eight times its length, which is known before
-anything is read, and a few megabytes. Texts take more memory than their letters: arrays of unsigned
-integers, which hold them, are not compressed. Random directions of kernel machines are not in a
+anything is read, and a few megabytes. Random directions of kernel machines are not in a
 file: they are drawn from their seeds when the model predicts.
 """
 
@@ -20,9 +19,11 @@ import hashlib
 import json
 import math
 import os
+import re
 import struct
 import zlib
 from importlib import metadata
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,12 +32,10 @@ from numpy.typing import NDArray
 
 from rboost.files import open_to_read, write_atomically
 from rboost.saving.schema import (
-    BYTES_PER_VALUE,
     DTYPES,
     LARGEST_WHOLE,
     MODELS,
     DamagedError,
-    Found,
     Record,
     require,
 )
@@ -48,6 +47,10 @@ FORMAT = 1
 # The largest file, the largest ratio of a block to its stored length, and the memory that any file
 # may take beside it.
 MOST_BYTES, MOST_COMPRESSED, SPARE_BYTES = 2 * 2**30, 8, 4 * 2**20
+# What a value of the JSON takes in memory, at most, beside its text.
+BYTES_PER_VALUE = 64
+# A string of JSON, to the end of the text if it is not closed; read without going back.
+STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 # The most dimensions of an array; zlib's level: more take twice the time for a twentieth less.
 MOST_DIMENSIONS, LEVEL = 4, 1
 AGAIN = "run rboost audit again, or save the model again"
@@ -60,7 +63,7 @@ def write_file(path: Path, model: Any, about: dict[str, Any]) -> None:
     described, blocks = [], []
     for array in arrays:
         raw = array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
-        block = raw if array.dtype.kind == "u" else _compressed(raw)
+        block = _compressed(raw)
         described.append(
             [array.dtype.str[1:], list(array.shape), len(block), len(block) < len(raw)]
         )
@@ -71,8 +74,8 @@ def write_file(path: Path, model: Any, about: dict[str, Any]) -> None:
         "arrays": described,
         "model": record,
     }
-    text = json.dumps(document, ensure_ascii=True, separators=(",", ":")).encode()
-    content = with_checksum(FORMAT, text, b"".join(blocks))
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    content = with_checksum(FORMAT, text.encode(errors="surrogatepass"), b"".join(blocks))
     read_content(content, path)  # what cannot be read is not written
     write_atomically(path, content)
 
@@ -132,49 +135,49 @@ def read_content(content: bytes, path: Path) -> tuple[Any, dict[str, Any]]:
 def _read_body(body: memoryview, length: int) -> tuple[Any, dict[str, Any]]:
     """The model and what is said about it, from a JSON document of some length and blocks."""
     require(length <= len(body), "the JSON is longer than the file")
-    text, places = bytes(body[:length]), list[Place]()
-
-    def read(number: int) -> NDArray[Any]:
-        place = places[number]
-        block = body[length + place.start : length + place.start + place.stored]
-        if place.is_compressed:
-            block = memoryview(zlib.decompressobj().decompress(block, place.n_bytes + 1))
-            require(len(block) == place.n_bytes, "a block has another length")
-        if place.dtype == "b1":
-            require(not place.n_bytes or max(block) <= 1, "a truth value is out of range")
-        array = np.frombuffer(block, dtype=DTYPES[place.dtype]).reshape(place.shape)
-        return array.astype(array.dtype.newbyteorder("="))  # a copy, which may be written to
-
-    found = Found([], read, MOST_COMPRESSED * len(body) + SPARE_BYTES)
-    found.charge(BYTES_PER_VALUE * sum(text.count(sign) for sign in (b",", b":", b"[", b"{")))
+    text, blocks = bytes(body[:length]), body[length:]
+    outside = STRING.sub(b"", text)
+    n_values = sum(outside.count(sign) for sign in (b",", b":", b"[", b"{"))
+    budget = MOST_COMPRESSED * len(body) + SPARE_BYTES - BYTES_PER_VALUE * n_values
+    require(budget >= 0, "it would take far more memory than its length")
     document = json.loads(text)
     parts = {"made_with": dict, "about": dict, "arrays": list, "model": dict}
     is_whole = isinstance(document, dict) and set(document) == set(parts)
     require(is_whole and all(isinstance(document[p], k) for p, k in parts.items()), "no document")
-    end = 0
-    for said in document["arrays"]:
-        places.append(_place(said, end))
-        end += places[-1].stored
-        found.charge(places[-1].n_bytes)
-    require(end == len(body) - length, "blocks are longer or shorter than the file")
-    found.described += [(place.dtype, place.shape) for place in places]
-    make = Record(MODELS).check(document["model"], found, {})
-    require(len(found.used) == len(places), "an array belongs to nothing")
-    return make(), document["about"]
+    places = [_place(said) for said in document["arrays"]]
+    n_bytes = sum(place.n_bytes for place in places)
+    require(n_bytes <= budget, "it would take far more memory than its length")
+    *starts, end = accumulate((place.stored for place in places), initial=0)
+    require(end == len(blocks), "blocks are longer or shorter than the file")
+    both = zip(places, starts, strict=True)
+    arrays = {number: place.read(blocks[start:]) for number, (place, start) in enumerate(both)}
+    model = Record(MODELS).read(document["model"], arrays, {})
+    require(not arrays, "an array belongs to nothing")
+    return model, document["about"]
 
 
 class Place(NamedTuple):
-    """Where an array is among the blocks, and its length there and in memory."""
+    """An array among the blocks, its length there and in memory."""
 
     dtype: str
     shape: tuple[int, ...]
-    start: int
     stored: int
     n_bytes: int
     is_compressed: bool
 
+    def read(self, blocks: memoryview) -> NDArray[Any]:
+        """The array at the beginning of these blocks, which may be written to."""
+        block = blocks[: self.stored]
+        if self.is_compressed:
+            block = memoryview(zlib.decompressobj().decompress(block, self.n_bytes + 1))
+            require(len(block) == self.n_bytes, "a block has another length")
+        if self.dtype == "b1":
+            require(not self.n_bytes or max(block) <= 1, "a truth value is out of range")
+        array = np.frombuffer(block, dtype=DTYPES[self.dtype]).reshape(self.shape)
+        return array.astype(array.dtype.newbyteorder("="))
 
-def _place(said: Any, start: int) -> Place:
+
+def _place(said: Any) -> Place:
     """What the JSON says of an array, as far as it can be true."""
     require(isinstance(said, list) and len(said) == 4, "an array is not described")
     dtype, shape, stored, is_compressed = said
@@ -186,4 +189,4 @@ def _place(said: Any, start: int) -> Place:
     longest = MOST_COMPRESSED * stored if is_compressed else stored
     fits = n_bytes <= longest and (is_compressed or n_bytes == stored)
     require(fits, "an array has another length")
-    return Place(dtype, tuple(shape), start, stored, n_bytes, is_compressed)
+    return Place(dtype, tuple(shape), stored, n_bytes, is_compressed)

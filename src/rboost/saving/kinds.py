@@ -52,23 +52,22 @@ from rboost.noise.row_dependent import Levels as NoiseLevels
 from rboost.saving.schema import (
     STAND_INS,
     Array,
+    Arrays,
     Classes,
     Each,
     Field,
-    Found,
     Json,
-    Make,
     OrNone,
     Record,
     Settings,
     Sizes,
-    Texts,
     declare,
     flag,
     floats,
     number,
     require,
     text,
+    texts,
     whole,
 )
 from rboost.table.cells import FORMATS, ISO, NumberStyle
@@ -99,7 +98,7 @@ def of_two(made: Any, sizes: Sizes) -> bool:
 declare("number style", NumberStyle)(decimal=text("", ".", ","), unit=text())
 
 declare("levels", Levels, is_sound=lambda made, _: len(set(made.words)) == len(made.words) > 0)(
-    words=Texts("words"), counts=Array("i8", ("words",), low=1, below=2**53), n_missing=whole()
+    words=texts("words"), counts=Array("i8", ("words",), low=1, below=2**53), n_missing=whole()
 )
 
 declare(
@@ -107,7 +106,7 @@ declare(
     TextDirections,
     is_sound=lambda made, _: len(set(made.terms)) == len(made.terms),
 )(
-    terms=Texts("terms"),
+    terms=texts("terms"),
     idf=Array("f4", ("terms",)),
     components=Array("f4", ("directions", "terms")),
 )
@@ -230,17 +229,16 @@ class Unfitted:
         settings = Settings().write(value.get_params(deep=False), arrays)
         return {"name": names[type(value)], "settings": settings}
 
-    def check(self, said: Json, found: Found, sizes: Sizes) -> Make:
-        """Check the name, and that all parameters are plain."""
+    def read(self, said: Json, arrays: Arrays, sizes: Sizes) -> Any:
+        """A learner with these parameters, which are plain."""
         if said is None:
-            return lambda: None
+            return None
         if isinstance(said, list):
-            several = [self.check(one, found, sizes) for one in said]
-            return lambda: [one() for one in several]
+            return [self.read(one, arrays, sizes) for one in said]
         require(isinstance(said, dict) and set(said) == {"name", "settings"}, "no base learner")
-        name = text(*BASE_LEARNERS).check(said["name"], found, sizes)
-        settings = Settings().check(said["settings"], found, sizes)
-        return lambda: with_settings(BASE_LEARNERS[name()](), settings())
+        name = text(*BASE_LEARNERS).read(said["name"], arrays, sizes)
+        settings = Settings().read(said["settings"], arrays, sizes)
+        return with_settings(BASE_LEARNERS[name](), settings)
 
 
 def with_settings(estimator: Any, settings: dict[str, Any]) -> Any:
@@ -483,7 +481,7 @@ COMMON: dict[str, Field] = {
     "settings": Settings(),
     "classes_": Classes(),
     "n_features_in_": whole(1, "columns"),
-    "feature_names_in_": OrNone(Texts("columns")),
+    "feature_names_in_": OrNone(texts("columns")),
 }
 
 

@@ -5,34 +5,31 @@ fields; arrays stand in the file beside the JSON, and a field refers to each by 
 is declared once, as data (:func:`declare`): the class, and for every field what it must be. The
 same declaration writes and reads.
 
-Reading has two steps. First the whole JSON is checked against the declarations, with the types and
-shapes of arrays but without a byte of them: each name in a shape, such as "classes", stands for
-one number throughout a record and the records in it. Then arrays are read, their values compared
-with the bounds of their fields, and objects made. Nothing in a file names a class or a function.
+Arrays are in memory when a record is read, as the file bounds them by its own length. Each is
+compared with the type, the shape and the bounds of its field: a name in a shape, such as "classes",
+stands for one number throughout a record and the records in it. Nothing in a file names a class or
+a function.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import import_module
-from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-# How an array may be stored: little-endian floats, integers, bytes and truth values.
-DTYPES = {code[1:]: np.dtype(code) for code in ("<f8", "<f4", "<i8", "<i4", "<u4", "|u1", "|b1")}
-# What a value of the JSON or a word takes in memory, at most, beside its text.
-BYTES_PER_VALUE = 64
+# How an array may be stored: little-endian floats, integers and truth values.
+DTYPES = {code[1:]: np.dtype(code) for code in ("<f8", "<f4", "<i8", "<i4", "<u4", "|b1")}
 # Bounds of all numbers: floats are finite, integers exact as floats.
 LARGEST, LARGEST_WHOLE = 1e308, 2**53
 
 Json = Any
 Sizes = dict[str, int]
-Make = Callable[[], Any]
+Arrays = dict[int, NDArray[Any]]  # those of a file that no field has taken, by their numbers
 
 
 class DamagedError(ValueError):
@@ -45,41 +42,17 @@ def require(condition: Any, problem: str) -> None:
         raise DamagedError(problem)
 
 
-@dataclass
-class Found:
-    """Types and shapes of the arrays of a file, how to read them, and the memory still allowed."""
-
-    described: list[tuple[str, tuple[int, ...]]]
-    read: Callable[[int], NDArray[Any]]
-    budget: int
-    used: set[int] = field(default_factory=set)
-
-    def claim(self, said: Json) -> int:
-        """The number of an array that the JSON refers to; no two fields share one."""
-        require(isinstance(said, dict) and set(said) == {"array"}, "a field is no array")
-        number = said["array"]
-        known = type(number) is int and 0 <= number < len(self.described)
-        require(known and number not in self.used, "an array is missing or used twice")
-        self.used.add(number)
-        return int(number)
-
-    def charge(self, n_bytes: int) -> None:
-        """Take memory from what a file of this length may fill."""
-        self.budget -= n_bytes
-        require(self.budget >= 0, "it would take far more memory than its length")
-
-
 class Field(Protocol):
     """What a part of a record must be."""
 
     def write(self, value: Any, arrays: list[NDArray[Any]]) -> Json:
         """The value as JSON; its arrays are appended to those of the file."""
 
-    def check(self, said: Json, found: Found, sizes: Sizes) -> Make:
-        """Check what the JSON says without reading an array; return what makes the value."""
+    def read(self, said: Json, arrays: Arrays, sizes: Sizes) -> Any:
+        """The value, if the JSON and the arrays that it takes are as they should be."""
 
 
-# --- values, arrays and texts
+# --- values and arrays
 
 
 @dataclass(frozen=True)
@@ -105,27 +78,24 @@ class Array:
         arrays.append(array)
         return {"array": len(arrays) - 1}
 
-    def check(self, said: Json, found: Found, sizes: Sizes) -> Make:
-        """Compare type and shape; the values are compared when they are read."""
-        number = found.claim(said)
-        dtype, shape = found.described[number]
-        fits = dtype in self.dtypes.split() and len(shape) == len(self.shape)
+    def read(self, said: Json, arrays: Arrays, sizes: Sizes) -> Any:
+        """Take the array, and compare its type, shape and values."""
+        require(isinstance(said, dict) and set(said) == {"array"}, "a field is no array")
+        number = said["array"]
+        require(type(number) is int and number in arrays, "an array is missing or used twice")
+        array = arrays.pop(number)
+        fits = array.dtype.str[1:] in self.dtypes.split() and array.ndim == len(self.shape)
         require(fits, "an array has another type or shape")
-        for wanted, size in zip(self.shape, shape, strict=True):
+        for wanted, size in zip(self.shape, array.shape, strict=True):
             expected = sizes.setdefault(wanted, size) if isinstance(wanted, str) else wanted
             require(size == expected, "an array has another shape than its neighbours")
-        below = sizes[self.below] if isinstance(self.below, str) else self.below
-
-        def make() -> NDArray[Any]:
-            array = found.read(number)
-            if array.size and array.dtype != bool:
-                finite = not self.finite or bool(np.isfinite(array).all())
-                within = self.low == -math.inf or array.min() >= self.low
-                below_all = below == math.inf or array.max() < below
-                require(finite and within and below_all, "an array holds a number out of range")
-            return array
-
-        return make
+        if array.size and array.dtype != bool:
+            below = sizes[self.below] if isinstance(self.below, str) else self.below
+            finite = not self.finite or bool(np.isfinite(array).all())
+            within = self.low == -math.inf or array.min() >= self.low
+            below_all = below == math.inf or array.max() < below
+            require(finite and within and below_all, "an array holds a number out of range")
+        return array
 
 
 def floats(*shape: int | str, low: float = -math.inf, finite: bool = True) -> Array:
@@ -150,7 +120,7 @@ class Value:
         """The value, numbers with all their digits."""
         return self.type(value)
 
-    def check(self, said: Json, found: Found, sizes: Sizes) -> Make:
+    def read(self, said: Json, arrays: Arrays, sizes: Sizes) -> Any:
         """Compare type and bounds, and the size that a number stands for."""
         is_of_type = type(said) is self.type or (self.type is float and type(said) is int)
         require(is_of_type, "a field is of another type")
@@ -160,7 +130,7 @@ class Value:
             require(self.low <= said <= self.high, "a number is out of range")
         if self.size is not None:
             require(sizes.setdefault(self.size, said) == said, "two sizes differ")
-        return lambda: self.type(said)
+        return self.type(said)
 
 
 def number(low: float = -LARGEST, high: float = LARGEST) -> Value:
@@ -184,37 +154,6 @@ def text(*choices: str) -> Value:
 
 
 @dataclass(frozen=True)
-class Texts:
-    """Many texts: their letters in UTF-8, one after the other, and the lengths of each."""
-
-    size: str
-
-    def write(self, value: Any, arrays: list[NDArray[Any]]) -> Json:
-        """Append letters and lengths."""
-        coded = [str(text).encode("utf-8", "surrogatepass") for text in value]
-        letters = np.frombuffer(b"".join(coded), dtype=np.uint8)
-        lengths = np.array([len(own) for own in coded], dtype=np.uint32)
-        arrays += [letters, lengths]
-        return {"letters": {"array": len(arrays) - 2}, "lengths": {"array": len(arrays) - 1}}
-
-    def check(self, said: Json, found: Found, sizes: Sizes) -> Make:
-        """Check both arrays, and that so many texts may be in memory."""
-        require(isinstance(said, dict) and set(said) == {"letters", "lengths"}, "no texts")
-        letters = Array("u1", ("letters",)).check(said["letters"], found, {})
-        lengths = Array("u4", (self.size,)).check(said["lengths"], found, sizes)
-        found.charge(BYTES_PER_VALUE * sizes[self.size])
-
-        def make() -> tuple[str, ...]:
-            coded = letters().tobytes()
-            ends = [0, *np.cumsum(lengths(), dtype=np.int64).tolist()]
-            require(ends[-1] == len(coded), "texts end elsewhere")
-            parts = (coded[a:b] for a, b in pairwise(ends))
-            return tuple(part.decode("utf-8", "surrogatepass") for part in parts)
-
-        return make
-
-
-@dataclass(frozen=True)
 class OrNone:
     """What another field is, or None."""
 
@@ -224,9 +163,9 @@ class OrNone:
         """None stays None."""
         return None if value is None else self.other.write(value, arrays)
 
-    def check(self, said: Json, found: Found, sizes: Sizes) -> Make:
+    def read(self, said: Json, arrays: Arrays, sizes: Sizes) -> Any:
         """Check what is there."""
-        return (lambda: None) if said is None else self.other.check(said, found, sizes)
+        return None if said is None else self.other.read(said, arrays, sizes)
 
 
 @dataclass(frozen=True)
@@ -240,13 +179,17 @@ class Each:
         """One after the other."""
         return [self.other.write(one, arrays) for one in value]
 
-    def check(self, said: Json, found: Found, sizes: Sizes) -> Make:
+    def read(self, said: Json, arrays: Arrays, sizes: Sizes) -> Any:
         """Check each of them."""
         require(isinstance(said, list), "a field is no list")
         if self.size is not None:
             require(sizes.setdefault(self.size, len(said)) == len(said), "two sizes differ")
-        made = [self.other.check(one, found, sizes) for one in said]
-        return lambda: tuple(one() for one in made)
+        return tuple(self.other.read(one, arrays, sizes) for one in said)
+
+
+def texts(size: str) -> Each:
+    """Texts, as many as the size says."""
+    return Each(text(), size)
 
 
 PLAIN = (str, bool, int, float)
@@ -272,7 +215,7 @@ class Classes:
         dtype = {"U": "str", "O": "object"}.get(kind, value.dtype.name)
         return {"dtype": dtype, "values": value.tolist()}
 
-    def check(self, said: Json, found: Found, sizes: Sizes) -> Make:
+    def read(self, said: Json, arrays: Arrays, sizes: Sizes) -> Any:
         """Check that there are two or more, all plain, and in a type of arrays."""
         require(isinstance(said, dict) and set(said) == {"dtype", "values"}, "no classes")
         values, dtype = said["values"], said["dtype"]
@@ -281,13 +224,9 @@ class Classes:
         require(dtype in LABEL_DTYPES, "classes of an unknown type")
         require(sizes.setdefault("classes", len(values)) == len(values), "two sizes differ")
         sizes["scores"] = 1 if len(values) == 2 else len(values)
-
-        def make() -> NDArray[Any]:
-            labels = np.array(values, dtype=dtype)
-            require(labels.ndim == 1 and labels.tolist() == values, "classes differ in type")
-            return labels
-
-        return make
+        labels = np.array(values, dtype=dtype)
+        require(labels.ndim == 1 and labels.tolist() == values, "classes differ in type")
+        return labels
 
 
 @dataclass(frozen=True)
@@ -299,10 +238,10 @@ class Settings:
         plain = {name: _plain(one) for name, one in value.items()}
         return {name: one for name, one in plain.items() if _is_plain(one)}
 
-    def check(self, said: Json, found: Found, sizes: Sizes) -> Make:
+    def read(self, said: Json, arrays: Arrays, sizes: Sizes) -> Any:
         """Check that all are plain."""
         require(isinstance(said, dict) and all(map(_is_plain, said.values())), "no settings")
-        return lambda: said
+        return said
 
 
 def _is_plain(value: Any) -> bool:
@@ -350,7 +289,7 @@ def declare(
 ) -> Callable[..., None]:
     """Declare that objects of a class are records of a kind; what is returned takes the fields.
 
-    ``declare("levels", Levels)(words=Texts("words"), n_missing=whole())``: ``take`` gives the
+    ``declare("levels", Levels)(words=texts("words"), n_missing=whole())``: ``take`` gives the
     fields of an object, its attributes if None; ``make`` makes an object of them, by the class if
     None; ``is_sound`` says whether its parts fit together.
     """
@@ -387,7 +326,7 @@ class Record:
         written = {own: field.write(parts[own], arrays) for own, field in kind.fields.items()}
         return {"is": kind.name, **written}
 
-    def check(self, said: Json, found: Found, sizes: Sizes) -> Make:
+    def read(self, said: Json, arrays: Arrays, sizes: Sizes) -> Any:
         """Check all fields, in the order of their declaration."""
         name = said.get("is") if isinstance(said, dict) else None
         require(isinstance(name, str) and name in self.kinds, "a part is of an unknown kind")
@@ -395,11 +334,7 @@ class Record:
             import_module(DECLARED_ABOVE[name])
         kind, own = KINDS[str(name)], {} if self.apart else dict(sizes)
         require(set(said) == {"is", *kind.fields}, "a part has other fields than its kind")
-        made = {part: field.check(said[part], found, own) for part, field in kind.fields.items()}
-
-        def make() -> Any:
-            value = kind.make(**{part: one() for part, one in made.items()})
-            require(kind.is_sound(value, own), "parts do not fit together")
-            return value
-
-        return make
+        parts = {part: field.read(said[part], arrays, own) for part, field in kind.fields.items()}
+        value = kind.make(**parts)
+        require(kind.is_sound(value, own), "parts do not fit together")
+        return value
