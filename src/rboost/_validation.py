@@ -68,18 +68,6 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Switch:
-    """The value is True or False, or a whole number that says how much."""
-
-    def accepts(self, value: Any) -> bool:
-        """Whether the value satisfies the requirement."""
-        return isinstance(value, (bool, np.bool_, numbers.Integral)) and int(value) >= 0
-
-    def __str__(self) -> str:
-        return "True, False or a whole number"
-
-
-@dataclass(frozen=True)
 class Threads:
     """The value is a number of threads, −1 for all, or None; 0 has no meaning."""
 
@@ -95,7 +83,7 @@ class Threads:
 class Either:
     """The value satisfies one of several requirements."""
 
-    requirements: tuple[OneOf | Number | Switch | Threads, ...]
+    requirements: tuple[OneOf | Number | Threads, ...]
 
     def accepts(self, value: Any) -> bool:
         """Whether the value satisfies the requirement."""
@@ -105,7 +93,9 @@ class Either:
         return ", or ".join(str(requirement) for requirement in self.requirements)
 
 
-Requirements = Mapping[str, OneOf | Number | Switch | Threads | Either]
+# True or False, or a whole number that says how much.
+SWITCH = Either((OneOf((True, False)), Number(0, integer=True, closed=True)))
+Requirements = Mapping[str, OneOf | Number | Threads | Either]
 
 
 def check_parameters(estimator: BaseEstimator, requirements: Requirements) -> None:
@@ -130,7 +120,7 @@ def check_classifier(estimator: Any, example: str) -> None:
 def check_class_labels(y: Any, name: str = "y") -> tuple[NDArray[Any], Integers]:
     """Return the classes, two or more, sorted, and the position of each label among them."""
     y = check_labels(y, name)
-    classes = _distinct(y)
+    classes = np.unique(y)
     if len(classes) == 1:
         raise ValueError(
             f"{name} holds only one class, {classes.tolist()[0]!r}; a classifier needs rows of two "
@@ -149,15 +139,6 @@ def check_binary_labels(y: Any, name: str = "y") -> tuple[NDArray[Any], Integers
             "sklearn.multiclass.OneVsRestClassifier or keep two classes."
         )
     return classes, encoded
-
-
-def _distinct(y: NDArray[Any]) -> NDArray[Any]:
-    """The distinct labels, sorted; of numbers without a search where there are two."""
-    if y.dtype.kind in "iuf" and len(y):
-        ends = np.array([y.min(), y.max()])
-        if ends[0] < ends[1] and np.all((y == ends[0]) | (y == ends[1])):
-            return ends
-    return np.unique(y)
 
 
 def check_labels(y: Any, name: str = "y") -> NDArray[Any]:
@@ -299,16 +280,22 @@ def check_checked_labels(y_checked: Any, n_rows: int, classes: NDArray[Any]) -> 
         raise ValueError(
             f"y_checked must have one entry for each of {n_rows} rows, missing where nobody looked."
         )
-    place = {label: position for position, label in enumerate(classes.tolist())}
+    is_there = np.array([not is_missing(value) for value in values], dtype=bool)
     found = np.full(n_rows, -1, dtype=np.intp)
-    for row, value in enumerate(values.tolist()):
-        if not is_missing(value):
-            if value not in place:
-                raise ValueError(
-                    f"y_checked holds {value!r} but y holds {classes}; use the same labels in both."
-                )
-            found[row] = place[value]
-    return found if np.any(found >= 0) else None
+    found[is_there] = _positions(values[is_there], classes, "y_checked")
+    return found if is_there.any() else None
+
+
+def _positions(labels: NDArray[Any], classes: NDArray[Any], name: str) -> Integers:
+    """The position of each label among the classes."""
+    place = {label: position for position, label in enumerate(classes.tolist())}
+    values = labels.tolist()
+    unknown = next((value for value in values if value not in place), None)
+    if unknown is not None:
+        raise ValueError(
+            f"{name} holds {unknown!r} but y holds {classes}; use the same labels in both."
+        )
+    return np.array([place[value] for value in values], dtype=np.intp)
 
 
 def check_weighed(observed: Integers, weight: Floats, classes: NDArray[Any]) -> None:
@@ -343,13 +330,7 @@ def check_trusted_labels(X_trusted: Any, y_trusted: Any, classes: NDArray[Any]) 
         raise ValueError("X_trusted and y_trusted belong together; pass both or neither.")
     labels = check_labels(y_trusted, name="y_trusted")
     check_lengths(X_trusted, labels, "_trusted")
-    is_class = labels[:, np.newaxis] == classes
-    if not is_class.any(axis=1).all():
-        raise ValueError(
-            f"y_trusted holds the classes {np.unique(labels)} but y holds {classes}; "
-            "use the same labels in both."
-        )
-    return is_class.argmax(axis=1)
+    return _positions(labels, classes, "y_trusted")
 
 
 def on_host(array: Any) -> Any:

@@ -180,11 +180,12 @@ def test_columns_of_a_matrix_are_numbered(hold):
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        (np.zeros(3), "a matrix of rows and columns, not ndarray of 1"),
-        (np.zeros((2, 2, 2)), "not ndarray of 3"),
-        (3, "not int of 0"),
-        (np.zeros((0, 2)), "no rows"),
-        (pd.DataFrame({"a": []}), "no rows"),
+        (np.zeros(3), r"one column, not ndarray of the shape \(3,\)"),
+        (np.zeros((2, 2, 2)), r"not ndarray of the shape \(2, 2, 2\)"),
+        (3, "not int"),
+        ([[1, 2], [3]], "not list"),
+        (np.zeros((0, 2)), "at least one row"),
+        (pd.DataFrame({"a": []}), "at least one row"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "more than one column 'a'"),
         (pd.DataFrame([[1, 2]], columns=[1, "1"]), "more than one column '1'"),
     ],

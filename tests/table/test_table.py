@@ -165,7 +165,7 @@ def test_parquet_that_is_no_table(tmp_path):
     with pytest.raises(ValueError, match="has one column only"):
         read_table(path)
     frame[:0].to_parquet(path)
-    with pytest.raises(ValueError, match="has columns but no rows"):
+    with pytest.raises(ValueError, match="has a header but no rows"):
         read_table(path)
     frame["a"] = [b"\xff", b"\xfe"]
     frame.to_parquet(path)

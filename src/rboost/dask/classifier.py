@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from rboost._typing import Floats
 from rboost._validation import (
+    SWITCH,
     Number,
     OneOf,
     Requirements,
-    Switch,
     check_parameters,
     check_trusted_labels,
 )
@@ -104,7 +104,7 @@ class RBoostClassifier(ClassifierMixin, BaseEstimator):
         "max_iter": Number(1, integer=True, closed=True, optional=True),
         "learning_rate": Number(0, optional=True),
         "device": OneOf(DEVICES),
-        "verbose": Switch(),
+        "verbose": SWITCH,
     }
 
     def fit(

@@ -19,10 +19,10 @@ from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats, Integers
 from rboost._validation import (
+    SWITCH,
     Number,
     OneOf,
     Requirements,
-    Switch,
     Threads,
     all_or_nothing,
     check_parameters,
@@ -215,8 +215,8 @@ class AdaRBoostClassifier(Savable, AdditiveClassifier):
         "negative_weights": OneOf(tuple(NEGATIVE_WEIGHTS)),
         "calibration": OneOf(tuple(CALIBRATIONS)),
         "n_jobs": Threads(),
-        "warm_start": Switch(),
-        "verbose": Switch(),
+        "warm_start": SWITCH,
+        "verbose": SWITCH,
     }
     # What only a fit that continues this one needs; a model file leaves it out.
     _training_only: ClassVar[tuple[str, ...]] = ("_training",)

@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rboost._typing import Floats
 from rboost._validation import (
+    SWITCH,
     Number,
     OneOf,
     Requirements,
-    Switch,
     Threads,
     all_or_nothing,
     as_counts,
@@ -159,7 +159,7 @@ class RBoostClassifier(Savable, ScoreClassifier):
         "learning_rate": Number(0, optional=True),
         "device": OneOf(DEVICES),
         "n_jobs": Threads(),
-        "verbose": Switch(),
+        "verbose": SWITCH,
     }
     # Of training rows, which prediction does not need; a model file leaves them out.
     _training_only: ClassVar[tuple[str, ...]] = (

@@ -52,11 +52,9 @@ from rboost.noise.row_dependent import Levels as NoiseLevels
 from rboost.saving.schema import (
     STAND_INS,
     Array,
-    Arrays,
     Classes,
     Each,
     Field,
-    Json,
     OrNone,
     Record,
     Settings,
@@ -65,7 +63,6 @@ from rboost.saving.schema import (
     flag,
     floats,
     number,
-    require,
     text,
     texts,
     whole,
@@ -201,51 +198,27 @@ declare(
 # --- learners
 
 
-# Classifiers that are saved before they are fitted, by their names in a file.
-BASE_LEARNERS: dict[str, Any] = {
-    "tree": DecisionTreeClassifier,
-    "extra tree": ExtraTreeClassifier,
-    "kernel": RandomKernelClassifier,
-    "robust logistic": RobustLogisticRegression,
-    "logistic": LogisticRegression,
-}
-
-
-class Unfitted:
-    """A base learner before it is fitted, several of them, or None."""
-
-    def write(self, value: Any, arrays: list[NDArray[Any]]) -> Json:
-        """Its name, and its parameters."""
-        if value is None:
-            return None
-        if isinstance(value, (list, tuple)):
-            return [self.write(one, arrays) for one in value]
-        names = {own: name for name, own in BASE_LEARNERS.items()}
-        if type(value) not in names:
-            raise ValueError(
-                f"A model with {type(value).__name__} as base learner is not saved, since a "
-                "model file holds arrays of known learners alone; keep it with joblib."
-            )
-        settings = Settings().write(value.get_params(deep=False), arrays)
-        return {"name": names[type(value)], "settings": settings}
-
-    def read(self, said: Json, arrays: Arrays, sizes: Sizes) -> Any:
-        """A learner with these parameters, which are plain."""
-        if said is None:
-            return None
-        if isinstance(said, list):
-            return [self.read(one, arrays, sizes) for one in said]
-        require(isinstance(said, dict) and set(said) == {"name", "settings"}, "no base learner")
-        name = text(*BASE_LEARNERS).read(said["name"], arrays, sizes)
-        settings = Settings().read(said["settings"], arrays, sizes)
-        return with_settings(BASE_LEARNERS[name](), settings)
-
-
 def with_settings(estimator: Any, settings: dict[str, Any]) -> Any:
     """An estimator with the settings that it has; other versions of a library may have others."""
     known = estimator.get_params(deep=False)
     return estimator.set_params(**{name: settings[name] for name in known if name in settings})
 
+
+# Classifiers before they are fitted, which a new fit with a base learner of one's own needs.
+UNFITTED: dict[str, Any] = {
+    "unfitted tree": DecisionTreeClassifier,
+    "unfitted extra tree": ExtraTreeClassifier,
+    "unfitted kernel": RandomKernelClassifier,
+    "unfitted robust logistic": RobustLogisticRegression,
+    "unfitted logistic": LogisticRegression,
+}
+for unfitted, base_learner in UNFITTED.items():
+    declare(
+        unfitted,
+        base_learner,
+        take=lambda own: {"settings": own.get_params(deep=False)},
+        make=lambda settings, made_of=base_learner: with_settings(made_of(), settings),
+    )(settings=Settings())
 
 VOTERS_FIELDS: dict[str, Field] = {"steps": floats("learners"), "votes": text(*VOTES)}
 
@@ -559,21 +532,28 @@ _declare_estimator("rboost", RBoostClassifier, make=_restored_rboost, is_sound=_
 
 
 def _algorithm_1_attributes(model: AdaRBoostClassifier) -> Mapping[str, Any]:
-    """Its learners as arrays, if it is not from a file itself."""
-    found, ensemble = _attributes(model), model._ensemble
-    stacked: Any = ensemble
-    if isinstance(ensemble, Ensemble):
-        stacked = StackedLearners.of(ensemble, model.n_features_in_)
-    return defaultdict(lambda: None, found, _ensemble=stacked)
+    """Its learners as arrays, if it is not from a file itself, and its base learners as a list."""
+    own: Any = model._ensemble
+    found, several = _attributes(model), model.estimator
+    stacked = StackedLearners.of(own, model.n_features_in_) if isinstance(own, Ensemble) else own
+    listed = several if isinstance(several, (list, tuple)) else [several]
+    learners = [one for one in listed if one is not None]
+    return defaultdict(lambda: None, found, _ensemble=stacked, estimator=learners)
+
+
+def _restored_algorithm_1(estimator: tuple[Any, ...], **fitted: Any) -> Any:
+    several: Any = list(estimator) if len(estimator) > 1 else next(iter(estimator), None)
+    return _restored(AdaRBoostClassifier, estimator=several, **fitted)
 
 
 _declare_estimator(
     "algorithm 1",
     AdaRBoostClassifier,
     take=_algorithm_1_attributes,
+    make=_restored_algorithm_1,
     is_sound=lambda made, sizes: made._ensemble.n_columns == sizes["columns"],
 )(
-    estimator=Unfitted(),
+    estimator=Each(Record(tuple(UNFITTED))),
     _ensemble=Record(("stacked learners",)),
     _calibration=Record(CALIBRATIONS),
     estimator_weights_=floats("kept"),

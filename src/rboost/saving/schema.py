@@ -264,6 +264,7 @@ class Kind:
     """How objects of a class are written and read; see :func:`declare`."""
 
     name: str
+    made_of: type
     fields: Mapping[str, Field]
     take: Callable[[Any], Mapping[str, Any]]
     make: Callable[..., Any]
@@ -271,7 +272,6 @@ class Kind:
 
 
 KINDS: dict[str, Kind] = {}
-KIND_OF: dict[type, Kind] = {}
 # Objects of some classes are written as what this makes of them.
 STAND_INS: dict[type, Callable[[Any], Any]] = {}
 # The kinds that are models, and the module of a room above this one that declares one.
@@ -298,9 +298,8 @@ def declare(
         def attributes(value: Any) -> dict[str, Any]:
             return {own: getattr(value, own) for own in fields}
 
-        KINDS[name] = KIND_OF[made_of] = Kind(
-            name, fields, take or attributes, make or made_of, is_sound
-        )
+        how = (take or attributes, make or made_of, is_sound)
+        KINDS[name] = Kind(name, made_of, fields, *how)
 
     return with_fields
 
@@ -316,8 +315,9 @@ class Record:
         """The kind and the fields."""
         if type(value) in STAND_INS:
             value = STAND_INS[type(value)](value)
-        kind = KIND_OF.get(type(value))
-        if kind is None or kind.name not in self.kinds:
+        known = (KINDS[name] for name in self.kinds if name in KINDS)
+        kind = next((own for own in known if own.made_of is type(value)), None)
+        if kind is None:
             raise ValueError(
                 f"{type(value).__name__} is not saved, since a model file holds models of rboost "
                 "alone; keep a classifier of your own with joblib."

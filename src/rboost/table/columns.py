@@ -141,9 +141,10 @@ def named_columns(X: Any) -> list[tuple[str, Any]]:
         if isinstance(array, np.ndarray) and array.ndim == 2:
             found = [(f"x{k}", column) for k, column in enumerate(array.T)]
     if not found or not len(found[0][1]):
+        shape = f" of the shape {X.shape}" if hasattr(X, "shape") else ""
         raise ValueError(
             "X must be a frame or a dense array with at least one row and one column, not "
-            f"{type(X).__name__} of the shape {np.shape(X)}."
+            f"{type(X).__name__}{shape}."
         )
     return found
 
@@ -379,30 +380,17 @@ def as_frame(X: Any) -> Any:
     """A pandas frame of X: any frame or table of Arrow, or a matrix whose columns are numbered."""
     pandas = package("pandas")
     X = _dense(X) if sparse.issparse(X) else as_table(X)
-    if isinstance(X, pandas.DataFrame):
-        frame = X.reset_index(drop=True)
-    elif hasattr(X, "to_pandas"):
+    if hasattr(X, "to_pandas"):
         frame = X.to_pandas()
+    elif isinstance(X, pandas.DataFrame):
+        frame = X.reset_index(drop=True)
     else:
-        try:
-            values = np.asarray(X)
-        except ValueError:  # rows of different lengths
-            values = np.empty(0)
-        if values.ndim != 2:
-            raise ValueError(
-                "X must be a data frame or a matrix of rows and columns, not "
-                f"{type(X).__name__} of {values.ndim} dimensions; pass one entry a row and column."
-            )
-        frame = pandas.DataFrame(values, columns=[f"x{k}" for k in range(values.shape[1])])
+        frame = pandas.DataFrame(dict(named_columns(X)))
     for name, kind in frame.dtypes.items():
         if isinstance(kind, pandas.SparseDtype):
             frame = frame.assign(**{str(name): frame[name].sparse.to_dense()})
-    if not len(frame):
-        raise ValueError("X has no rows; pass at least 20.")
-    frame = frame.set_axis([column_name(column) for column in frame.columns], axis=1)
-    if not frame.columns.is_unique:
-        twice = frame.columns[frame.columns.duplicated()][0]
-        raise ValueError(f"X has more than one column {twice!r}; give each another name.")
+    frame = frame.set_axis([name for name, _ in named_columns(frame)], axis=1)
+    check_names(frame)
     return frame
 
 

@@ -21,6 +21,10 @@ from typing import Any
 from rboost.packages import package
 
 WHOLE = r"^(0|-?[1-9][0-9]{0,17})$"
+ONE_COLUMN = (
+    "{} has one column only; a label and at least one more column are needed; in a text, commas, "
+    "semicolons, tabs or pipes set them apart."
+)
 # Rows up to this size can be read.
 BLOCK_BYTES = 2**26
 
@@ -29,16 +33,11 @@ def read_text(content: bytes, path: Path) -> tuple[dict[str, Any], str]:
     """Columns of text by name, as Arrow has them, and the delimiter of a table in UTF-8."""
     layout = find_layout(content)
     if layout.width < 2:
-        raise ValueError(
-            f"{path} has one column only; a label and at least one more column are needed, set "
-            f"apart by {', '.join(list(DELIMITERS.values())[:-1])} or pipe."
-        )
+        raise ValueError(ONE_COLUMN.format(path))
     if layout.skipped:
         warn_skipped(len(layout.skipped), layout.skipped[0], path)
     table = _parsed(content, layout, path)
     has_header = layout.index_header is None
-    if table.num_rows < 1 + has_header:
-        raise ValueError(f"{path} has a header but no rows; name a file with rows.")
     _check_last_quote(content.count(b'"', layout.start), table, path)
     columns = table.slice(has_header).columns
     if layout.index_header is None:
@@ -82,10 +81,6 @@ def named_columns(header: list[str], columns: list[Any], path: Path) -> dict[str
     kept = [
         place for place, name in enumerate(header) if name.strip() or not _is_empty(columns[place])
     ]
-    if len(kept) < 2:
-        raise ValueError(
-            f"{path} has one column only; a label and at least one more column are needed."
-        )
     names = usable_names([header[k] for k in kept], path)
     return dict(zip(names, [columns[k] for k in kept], strict=True))
 
@@ -164,6 +159,8 @@ def _check_last_quote(n_quotes: int, table: Any, path: Path) -> None:
 
 def usable_names(header: list[str], path: Path) -> list[str]:
     """Names for all columns, no two alike, with a warning for each kind of repair."""
+    if len(header) < 2:
+        raise ValueError(ONE_COLUMN.format(path))
     written = {name.strip() for name in header}
     names: dict[str, None] = {}  # keeps the order, and knows quickly what is in it
     empty, repeated = [], []
@@ -203,7 +200,7 @@ def reprs(names: Sequence[Any], most: int = 10) -> str:
 
 # ---- Layout ----
 
-DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
+DELIMITERS = [",", ";", "\t", "|"]
 # As much of the file as is looked at, at least, and so many of its records.
 SAMPLE_CHARACTERS = 2**16
 SAMPLE_RECORDS = 20
@@ -233,7 +230,7 @@ def find_layout(content: bytes) -> Layout:
     """The layout by the delimiter that cuts the first records most evenly."""
     beginning = BEGINNING.match(content)
     assert beginning is not None  # it may be empty
-    delimiters = [beginning[1].decode()] if beginning[1] else list(DELIMITERS)
+    delimiters = [beginning[1].decode()] if beginning[1] else DELIMITERS
     begin = beginning.end()
     text, is_cut = _sample(content, begin)
     best, best_score = Layout(delimiters[0], 1, begin), (False, False, False, 0.0, 0)

@@ -99,13 +99,17 @@ def described(paths: Sequence[str | Path]) -> str:
 
 
 def _read(path: Path) -> _Part:
-    content = read_content(path)
-    if content.startswith(PARQUET):
-        return _Part(path, read_parquet(content, path), has_types=True)
-    if content.startswith(ZIP):
-        return _Part(path, read_excel(content, path))
-    columns, delimiter = read_text(content, path)
-    return _Part(path, columns, decimal_comma=delimiter != ",")
+    content, delimiter = read_content(path), ","
+    has_types = content.startswith(PARQUET)
+    if has_types:
+        columns = read_parquet(content, path)
+    elif content.startswith(ZIP):
+        columns = read_excel(content, path)
+    else:
+        columns, delimiter = read_text(content, path)
+    if not all(map(len, columns.values())):
+        raise ValueError(f"{path} has a header but no rows; name a file with rows.")
+    return _Part(path, columns, has_types, delimiter != ",")
 
 
 def _check_same_columns(part: _Part, first: _Part) -> None:
@@ -369,8 +373,6 @@ def _table(rows: list[Row], path: Path) -> dict[str, Any]:
     place = _fullest_place(rows[:SAMPLE_ROWS])
     if place:
         warn_skipped(place, next(cell for cell in rows[0] if cell), path)
-    if place == len(rows) - 1:
-        raise ValueError(f"{path} has a header but no rows; name a file with rows.")
     columns = list(itertools.zip_longest(*rows[place:]))
     cells = [arrow.chunked_array([column[1:]], type=arrow.string()) for column in columns]
     return named_columns(
@@ -418,12 +420,6 @@ def read_parquet(content: bytes, path: Path) -> dict[str, Any]:
         raise ValueError(
             f"{path} is a Parquet file, but damaged or cut short; copy or download it again."
         ) from error
-    if table.num_rows == 0:
-        raise ValueError(f"{path} has columns but no rows; name a file with rows.")
-    if table.num_columns < 2:
-        raise ValueError(
-            f"{path} has one column only; a label and at least one more column are needed."
-        )
     names = usable_names(table.column_names, path)
     columns = zip(names, table.columns, strict=True)
     return {name: plain_column(column, name, path) for name, column in columns}

@@ -26,9 +26,9 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from rboost._typing import Floats, Integers
 from rboost._validation import (
+    SWITCH,
     Number,
     Requirements,
-    Switch,
     all_or_nothing,
     check_class_labels,
     check_classifier,
@@ -212,7 +212,7 @@ class NoiseAwareClassifier(ClassifierAround):
     _requirements: ClassVar[Requirements] = {
         "max_iter": Number(1, integer=True, closed=True),
         "tol": Number(0, closed=True),
-        "verbose": Switch(),
+        "verbose": SWITCH,
     }
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
