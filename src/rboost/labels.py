@@ -378,27 +378,21 @@ def group_rows(context: Any, n_rows: int) -> Groups:
 
 def _titled(context: Any) -> list[tuple[str, Any]]:
     """The columns of a context with their names."""
+    shape = np.shape(context if hasattr(context, "shape") else np.asarray(context, dtype=object))
+    found: list[tuple[str, Any]] = []
     if isinstance(context, Mapping):
         found = [(str(title), values) for title, values in context.items()]
-    elif _is_one_column(context):
+    elif len(shape) < 2:
         name = getattr(context, "name", None)
         found = [("group" if name is None else str(name), context)]
-    else:
-        found = named_columns(context) if np.prod(np.shape(context)[1:]) else []
+    elif len(shape) == 2 and shape[1]:
+        found = named_columns(context)
     if not found:
-        raise ValueError("context has no column; leave it out, or pass the group of each row.")
-    return found
-
-
-def _is_one_column(context: Any) -> bool:
-    if hasattr(context, "columns"):
-        return False
-    shape = np.shape(context if hasattr(context, "shape") else np.asarray(context, dtype=object))
-    if len(shape) > 2:
         raise ValueError(
-            f"context must be one column, or rows and columns, not an array of the shape {shape}."
+            "context must be one column, or rows and columns of which there is one at least; leave "
+            "it out, or pass the group of each row."
         )
-    return len(shape) < 2
+    return found
 
 
 def _read(values: Any, title: str) -> Column:
@@ -418,7 +412,7 @@ def _coded(column: Column) -> tuple[Integers, list[str]]:
     if values is None:
         assert column.codes is not None
         return _ordered(column.codes, column.words)
-    return _cut(values, _times_in_words(values) if is_date else _range, is_date)
+    return _cut(values, _unit(values) if is_date else None)
 
 
 def _ordered(codes: Integers, texts: Sequence[str]) -> tuple[Integers, list[str]]:
@@ -430,42 +424,37 @@ def _ordered(codes: Integers, texts: Sequence[str]) -> tuple[Integers, list[str]
     return place[codes], [*(texts[k] for k in order), MISSING]
 
 
-def _cut(
-    values: Floats, describe: Callable[[float, float], str], are_times: bool
-) -> tuple[Integers, list[str]]:
+def _cut(values: Floats, unit: str | None) -> tuple[Integers, list[str]]:
     """Each value by itself, or ranges with as many rows each as possible; missing ones last."""
     known = np.isfinite(values)
     distinct = np.unique(values[known])
     few = min(MOST_VALUES, max(2, known.sum() // ROWS_PER_VALUE))
-    if len(distinct) <= (MOST_RANGES if are_times else few):
+    if len(distinct) <= (few if unit is None else MOST_RANGES):
         lows = highs = distinct
     else:
         shares = np.arange(MOST_RANGES) / MOST_RANGES
         lows = np.unique(np.quantile(values[known], shares, method="higher"))
         highs = np.append(distinct[np.searchsorted(distinct, lows[1:]) - 1], distinct[-1])
     codes = np.searchsorted(lows, values, side="right") - 1
-    names = [describe(low, high) for low, high in zip(lows, highs, strict=True)]
+    names = [_range(low, high, unit) for low, high in zip(lows, highs, strict=True)]
     return np.where(known, codes, len(names)), [*names, MISSING]
 
 
-def _range(low: float, high: float) -> str:
-    first, last = (as_text(float(f"{value:.6g}")) for value in (low, high))
-    return first if low == high else f"{first} to {last}"
+def _range(low: float, high: float, unit: str | None) -> str:
+    """A range of numbers, or of times in days ("D") or minutes ("m")."""
+    first, last = (
+        as_text(float(f"{value:.6g}"))
+        if unit is None
+        else str(np.datetime64(int(value // 1), "s").astype(f"datetime64[{unit}]"))
+        for value in (low, high)
+    )
+    return first if first == last else f"{first} to {last}"
 
 
-def _times_in_words(values: Floats) -> Callable[[float, float], str]:
-    """How to write a range of times: in days, or in minutes if all lie within two days."""
+def _unit(values: Floats) -> str:
+    """How times are written: in days, or in minutes if all lie within two days."""
     known = values[np.isfinite(values)]
-    unit = "D" if not len(known) or np.ptp(known) >= 2 * DAY else "m"
-
-    def describe(low: float, high: float) -> str:
-        first, last = (
-            str(np.datetime64(int(value // 1), "s").astype(f"datetime64[{unit}]"))
-            for value in (low, high)
-        )
-        return first if first == last else f"{first} to {last}"
-
-    return describe
+    return "D" if not len(known) or np.ptp(known) >= 2 * DAY else "m"
 
 
 def _merged(

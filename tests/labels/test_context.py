@@ -73,7 +73,8 @@ def test_combinations_and_rare_groups():
         ([f"row {k}" for k in range(100)], "many rows share"),
         ([[1]] * 50 + [[2]] * 49 + [[3, 4]], "kind list"),
         (np.zeros((100, 2, 2)), "one column, or rows and columns"),
-        ({}, "has no column"),
+        ({}, "rows and columns of which there is one"),
+        (np.zeros((100, 0)), "rows and columns of which there is one"),
     ],
 )
 def test_errors_in_one_sentence(context, message):

@@ -177,6 +177,11 @@ def test_columns_of_a_matrix_are_numbered(hold):
     np.testing.assert_array_equal(found.to_numpy(), [[1, 2, 3], [4, 5, 6]])
 
 
+@pytest.mark.parametrize("X", [np.zeros((5, 0)), pd.DataFrame(index=range(5))])
+def test_a_frame_may_have_no_columns(X):
+    assert as_frame(X).shape == (5, 0)
+
+
 @pytest.mark.parametrize(
     ("X", "message"),
     [

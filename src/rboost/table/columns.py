@@ -141,12 +141,16 @@ def named_columns(X: Any) -> list[tuple[str, Any]]:
         if isinstance(array, np.ndarray) and array.ndim == 2:
             found = [(f"x{k}", column) for k, column in enumerate(array.T)]
     if not found or not len(found[0][1]):
-        shape = f" of the shape {X.shape}" if hasattr(X, "shape") else ""
-        raise ValueError(
-            "X must be a frame or a dense array with at least one row and one column, not "
-            f"{type(X).__name__}{shape}."
-        )
+        raise _no_table(X)
     return found
+
+
+def _no_table(X: Any) -> ValueError:
+    shape = f" of the shape {X.shape}" if hasattr(X, "shape") else ""
+    return ValueError(
+        "X must be a frame or a dense array with at least one row and one column, not "
+        f"{type(X).__name__}{shape}."
+    )
 
 
 def check_names(X: Any) -> None:
@@ -377,7 +381,10 @@ MOST_CELLS = 200_000_000
 
 
 def as_frame(X: Any) -> Any:
-    """A pandas frame of X: any frame or table of Arrow, or a matrix whose columns are numbered."""
+    """A pandas frame of X: any frame or table of Arrow, or a matrix whose columns are numbered.
+
+    It has rows, but may have no columns: probabilities are enough for an audit.
+    """
     pandas = package("pandas")
     X = _dense(X) if sparse.issparse(X) else as_table(X)
     if hasattr(X, "to_pandas"):
@@ -385,11 +392,16 @@ def as_frame(X: Any) -> Any:
     elif isinstance(X, pandas.DataFrame):
         frame = X.reset_index(drop=True)
     else:
-        frame = pandas.DataFrame(dict(named_columns(X)))
+        array = _as_array(X) if isinstance(X, (list, tuple)) else np.asarray(X)
+        if array is None or array.ndim != 2:
+            raise _no_table(X)
+        frame = pandas.DataFrame(array).add_prefix("x")
     for name, kind in frame.dtypes.items():
         if isinstance(kind, pandas.SparseDtype):
             frame = frame.assign(**{str(name): frame[name].sparse.to_dense()})
-    frame = frame.set_axis([name for name, _ in named_columns(frame)], axis=1)
+    if not len(frame):
+        raise _no_table(X)
+    frame = frame.set_axis([column_name(column) for column in frame.columns], axis=1)
     check_names(frame)
     return frame
 

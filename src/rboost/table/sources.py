@@ -230,11 +230,11 @@ def _as_utf8(content: bytes, path: Path) -> bytes:
 
 
 def _is_utf8(content: bytes) -> bool:
-    decoder = codecs.getincrementaldecoder("utf-8")()
+    starts = range(0, len(content), CHECKED_BYTES)
+    parts = (content[start : start + CHECKED_BYTES] for start in starts)
     try:
-        for start in range(0, len(content), CHECKED_BYTES):
-            decoder.decode(content[start : start + CHECKED_BYTES])
-        decoder.decode(b"", final=True)
+        for _ in codecs.iterdecode(parts, "utf-8"):
+            pass
     except UnicodeDecodeError:
         return False
     return True
