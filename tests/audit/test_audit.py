@@ -264,7 +264,7 @@ X, Y, _ = table_of()
         ((X, [None] * 240), {}, "is empty in every row"),
         ((X, [1] * 240), {}, "is 1 in every row"),
         ((X, np.arange(240)), {}, "like an id or a measurement"),
-        ((X[:, 0], Y), {}, "a matrix of rows and columns, not ndarray of 1"),
+        ((X[:, 0], Y), {}, "one row and one column, not ndarray of"),
         ((X, Y), {"model": "tree"}, "There is no model 'tree'; choose one of rboost, linear"),
         ((X, Y), {"model": 3}, "must be a scikit-learn classifier"),
         ((X, Y), {"X_trusted": X}, "belong together"),
