@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq, minimize
+from scipy.optimize import brentq
 from scipy.special import expit, softmax
 from sklearn.isotonic import IsotonicRegression
 
@@ -123,25 +123,52 @@ def fit_platt(
 def _fit_line(
     scores: Floats, target: Floats, sample_weight: Floats, noise_matrix: Floats
 ) -> tuple[float, float]:
-    """Minimise the noisy logistic loss of slope·scores + offset, which noise makes non-convex."""
+    """Minimise the noisy logistic loss of slope·scores + offset by Fisher scoring.
+
+    Fisher scoring replaces the second derivative by its expectation, which is never negative, so
+    each direction descends although the loss is not convex under noise; without noise it is
+    Newton's method.
+    """
     design = np.column_stack([scores, np.ones_like(scores)])
-    share = sample_weight / sample_weight.sum()
-    penalty = np.array([SLOPE_PENALTY, 1e-10]) / sample_weight.sum()
-    labels = [np.full(len(scores), label) for label in (0, 1)]
+    penalty = np.array([SLOPE_PENALTY, 1e-10])
+    weight = sample_weight * np.array([1 - target, target])  # of a row as either label
+    is_clean = np.array_equal(noise_matrix, np.eye(2))
 
-    def evaluate(line: Floats) -> tuple[float, Floats]:
+    def evaluate(line: Floats) -> tuple[float, Floats, Floats]:
         margin = design @ line
-        both = np.column_stack([np.zeros_like(margin), margin])
-        value, by_margin = 0.5 * penalty @ line**2, np.zeros_like(margin)
-        for label, weight in zip(labels, (share * (1 - target), share * target), strict=True):
-            rows = NoisySoftmaxLoss(both, label, noise_matrix)
-            value += weight @ rows.loss()
-            by_margin += weight * rows.by_scores()[:, 1]
-        return value, design.T @ by_margin + penalty * line
+        if is_clean:  # many times faster than the same by the general formula
+            positive = expit(margin)
+            value = sample_weight @ (np.logaddexp(0.0, margin) - target * margin)
+            by_margin = sample_weight * (positive - target)
+            curvature = sample_weight * positive * (1 - positive)
+        else:
+            scores = np.column_stack([np.zeros_like(margin), margin])
+            rows = [NoisySoftmaxLoss(scores, np.full(len(margin), k), noise_matrix) for k in (0, 1)]
+            value = sum(weight[k] @ rows[k].loss() for k in (0, 1))
+            by_margin = sum(weight[k] * rows[k].by_scores()[:, 1] for k in (0, 1))
+            curvature = sample_weight * rows[0].curvature(np.array([0.0, 1.0]))
+        value += 0.5 * penalty @ line**2
+        gradient = design.T @ by_margin + penalty * line
+        hessian = (design.T * curvature) @ design + np.diag(penalty)
+        return float(value), gradient, hessian
 
-    start = np.array([1.0, 0.0])
-    found = minimize(evaluate, start, jac=True, method="BFGS", options={"gtol": 1e-9})
-    return float(found.x[0]), float(found.x[1])
+    line = np.array([1.0, 0.0])
+    value, gradient, hessian = evaluate(line)
+    for _ in range(100):
+        step = np.linalg.lstsq(hessian, gradient, rcond=None)[0]  # it may be singular
+        scale = min(1.0, 10.0 / np.abs(step).max()) if step.any() else 1.0
+        while scale > 1e-10:
+            candidate = evaluate(line - scale * step)
+            if candidate[0] <= value:
+                break
+            scale /= 2
+        else:
+            break
+        gain, line = value - candidate[0], line - scale * step
+        value, gradient, hessian = candidate
+        if gain <= 1e-12 * max(1.0, abs(value)):
+            break
+    return float(line[0]), float(line[1])
 
 
 def fit_isotonic(
