@@ -1,5 +1,6 @@
 """Mistakes, kills and full disks: one sentence, and nothing that was there is lost."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import time
 import numpy as np
 import pytest
 
+from rboost.files import file_digest
 from tests.cli.tables import COMMAND, make_table, refused, run
 
 
@@ -138,3 +140,13 @@ def test_files_that_do_not_belong_together_are_refused(folder, tmp_path, capsys)
     (folder / "audit.json").write_text("{}")
     assert "is damaged" in refused(capsys, "review", folder)
     assert "holds no audit" in refused(capsys, "review", tmp_path)
+
+
+@pytest.mark.parametrize("damage", [lambda content: b"", lambda content: content[:-100]])
+def test_damaged_rows_are_refused(damage, folder, capsys):
+    path = folder / "rows.npz"
+    path.write_bytes(damage(path.read_bytes()))
+    record = json.loads((folder / "audit.json").read_text())
+    record["files"]["rows.npz"] = file_digest(path)
+    (folder / "audit.json").write_text(json.dumps(record))
+    assert "rows.npz is damaged; run rboost audit again." in refused(capsys, "review", folder)

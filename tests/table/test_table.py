@@ -1,10 +1,13 @@
 """Whole tables: what is written is what is read."""
 
 import io
+import uuid
 import warnings
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -153,6 +156,17 @@ def test_parquet_in_any_name(tmp_path):
     assert table["text"].fillna("missing").tolist() == ["a", "missing", "c"]
     assert table["day"].dtype.kind == table["date"].dtype.kind == "M"
     assert label_column(table, "kind").tolist() == ["x", "y", "x"]
+
+
+def test_types_of_parquet_that_pandas_has_as_objects(tmp_path):
+    path = tmp_path / "table.parquet"
+    known = [uuid.UUID(int=1), None]
+    ids = pa.array([one and one.bytes for one in known], pa.uuid())
+    pq.write_table(pa.table({"id": ids, "b": [1, 2]}), path)
+    assert read_table(path)["id"].fillna("missing").tolist() == [str(known[0]), "missing"]
+    pd.DataFrame({"a": pd.interval_range(0, 2), "b": [1, 2]}).to_parquet(path)
+    with pytest.raises(ValueError, match=r"Column 'a' of .* holds struct<.*>, not single values"):
+        read_table(path)
 
 
 def test_parquet_that_is_no_table(tmp_path):

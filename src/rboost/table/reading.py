@@ -431,11 +431,15 @@ def plain_column(column: Any, name: str, path: Path) -> Any:
     types, kind = arrow.types, column.type
     if types.is_dictionary(kind):
         return plain_column(column.cast(kind.value_type), name, path)
-    if types.is_nested(kind):
+    stored = getattr(kind, "storage_type", kind)  # intervals of pandas are pairs with another name
+    if types.is_nested(stored):
         raise ValueError(
-            f"Column {name!r} of {path} holds {kind}, not single values; leave it out of the file "
-            "or make columns of its parts."
+            f"Column {name!r} of {path} holds {stored}, not single values; leave it out of the "
+            "file or make columns of its parts."
         )
+    if kind == arrow.uuid():
+        words = [None if one is None else str(one) for one in column.to_pylist()]
+        return arrow.chunked_array([words], type=arrow.string())
     if types.is_date(kind):
         return column.cast(arrow.timestamp("ms"))
     if types.is_decimal(kind) or types.is_float16(kind):

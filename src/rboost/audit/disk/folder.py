@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rboost.audit.arguments import check_arguments
 from rboost.audit.cleaning import clean_labels, cleaned_frame
@@ -172,8 +173,7 @@ def read_audit(folder: Path) -> LabelAudit:
         asked = check_arguments(**read_inputs(request))
         model = load_model(folder / MODEL)[0] if MODEL in record["files"] else None
         features = learn_features(asked.table, None if model is None else model.encoder)
-    with np.load(folder / ROWS, allow_pickle=False) as rows:
-        scores, checked, at_random = (rows[name] for name in ("scores", "checked", "at_random"))
+    scores, checked, at_random = _read_rows(folder / ROWS)
     if asked.labels.classes.tolist() != record["classes"] or len(scores) != len(asked.labels):
         raise ValueError(f"{folder / ROWS} is of another table; {AGAIN}.")
     labels = asked.labels.with_checked(checked, at_random)
@@ -189,6 +189,17 @@ def read_audit(folder: Path) -> LabelAudit:
         asked.table, labels, asked.ids, asked.id_name, features, scores, found, model,
         asked.n_extra, asked.groups, column_warnings(record), copy_of, scorer,
     )  # fmt: skip
+
+
+def _read_rows(path: Path) -> list[NDArray[Any]]:
+    """Scores, answers, and which of these are of a random check, as :func:`_write` kept them."""
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as rows:
+            return [rows[name] for name in ("scores", "checked", "at_random")]
+    except OSError:  # says itself what it is
+        raise
+    except Exception as error:  # a file that is no archive, or is cut, fails anywhere in there
+        raise ValueError(f"{path} is damaged; {AGAIN}.") from error
 
 
 def check_output(out: Path, request: Request, folder: Path) -> None:
