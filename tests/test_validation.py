@@ -96,9 +96,10 @@ def test_trusted_labels_are_numbered_as_the_classes_are():
         check_trusted_labels(X[:3], None, classes)
 
 
-def test_a_number_is_no_table():
+@pytest.mark.parametrize("number", [3.5, np.float64(3.5), np.array(3.5)])
+def test_a_number_is_no_table(number):
     with pytest.raises(ValueError, match="X has 1 rows but y has 20; pass one label a row"):
-        check_lengths(3.5, Y)
+        check_lengths(number, Y)
 
 
 @pytest.mark.parametrize("y", [["b", "a", "b"], [True, False, True], [1, 0, 1]])

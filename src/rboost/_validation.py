@@ -187,7 +187,8 @@ def plain_labels(y: NDArray[Any], name: str = "y") -> NDArray[Any]:
 
 def check_lengths(X: Any, labels: NDArray[Any], which: str = "") -> None:
     """Demand a label for every row of ``X`` and ``y``, or of ``X_trusted`` and ``y_trusted``."""
-    n_rows = X.shape[0] if hasattr(X, "shape") else len(np.atleast_1d(np.asarray(X, dtype=object)))
+    shape = getattr(X, "shape", ())  # of an array without dimensions it is empty, too
+    n_rows = shape[0] if shape else len(np.atleast_1d(np.asarray(X, dtype=object)))
     if n_rows != len(labels):
         raise ValueError(
             f"X{which} has {n_rows} rows but y{which} has {len(labels)}; pass one label a row."

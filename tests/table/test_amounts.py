@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rboost.table.cells import NumberStyle
 from rboost.table.columns import read_column
 from rboost.table.features import kind_of, learn_encoder
 
@@ -86,6 +87,11 @@ def test_what_stays_text(cells):
 
 def test_large_amounts_among_plain_numbers_are_no_exceptions():
     assert read(*["12.50"] * 99, "1,234.50")[-1] == 1234.5
+
+
+@pytest.mark.parametrize("cell", ["1e300", "-4" + 40 * "0"])
+def test_numbers_too_large_for_learners_count_as_missing(cell):
+    assert np.isnan(NumberStyle().read(["3.4e38", cell])).tolist() == [False, True]
 
 
 def test_a_few_words_among_amounts_count_as_missing():

@@ -63,6 +63,14 @@ def test_no_file_unpacks_without_end(tmp_path, monkeypatch, kind):
         read_table(path)
 
 
+def test_an_archive_of_a_later_version(tmp_path):
+    path, content = tmp_path / "table.zip", bytearray(zipped(b"a,b\n1,2\n"))
+    content[content.index(b"PK\x01\x02") + 6] = 255  # the version that is needed to unpack it
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="is encrypted or packed oddly; unpack it first"):
+        read_table(path)
+
+
 def test_parquet_that_repeats_a_value(tmp_path, monkeypatch):
     monkeypatch.setattr(parquet, "MOST_CELLS", 10**6)
     path = tmp_path / "table.parquet"

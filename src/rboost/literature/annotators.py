@@ -143,7 +143,7 @@ def check_label_matrix(y: Any) -> tuple[NDArray[Any], Integers]:
         )
     if values.shape[1] == 1:
         column_or_1d(values, warn=True)  # as every classifier does
-    missing = np.vectorize(is_missing, otypes=[bool])(values)
+    missing = np.reshape([is_missing(label) for label in values.flat], values.shape)
     if missing.all():
         raise ValueError("y holds no label at all; at least some rows need one.")
     said = values[~missing]

@@ -78,8 +78,12 @@ class NumberStyle:
     unit: str = ""
 
     def read(self, words: Sequence[str]) -> Floats:
-        """The number of each word, NaN of those that are none, or are amounts in another unit."""
-        return np.array([self._number(word) for word in words], dtype=np.float64)
+        """The number of each word, NaN of those that are none, or are amounts in another unit.
+
+        Learners compute in single precision, where larger numbers are infinite: they are none.
+        """
+        found = np.array([self._number(word) for word in words], dtype=np.float64)
+        return np.where(np.abs(found) <= np.finfo(np.float32).max, found, np.nan)
 
     def _number(self, word: str) -> float:
         found = _amount(word) if self.decimal else None

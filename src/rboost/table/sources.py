@@ -133,26 +133,26 @@ def _read(stream: Any, packed: int, path: Path) -> bytes:
 
 def _member_or_workbook(content: bytes, path: Path) -> bytes:
     """The one file in a zip archive, or the archive itself if it is an Excel file."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        names = archive.namelist()
-        if "xl/workbook.xml" in names:
-            return content
-        if "[Content_Types].xml" in names or "mimetype" in names:
-            raise ValueError(
-                f"{path} is an office document, not a table; save the table as .xlsx, CSV or "
-                "Parquet and read that."
-            )
-        # Macs put notes of their own beside each file.
-        names = [name for name in names if not name.endswith("/") and "__MACOSX" not in name]
-        if len(names) != 1:
-            raise ValueError(
-                f"{path} holds {len(names)} files; unpack it and name the one to read."
-            )
-        try:
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            names = archive.namelist()
+            if "xl/workbook.xml" in names:
+                return content
+            if "[Content_Types].xml" in names or "mimetype" in names:
+                raise ValueError(
+                    f"{path} is an office document, not a table; save the table as .xlsx, CSV or "
+                    "Parquet and read that."
+                )
+            # Macs put notes of their own beside each file.
+            names = [name for name in names if not name.endswith("/") and "__MACOSX" not in name]
+            if len(names) != 1:
+                raise ValueError(
+                    f"{path} holds {len(names)} files; unpack it and name the one to read."
+                )
             with archive.open(names[0]) as stream:
                 return _read(stream, len(content), path)
-        except (RuntimeError, NotImplementedError) as error:
-            raise ValueError(f"{path} is encrypted or packed oddly; unpack it first.") from error
+    except RuntimeError as error:  # of a method or a version that is not implemented, too
+        raise ValueError(f"{path} is encrypted or packed oddly; unpack it first.") from error
 
 
 # ---- What they hold ----
