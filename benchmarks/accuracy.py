@@ -3,9 +3,11 @@
     python -m benchmarks.accuracy --jobs 2
     python -m benchmarks.accuracy --jobs 2 --suite classes --page docs/classes
     python -m benchmarks.accuracy --jobs 2 --suite large --page docs/large
+    python -m benchmarks.accuracy --jobs 2 --suite mixed --page docs/mixed
 
 write ``leaderboard.md`` and ``leaderboard.png``; of more than two classes ``classes.md`` and
-``classes.png``, of large tables ``large.md`` and ``large.png``. They need the extras ``audit`` and
+``classes.png``, of large tables ``large.md`` and ``large.png``, of tables of words, dates and
+numbers ``mixed.md`` and ``mixed.png``. They need the extras ``audit`` and
 ``peers``. A run can be killed and resumed; results of peers stay when the package changes, and of
 the package when only peers do.
 """
@@ -21,7 +23,7 @@ from pathlib import Path
 from joblib import Parallel, delayed
 
 from benchmarks.measure import ESTIMATORS, Job, run_job
-from benchmarks.methods import ENGINES, JUDGES, LARGE, LEADERBOARD, METHODS, SEVERAL
+from benchmarks.methods import ENGINES, JUDGES, LARGE, LEADERBOARD, METHODS, MIXED, SEVERAL
 from benchmarks.pages import write_page
 from benchmarks.report import render
 from benchmarks.store import Record, ResultStore
@@ -36,6 +38,7 @@ COMPARED = {
     "classes": (*SEVERAL, ESTIMATORS),
     "large": LARGE,
     "sizes": ("rBoost", *ENGINES),
+    "mixed": MIXED,
 }
 
 

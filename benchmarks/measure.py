@@ -54,8 +54,8 @@ class Job:
 def protocol_fingerprint() -> str:
     """A number that changes with the tables, the flips, the settings and what is measured."""
     here = Path(__file__).parent
-    names = ("methods", "literature", "suites", "generators", "estimators", "judge", "measure")
-    return fingerprint_of(here / f"{name}.py" for name in (*names, "paper/protocol"))
+    names = ("methods", "literature", "suites", "generators", "mixed", "estimators", "judge")
+    return fingerprint_of(here / f"{name}.py" for name in (*names, "measure", "paper/protocol"))
 
 
 def run_job(job: Job, seed: int) -> Record:

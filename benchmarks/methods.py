@@ -38,6 +38,7 @@ from sklearn.tree import DecisionTreeClassifier
 from xgboost import XGBClassifier
 
 from benchmarks.literature import LITERATURE
+from benchmarks.mixed import WithPlainColumns
 from benchmarks.paper.methods import METHODS as PAPER_METHODS
 from rboost import NoiseCalibratedClassifier, RBoostClassifier, RobustLogisticRegression
 from rboost._typing import Floats
@@ -170,7 +171,16 @@ LARGE_ALONE: dict[str, Method] = {
     "CatBoost, 300 rounds": Method(lambda noise, seed: _catboost(seed, 300), "catboost"),
     "cleanlab around LightGBM": _cleaned(_lightgbm),
 }
-METHODS = LEADERBOARD | LARGE_ALONE
+# What is compared on tables with words: those that read them without being told how.
+MIXED_ALONE: dict[str, Method] = {
+    f"CatBoost, native categories, {n_rounds} rounds": Method(
+        lambda noise, seed, n_rounds=n_rounds: WithPlainColumns(_catboost(seed, n_rounds)),  # type: ignore[misc]
+        "catboost",
+        None,
+    )
+    for n_rounds in (150, 300, 1000)
+}
+METHODS = LEADERBOARD | LARGE_ALONE | MIXED_ALONE
 OURS = tuple(
     name
     for name, method in METHODS.items()
@@ -202,6 +212,7 @@ LARGE = (
     "random forest",
 )
 ENGINES = ("rBoost pool", "rBoost trees")
+MIXED = ("rBoost", *ENGINES, *MIXED_ALONE)
 # Those that are asked how many labels are wrong in tables as they came.
 JUDGES = ("rBoost", "noise-calibrated forest", "cleanlab around a forest")
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from benchmarks.classes import cases_table, untouched_table
 from benchmarks.figure import draw
-from benchmarks.large import large_page, sizes_page
-from benchmarks.methods import INFORMED, METHODS
+from benchmarks.large import NOISES, large_page, sizes_page
+from benchmarks.methods import INFORMED, METHODS, MIXED
 from benchmarks.suites import Suite
 from benchmarks.tables import (
     Results,
@@ -88,11 +88,35 @@ def classes_page(results: Results, suite: Suite, title: str) -> str:
     return "\n".join([*parts, *_by_table(results, settings)])
 
 
+def mixed_page(results: Results, suite: Suite, title: str) -> str:
+    """The page of tables with words, dates, numbers and missing cells."""
+    settings = tuple(suite.settings)
+    names = list(dict.fromkeys(job.dataset for job in results))
+    parts = [
+        "# Tables of words, dates and numbers\n",
+        f"{title}. Made-up tables with missing cells: rBoost gets the frames as they are, CatBoost "
+        "is told which columns are categories and texts, and gets days, months and days of the "
+        "week for dates. "
+        f"{NOISES}\n",
+        "![Test error of every method, one panel for each kind of noise.](mixed.png)\n",
+        "## Test error in percent, nothing known of the noise\n",
+        _errors(results, suite, "error", list(MIXED)),
+        "## Ranking of wrong labels: average precision\n",
+        ranking_table(results, "average precision", settings),
+        "## Table by table: test error in percent\n",
+    ]
+    for name in names:
+        of_table = {job: record for job, record in results.items() if job.dataset == name}
+        parts += [f"{name}\n", _errors(of_table, suite, "error", list(MIXED))]
+    return "\n".join(parts)
+
+
 PAGES: dict[str, Callable[[Results, Suite, str], str]] = {
     "leaderboard": two_class_page,
     "classes": classes_page,
     "large": large_page,
     "sizes": sizes_page,
+    "mixed": mixed_page,
 }
 
 

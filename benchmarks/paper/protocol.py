@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from sklearn.utils import _safe_indexing
 
 from benchmarks.paper.datasets import BENCHMARKS, load_benchmark
 from rboost._typing import Floats, Integers
@@ -52,12 +54,12 @@ SETTINGS = {
 
 @dataclass(frozen=True)
 class Trial:
-    """Training rows with labels made wrong, and test rows with true ones."""
+    """Training rows with labels made wrong, and test rows with true ones; arrays or frames."""
 
-    X: Floats
+    X: Any
     observed: Integers
     true: Integers
-    X_test: Floats
+    X_test: Any
     y_test: Integers
     noise_matrix: Floats
     seed: int
@@ -81,7 +83,7 @@ def make_trial(dataset: str, setting: str, repeat: int, protocol: str, seed: int
 
 
 def split_and_flip(
-    X: Floats,
+    X: Any,
     y: Integers,
     sizes: tuple[int, int],
     noise_matrix: Floats,
@@ -95,4 +97,5 @@ def split_and_flip(
     trial_seed = seed_of(*split, setting)
     classes = np.arange(len(noise_matrix))
     observed, _ = flip_labels(y[train], noise_matrix, trial_seed, classes=classes)
-    return Trial(X[train], observed, y[train], X[test], y[test], noise_matrix, trial_seed)
+    X_train, X_test = (_safe_indexing(X, rows) for rows in (train, test))
+    return Trial(X_train, observed, y[train], X_test, y[test], noise_matrix, trial_seed)

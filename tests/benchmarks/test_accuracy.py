@@ -4,12 +4,16 @@ import json
 from pathlib import Path
 
 import pytest
+from catboost import CatBoostClassifier
 
 from benchmarks.accuracy import Options, jobs, main, parse, run
 from benchmarks.measure import ESTIMATORS
-from benchmarks.methods import LEADERBOARD, N_TRUSTED
+from benchmarks.methods import LEADERBOARD, METHODS, MIXED_ALONE, N_TRUSTED, Method
+from benchmarks.mixed import WithPlainColumns
 from benchmarks.pages import read_origin
 from benchmarks.suites import SETTINGS, SUITES
+
+NATIVE = next(iter(MIXED_ALONE))
 
 
 @pytest.fixture
@@ -43,6 +47,18 @@ def test_a_run_writes_the_leaderboard(tmp_path, small_methods, small_forest, cap
     assert (tmp_path / "leaderboard.png").read_bytes().startswith(b"\x89PNG")
     lines = (tmp_path / "results.jsonl").read_text().splitlines()
     assert len(lines) == len(methods) * len(SETTINGS)
+
+
+def test_a_run_on_frames_writes_its_own_page(tmp_path, small_methods, monkeypatch):
+    small = WithPlainColumns(CatBoostClassifier(4, verbose=0, allow_writing_files=False))
+    monkeypatch.setitem(METHODS, NATIVE, Method(lambda noise, seed: small, "catboost", None))
+    given = arguments(tmp_path, "rBoost", NATIVE, datasets=["orders", "tickets"])
+    main(["--suite", "mixed", *given])
+    text = (tmp_path / "mixed.md").read_text()
+    assert text.startswith("# Tables of words, dates and numbers\n")
+    assert text.count(f"| {NATIVE} |") == text.count("| **rBoost** |") == 3
+    assert "\ntickets\n" in text
+    assert (tmp_path / "mixed.png").exists()
 
 
 def test_nothing_finished_is_measured_again(tmp_path, forest_only, monkeypatch):

@@ -1,14 +1,17 @@
 """Tables and the noise that is put into their labels."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
 from benchmarks.estimators import trusted_rows
 from benchmarks.methods import N_TRUSTED
+from benchmarks.mixed import MIXED, plain_columns
 from benchmarks.suites import (
     FIVE,
     MAX_UNTOUCHED_ROWS,
+    MIXED_ROWS,
     OVERLAPPING,
     SETTINGS,
     SUITES,
@@ -160,3 +163,19 @@ def test_random_noise_is_of_the_trial():
         of_class = trial.observed[trial.true == true]
         shares = np.bincount(of_class, minlength=len(row)) / len(of_class)
         assert np.all(np.abs(shares - row) <= 4 * np.sqrt(row * (1 - row) / len(of_class)))
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_mixed_tables_have_words_dates_and_missing_cells(name):
+    X, y = load_table("mixed", name)
+    assert X.isna().any().any()
+    assert {values.dtype.kind for _, values in X.items()} >= {"O", "M"}
+    assert 0.3 < y.mean() < 0.7
+    pd.testing.assert_frame_equal(MIXED[name](50, 3)[0], MIXED[name](50, 3)[0])
+    trial = draw_trial("mixed", name, "asym30", 0, seed=0)
+    assert trial.X.shape == (MIXED_ROWS, X.shape[1])
+    assert not set(trial.X.index) & set(trial.X_test.index)
+    np.testing.assert_array_equal(trial.true, y[trial.X.index])
+    plain = plain_columns(trial.X)
+    assert {values.dtype.kind for _, values in plain.items()} <= {"i", "f", "O"}
+    assert not plain.select_dtypes(exclude="number").isna().any().any()

@@ -53,7 +53,7 @@ LEAST_WEIGHT = 1e-3
 # A case whose log weight is this many nats below the largest is dropped.
 NEGLIGIBLE = 5.0
 # Newton's method stops when a step gains less, in nats, or after this many steps.
-ENOUGH, MAX_STEPS = 1e-5, 50
+ENOUGH, MAX_STEPS = 1e-5, 500
 # The number of draws from the posterior of the coefficients, and the largest number of rows on
 # which they are evaluated.
 N_DRAWS, DRAWN_ROWS = 100, 4000
