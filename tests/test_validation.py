@@ -10,8 +10,10 @@ from rboost._validation import (
     as_counts,
     check_class_labels,
     check_lengths,
+    check_order,
     check_trusted_labels,
 )
+from rboost.audit import audit_labels
 from tests.models import algorithm_1
 
 X = np.random.RandomState(0).standard_normal((20, 3))
@@ -100,6 +102,33 @@ def test_trusted_labels_are_numbered_as_the_classes_are():
 def test_a_number_is_no_table(number):
     with pytest.raises(ValueError, match="X has 1 rows but y has 20; pass one label a row"):
         check_lengths(number, Y)
+
+
+def in_order(values, order):
+    return pd.Series(values, index=order).sort_index()
+
+
+@pytest.mark.parametrize("name", ["y_checked", "context"])
+def test_rows_of_pandas_in_another_order_are_refused(name):
+    index = np.random.RandomState(1).permutation(20)
+    frame, y = pd.DataFrame(X, index=index), pd.Series(Y, index=index)
+    sorted_rows = in_order(Y, index)
+    for own in ((frame, Y), (X, y)):
+        with pytest.raises(ValueError, match=rf"{name} has the rows of X or y in another order"):
+            RBoostClassifier(max_iter=2).fit(*own, **{name: sorted_rows})
+    check_order(sorted_rows, name, X, Y)  # arrays have no names of rows
+    check_order(sorted_rows.loc[index], name, frame, y)
+    check_order(sorted_rows.set_axis(range(20, 40)), name, frame, y)
+    check_order(sorted_rows.set_axis([*range(19), 0]), name, frame, y)
+
+
+def test_an_audit_refuses_rows_in_another_order():
+    index = np.random.RandomState(1).permutation(20)
+    frame = pd.DataFrame(X, index=index, columns=list("abc"))
+    with pytest.raises(ValueError, match=r"^y has the rows .* pass y\.loc\[X\.index\]"):
+        audit_labels(frame, in_order(Y, index))
+    with pytest.raises(ValueError, match=r"^ids has the rows of X or y in another order"):
+        audit_labels(frame, Y, ids=in_order(np.arange(20), index))
 
 
 @pytest.mark.parametrize("y", [["b", "a", "b"], [True, False, True], [1, 0, 1]])

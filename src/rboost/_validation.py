@@ -195,6 +195,23 @@ def check_lengths(X: Any, labels: NDArray[Any], which: str = "") -> None:
         )
 
 
+def check_order(values: Any, name: str, *others: Any) -> None:
+    """Fail where pandas has the rows of ``values`` and of another table in another order.
+
+    Rows belong together by position. Indices that are equal, or of other rows, say nothing.
+    """
+    index = getattr(values, "index", None)
+    for other in (getattr(each, "index", None) for each in others):
+        if not (hasattr(index, "equals") and hasattr(other, "equals")) or index.equals(other):
+            continue
+        are_names = len(index) == len(other) and index.is_unique and other.is_unique
+        if are_names and other.isin(index).all():
+            raise ValueError(
+                f"{name} has the rows of X or y in another order, by its index, but rows belong "
+                f"together by position; pass {name}.loc[X.index]."
+            )
+
+
 def check_sample_weight(sample_weight: ArrayLike | None, encoded_labels: Integers) -> Floats:
     """Return one finite, non-negative weight per row, with some weight on each of the classes."""
     n_rows = len(encoded_labels)

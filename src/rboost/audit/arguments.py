@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from rboost._typing import Floats
+from rboost._validation import check_order
 from rboost.audit.labels import NO_LABEL, TableLabels, encode_labels, plain_values, spelling
 from rboost.labels import Groups, group_rows
 from rboost.noise.inference import prevalence_of, smoothed_scores
@@ -66,6 +67,8 @@ def check_arguments(
     """Rows and labels from arguments of ``audit_labels``; one sentence where they do not fit."""
     if probabilities is not None and X_trusted is not None:
         raise ValueError("X_trusted has no probabilities; pass checked labels as y_checked.")
+    for values, name in ((y, "y"), (y_checked, "y_checked"), (context, "context"), (ids, "ids")):
+        check_order(values, name, X, y)
     given = _one_a_row(y, "y")
     if X is None:
         if probabilities is None:

@@ -23,6 +23,7 @@ from rboost._validation import (
     check_checked_labels,
     check_class_labels,
     check_lengths,
+    check_order,
     check_parameters,
     check_sample_weight,
     check_trusted_labels,
@@ -183,6 +184,8 @@ class RBoostClassifier(Savable, ScoreClassifier):
         ----------
         X : {array-like, sparse matrix} or data frame of shape (n_samples, n_features)
             Features: numbers, and in frames also words, categories and dates; any may be missing.
+            As in scikit-learn, names of columns count where all are words; a frame whose columns
+            have numbers for names is read by position.
         y : array-like of shape (n_samples,)
             Observed labels of two or more classes.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -210,6 +213,8 @@ class RBoostClassifier(Savable, ScoreClassifier):
             self._check_parameters()
             given = y, sample_weight, y_checked, context, y_trusted
             y, sample_weight, y_checked, context, y_trusted = map(on_host, given)
+            for values, name in ((y_checked, "y_checked"), (context, "context")):
+                check_order(values, name, X, y)
             X = self._check_X(X, reset=True)
             labels = self._check_labels(X, y, y_checked, context)
             given_weight = check_sample_weight(sample_weight, labels.given)

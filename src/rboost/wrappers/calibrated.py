@@ -29,6 +29,7 @@ from rboost._validation import (
     check_checked_labels,
     check_class_labels,
     check_lengths,
+    check_order,
     check_sample_weight,
     check_trusted_labels,
     check_weighed,
@@ -139,6 +140,7 @@ class NoiseCalibratedClassifier(Savable, ClassifierAround, ScoreClassifier):
         """
         with all_or_nothing(self):
             check_scorer(self.estimator, sample_weight)
+            check_order(y_checked, "y_checked", X, y)
             self._check_X(X, reset=True)
             classes, given = check_class_labels(y)
             check_lengths(X, given)
