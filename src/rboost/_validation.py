@@ -200,8 +200,9 @@ def check_order(values: Any, name: str, *others: Any) -> None:
 
     Rows belong together by position. Indices that are equal, or of other rows, say nothing.
     """
-    index = getattr(values, "index", None)
-    for other in (getattr(each, "index", None) for each in others):
+    indices: list[Any] = [getattr(each, "index", None) for each in (values, *others)]
+    index = indices[0]
+    for other in indices[1:]:
         if not (hasattr(index, "equals") and hasattr(other, "equals")) or index.equals(other):
             continue
         are_names = len(index) == len(other) and index.is_unique and other.is_unique
