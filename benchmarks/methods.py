@@ -178,7 +178,7 @@ MIXED_ALONE: dict[str, Method] = {
         "catboost",
         None,
     )
-    for n_rounds in (150, 300, 1000)
+    for n_rounds in (150, 300)
 }
 METHODS = LEADERBOARD | LARGE_ALONE | MIXED_ALONE
 OURS = tuple(

@@ -227,7 +227,7 @@ SUITES = {
         {name: Source(MIXED_ROWS) for name in MIXED},
         LARGE_SETTINGS,
         tuple(LARGE_SETTINGS),
-        repeats=4,
+        repeats=2,
         page="mixed",
     ),
 }

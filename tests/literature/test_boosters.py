@@ -175,19 +175,19 @@ def test_bagging_averages_out_what_boosting_chases(noisy_hastie):
 def test_eta_boost_stands_flips_near_the_boundary_better_than_adaboost():
     """Its own kind of noise: p(flip) = η / ((1 − η)(e^F + e^−F) + 2η)."""
     errors = []
-    for seed in range(8):
+    for seed in range(10):
         random = np.random.RandomState(seed)
-        X = random.normal(size=(1600, 5))
-        score = X[:, :3].sum(axis=1)
+        X = random.normal(size=(1300, 5))
+        score = 3 * X[:, :2].sum(axis=1)
         y = np.where(score > 0, 1, -1)
         flip = 0.9 / (0.1 * (np.exp(score) + np.exp(-score)) + 1.8)
         observed = np.where(random.uniform(size=len(y)) < flip, -y, y)
         errors.append(
             [
-                error(booster.fit(X[:600], observed[:600]), X[600:], y[600:])
+                error(booster.fit(X[:300], observed[:300]), X[300:], y[300:])
                 for booster in (
-                    AdaBoost(n_estimators=60),
-                    EtaBoostClassifier(eta=0.8, n_estimators=60),
+                    AdaBoost(n_estimators=120),
+                    EtaBoostClassifier(eta=0.8, n_estimators=120),
                 )
             ]
         )
