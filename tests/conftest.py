@@ -8,7 +8,7 @@ from rboost.datasets import make_banana
 from rboost.noise import asymmetric, flip_labels
 
 # The same examples on every machine and in every run.
-settings.register_profile("rboost", derandomize=True, deadline=None, max_examples=25)
+settings.register_profile("rboost", derandomize=True, deadline=None, max_examples=16)
 settings.register_profile("quick", settings.get_profile("rboost"), max_examples=8)
 settings.load_profile("rboost")
 
