@@ -71,6 +71,15 @@ def test_an_archive_of_a_later_version(tmp_path):
         read_table(path)
 
 
+def test_an_archive_whose_member_is_nowhere(tmp_path):
+    path, content = tmp_path / "table.zip", bytearray(zipped(b"a,b\n1,2\n"))
+    end = content.index(b"PK\x05\x06")  # says where the directory begins: later than it does
+    content[end + 16 : end + 20] = (2**31).to_bytes(4, "little")
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="is compressed but damaged or cut short"):
+        read_table(path)
+
+
 def test_parquet_that_repeats_a_value(tmp_path, monkeypatch):
     monkeypatch.setattr(parquet, "MOST_CELLS", 10**6)
     path = tmp_path / "table.parquet"

@@ -16,6 +16,7 @@ import gzip
 import io
 import lzma
 import shutil
+import struct
 import sys
 import tempfile
 import warnings
@@ -94,10 +95,20 @@ OPENERS: dict[bytes, Callable[[io.BytesIO], Any]] = {
     b"\xfd7zXZ\x00": lzma.open,
     b"\x28\xb5\x2f\xfd": lambda file: package("pyarrow").input_stream(file, compression="zstd"),
 }
+# What those raise who unpack a damaged file; zipfile also reads at places that cannot be.
+DAMAGED = (
+    OSError,
+    EOFError,
+    ValueError,
+    struct.error,
+    lzma.LZMAError,
+    zlib.error,
+    zipfile.BadZipFile,
+)
 
 
 class RefusedError(ValueError):
-    """What is not read, since it is made to do harm, in one sentence."""
+    """What is not read, and why, in one sentence."""
 
 
 def unpacked(content: bytes, path: Path) -> bytes:
@@ -107,7 +118,9 @@ def unpacked(content: bytes, path: Path) -> bytes:
         if content.startswith(ZIP):
             return _member_or_workbook(content, path)
         return content if opener is None else _read(opener(io.BytesIO(content)), len(content), path)
-    except (OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile) as error:
+    except RefusedError:
+        raise
+    except DAMAGED as error:
         raise ValueError(
             f"{path} is compressed but damaged or cut short; copy or download it again."
         ) from error
@@ -139,20 +152,20 @@ def _member_or_workbook(content: bytes, path: Path) -> bytes:
             if "xl/workbook.xml" in names:
                 return content
             if "[Content_Types].xml" in names or "mimetype" in names:
-                raise ValueError(
+                raise RefusedError(
                     f"{path} is an office document, not a table; save the table as .xlsx, CSV or "
                     "Parquet and read that."
                 )
             # Macs put notes of their own beside each file.
             names = [name for name in names if not name.endswith("/") and "__MACOSX" not in name]
             if len(names) != 1:
-                raise ValueError(
+                raise RefusedError(
                     f"{path} holds {len(names)} files; unpack it and name the one to read."
                 )
             with archive.open(names[0]) as stream:
                 return _read(stream, len(content), path)
     except RuntimeError as error:  # of a method or a version that is not implemented, too
-        raise ValueError(f"{path} is encrypted or packed oddly; unpack it first.") from error
+        raise RefusedError(f"{path} is encrypted or packed oddly; unpack it first.") from error
 
 
 # ---- What they hold ----
