@@ -1,4 +1,4 @@
-"""Files written whole or not at all, folders checked beforehand, errors of paths explained."""
+"""Files written whole or not at all, folders checked before use, errors of paths explained."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def staged(folder: Path, names: Sequence[str]) -> Iterator[Path]:
 
     ``names`` are those of all files that there may be: those of an earlier run that are not
     written again are removed. The first of them is moved last, so that where it is new, all others
-    are. What killed runs left behind is removed beforehand: the name of a stage has the number of
+    are. What killed runs left behind is removed first: the name of a stage has the number of
     its process.
     """
     for left in folder.glob(f"{STAGE}*"):

@@ -250,8 +250,8 @@ class LabelAudit:
             The longest of a few lists of which at most this share is right. With probability .9
             over the draw of random checks that is so, whatever the columns, the labels and the
             probabilities are, if rows marked ``at_random`` were drawn from all labelled rows alike
-            and their answers are right. Their number must be fixed beforehand: who checks more
-            until a list is long enough, loses the guarantee. Rows are ordered by the probabilities
+            and their answers are right. Fix their number before the first check: checking on until
+            a list is long enough loses the guarantee. Rows are ordered by the probabilities
             without answers. The list is empty where the answers speak for none. Among its rows it
             takes at least 22 random checks for a share of 0.1, and 45 for 0.05.
 

@@ -34,7 +34,7 @@ from rboost.table.sources import expanded
 dask, arrays = package("dask", "dask"), package("dask.array", "dask")
 # The columns of labels and weights that have no name.
 LABEL, WEIGHT = "label", "sample_weight"
-# The bytes of a span in memory, at about so many a number and a word.
+# The most bytes of a span in memory, and about how many a number and a word take.
 LARGEST_SPAN, BYTES_OF_NUMBER, BYTES_OF_WORD = 2**26, 8, 64
 ROWS_AT_A_TIME, BUFFER = 2**15, 2**20
 # What pandas and Dask call a stored index without a name; it is no column of the table.

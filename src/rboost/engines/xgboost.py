@@ -564,7 +564,7 @@ def learn_bins(sample: Floats, n_levels: Sequence[int], n_bins: int) -> Bins:
 
 
 def bin_edges(values: Floats, n_bins: int) -> Floats:
-    """Edges between about so many bins that hold the same number of values.
+    """Edges of about ``n_bins`` bins that hold the same number of values.
 
     Frequent values have a bin of their own, and the others share what is left.
     """

@@ -205,8 +205,8 @@ class MultiAnnotatorLogisticRegression(ScoreClassifier, TwoClassClassifier):
     fit_intercept : bool, default=True
         Whether to add an intercept, which is not penalised.
     prior_strength : float, default=5.0
-        Each annotator is taken to have labelled so many more rows of each class, 80 % of them
-        rightly (a Beta prior on each rate), so that few labels do not make an annotator perfect.
+        Pseudo-count of rows that each annotator has labelled of each class, 80 % of them rightly (a
+        Beta prior on each rate), so that few labels do not make an annotator perfect.
         With 0 the rates are those of maximum likelihood.
     max_iter : int, default=1000
         Largest number of iterations.

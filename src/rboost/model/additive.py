@@ -75,7 +75,7 @@ class AdditiveClassifier(ClassifierMixin, BaseEstimator):
         return summed(self._contributions, X, len(self.classes_), self.n_jobs)
 
     def _decision(self, scores: Floats, n_learners: int) -> Floats:
-        """Turn the scores after so many learners into numbers that are positive for class 1.
+        """Turn the scores after ``n_learners`` learners into numbers that are positive for class 1.
 
         Of more than two classes the one with the largest number is predicted.
         """

@@ -65,7 +65,7 @@ from rboost.noise.matrix import symmetric
 # With more classes than this, noise is inferred here. The joint model takes 2 s for 20 classes and
 # 20 s for 77, where its sample of 600 rows has too few of each class for the rates of pairs.
 FEW_CLASSES = 20
-# Structures are fitted to at most so many rows × classes, some seconds of one core.
+# The most rows × classes that structures are fitted to: some seconds of one core.
 MOST_CELLS = 10_000_000
 # The range of the log slope of standardised scores; with noise, the part of it from ``BELOW`` under
 # the slope that fits without noise to ``ABOVE`` over it; the step of the grid, and the precision of
@@ -79,7 +79,7 @@ SLIPS = 0.002
 FIRST_SPREAD, FIRST_PAIR = 0.1, 0.1
 # Steps of EM with all rates free, which only serves to choose pairs.
 ANY_STEPS = 15
-# Pairs are tried whose gain is so many times their cost, at most so many for each class.
+# Smallest gains, in units of their cost, of the pairs that are tried; the most pairs a class.
 GAINS, PAIRS_PER_CLASS = (4.0, 1.0), 3
 # A pair with a smaller rate is rather two classes whose overlap the single slope does not describe.
 SMALLEST_PAIR = 0.03

@@ -29,7 +29,7 @@ def check_noise_matrix(
 ) -> Floats:
     """Validate a noise matrix and return it as a new float64 array.
 
-    With ``n_classes`` it must be for so many. With ``informative`` the observed labels must say
+    With ``n_classes`` it must have that size. With ``informative`` the observed labels must say
     something about the true ones: for two classes γ01 + γ10 < 1 (not each below ½); for more, the
     matrix is invertible. Raises a ValueError that says what is wrong and how it should look.
     """

@@ -97,7 +97,7 @@ def _largest_first(worth: Floats, rows: Integers) -> Integers:
     return rows[np.argsort(-worth, kind="stable")]
 
 
-# Rows of an audit in an order, after so many answers.
+# From an audit, rows and the number of answers to the rows in the order to ask in.
 ORDERS: dict[str, Callable[[LabelAudit, Integers, int], Integers]] = {
     "mixed": mixed,
     "informative": informative,

@@ -57,7 +57,7 @@ def with_answers(labels: TableLabels, log: Log) -> TableLabels:
     """Checked labels, and which were drawn at random: those of the audit, then those of the log.
 
     An audit that was fitted to answers holds them as checked. Some may have been taken back since,
-    so only rows that never had an answer count as checked beforehand.
+    so only rows that never had an answer in the review count as checked before it.
     """
     checked = labels.checked.copy()
     checked[list(log.touched)] = NO_LABEL

@@ -51,7 +51,7 @@ EVENT = (
 
 
 class AnswerStore:
-    """The answers of one audit, which its fingerprint names, of so many rows and classes.
+    """The answers of the audit with this fingerprint, of ``n_rows`` rows and ``n_classes`` classes.
 
     Any number of threads and processes may use the same file.
     """

@@ -201,7 +201,7 @@ def reprs(names: Sequence[Any], most: int = 10) -> str:
 # ---- Layout ----
 
 DELIMITERS = [",", ";", "\t", "|"]
-# As much of the file as is looked at, at least, and so many of its records.
+# The least of a file that its dialect is found from: characters, and records.
 SAMPLE_CHARACTERS = 2**16
 SAMPLE_RECORDS = 20
 NEWLINE = re.compile(rb"\r\n|\n|\r")
@@ -342,7 +342,7 @@ def _is_number(cell: str) -> bool:
 
 
 def _offset(content: bytes, begin: int, n_lines: int) -> int:
-    """Where the line begins that so many others precede."""
+    """Where line ``n_lines`` begins, counted from 0 at ``begin``."""
     for _, found in zip(range(n_lines), NEWLINE.finditer(content, begin), strict=False):
         begin = found.end()
     return begin

@@ -61,7 +61,7 @@ PARTS = {"request": dict, "source": str, "files": dict, "classes": list, "summar
 def audit_into(
     folder: Path, request: Request, budget: int | None = None, verbose: int = 0
 ) -> tuple[LabelAudit, Suspects]:
-    """Audit files and write what was found; a folder that cannot be written fails beforehand."""
+    """Audit files and write what was found; a folder that cannot be written fails at once."""
     check_folder(folder, request)
     with writable(folder), with_standard_input(request.files) as files:
         asked = {"request": request.as_dict(), "budget": budget, "source": files_digest(files)}

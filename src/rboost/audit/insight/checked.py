@@ -183,7 +183,7 @@ def controlled_list(issue: Floats, labels: TableLabels, false_alarms: float) -> 
     Raises
     ------
     ValueError
-        Where no list holds so many random checks that it could be taken.
+        Where no list holds enough random checks to be taken, whatever they say.
     """
     rows = np.flatnonzero(labels.given != NO_LABEL)
     rows = rows[np.argsort(-issue[rows], kind="stable")]
