@@ -80,7 +80,7 @@ def with_standard_input(paths: Sequence[Path]) -> Iterator[tuple[Path, ...]]:
 # ---- Compressed files ----
 
 ZIP = b"PK\x03\x04"
-# The most bytes that are unpacked, in all, and beyond the second number in times of the file's size:
+# The most bytes that are unpacked in all, and, beyond the second number, in times of the file:
 # tables shrink to a tenth or a fiftieth, files that are made to do harm to less than a thousandth.
 MOST_BYTES = 8 * 2**30
 HARMLESS_BYTES = 2**28
