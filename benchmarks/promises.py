@@ -60,7 +60,7 @@ def measure(case: Case) -> Promise:
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         audit = audit_labels(X, given, n_jobs=1)
-    suspects, n_classes = audit.suspects(), int(true.max()) + 1
+    suspects, n_classes = audit.suspects(threshold=0.5), int(true.max()) + 1
     flips = np.zeros((n_classes, n_classes))
     np.add.at(flips, (true, given), 1)
     return Promise(

@@ -113,8 +113,9 @@ def add_audit_command(commands: Any) -> None:
         help="columns that labels may depend on but classes do not: annotator, source, date",
     )  # fmt: skip
     audit.add_argument(
-        "--budget", type=int, metavar="N", help="how many rows you can check (all likely wrong)"
-    )
+        "--budget", type=int, metavar="N", help="how many rows to list (the expected number of "
+        "wrong labels, at least 50)",
+    )  # fmt: skip
     audit.add_argument("--model", default="rboost", help="rboost, linear or forest (rboost)")
     audit.add_argument(
         "--no-column-check", action="store_true", help="do not look for columns that hide errors"

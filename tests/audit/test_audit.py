@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from scipy.special import expit
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -309,3 +310,15 @@ def test_known_noise_is_that_of_the_model_alone():
     audit = audit_labels(X, given, model=told, check_columns=False)
     again = audit.with_checked(audit.labels.checked)
     np.testing.assert_allclose(audit.noise_matrix, again.noise_matrix)
+
+
+def test_a_list_is_never_empty_beside_wrong_labels():
+    random = np.random.RandomState(0)
+    x = random.randn(600, 1)
+    y = (random.rand(600) < expit(0.4 * x[:, 0])).astype(int)  # classes that hardly differ
+    audit = audit_labels(x, y, model="linear")
+    assert audit.summary().expected_wrong > 5
+    listed = audit.to_frame()
+    assert len(listed) >= 50
+    assert set(listed["band"]) <= {"probably wrong", "worth a look"}
+    assert "Listed are the" in audit.to_text()

@@ -258,8 +258,8 @@ class LabelAudit:
         Returns
         -------
         suspects : Suspects
-            Their positions and probabilities. Without any of the four arguments: all labels
-            that are more likely wrong than right. Checked rows are never among them.
+            Their positions and probabilities. Without any of the four arguments: as many as are
+            expected to be wrong, at least 50. Checked rows are never among them.
 
         Raises
         ------

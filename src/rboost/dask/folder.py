@@ -28,7 +28,7 @@ from rboost.audit.disk.folder import (
     check_folder,
 )
 from rboost.audit.disk.request import ROW, Request
-from rboost.audit.insight.summary import AuditSummary
+from rboost.audit.insight.summary import AuditSummary, usual_length
 from rboost.audit.render.text import describe, fitted, width
 from rboost.audit.wording import one_line, percent, with_noun
 from rboost.dask.audit import DistributedAudit, audit_labels
@@ -42,7 +42,7 @@ from rboost.table.writing import write_csv
 distributed, parquet = package("distributed", "dask"), package("pyarrow.parquet", "dask")
 # Trees that have grown, until all is written.
 CHECKPOINT = "unfinished.json"
-# Without a budget as many suspects are listed as labels are expected to be wrong, but no more.
+# The most suspects that are listed without a budget.
 MOST_SUSPECTS = 10_000
 MOST_SHOWN, WIDEST = 10, 24
 
@@ -72,8 +72,9 @@ def audit_into_folder(
             checkpoint=folder / CHECKPOINT, verbose=verbose,
         ) as audit,
     ):  # fmt: skip
-        n_listed = min(round(audit.expected_wrong), MOST_SUSPECTS) if budget is None else budget
-        suspects, id_name = audit.suspects(n_listed), _id_name(request)
+        if budget is None:
+            budget = min(usual_length(audit.expected_wrong), MOST_SUSPECTS)
+        suspects, id_name = audit.suspects(budget), _id_name(request)
         suspects.insert(0, id_name, suspects.pop(id_name))
         summary = audit.summary(suspects)
         notes = _notes(audit, [] if cleaned is None else audit.clean(cleaned))

@@ -9,6 +9,7 @@ import numpy as np
 
 from rboost._typing import Integers
 from rboost.audit import LabelAudit, TableLabels
+from rboost.audit.insight.summary import PROBABLY
 from rboost.audit.labels import NO_LABEL
 from rboost.audit.render.text import describe_contradiction
 from rboost.review.answers import Log
@@ -94,8 +95,11 @@ def estimate(audit: LabelAudit) -> Json:
 
 
 def compare(before: LabelAudit, after: LabelAudit) -> Json:
-    """What a new fit changed, for the same answers; suspects are named, ``n_`` counts all."""
-    old, new = before.suspects().rows, after.suspects().rows
+    """What a new fit changed, for the same answers.
+
+    Suspects are labels more likely wrong than right; some are named, ``n_`` counts all.
+    """
+    old, new = (one.suspects(threshold=PROBABLY).rows for one in (before, after))
     came, went = np.setdiff1d(new, old), np.setdiff1d(old, new)
     return {
         "before": estimate(before),

@@ -31,9 +31,14 @@ def test_a_threshold_takes_all_rows_that_reach_it(probability, threshold):
 
 
 @given(PROBABILITIES)
-def test_by_default_a_suspect_is_at_least_as_likely_wrong_as_right(probability):
-    expected = [row for row in by_hand(probability) if probability[row] >= 0.5]
-    assert choose_suspects(probability).rows.tolist() == expected
+def test_the_usual_list_is_as_long_as_labels_are_expected_to_be_wrong_or_50(probability):
+    several = np.repeat(probability, 9)
+    found = choose_suspects(several)
+    assert found.rows.tolist() == by_hand(several)[: max(50, round(np.nansum(several)))]
+    assert found.bands == [
+        "probably wrong" if several[row] >= 0.5 else "worth a look" for row in found.rows
+    ]
+    assert found.n_probable == found.bands.count("probably wrong")
 
 
 @given(PROBABILITIES, st.one_of(st.floats(0, 1), st.sampled_from([0.1, 0.5, 0.7, 0.9])))

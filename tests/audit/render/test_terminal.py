@@ -63,7 +63,7 @@ def test_no_cell_can_write_control_characters(hostile_audit):
 
 def test_without_suspects_there_is_no_table(small_audit):
     text = small_audit.to_text(small_audit.suspects(n=0))
-    assert "No label is suspicious enough" in text
+    assert "No label is listed." in text
     assert "strongest reason" not in text
 
 

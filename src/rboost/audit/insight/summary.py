@@ -38,6 +38,10 @@ MOST_ROWS, MOST_SUSPECTS = 3000, 500
 # A label is probably wrong from this probability on. An interval that this many random checks would
 # make narrower says that the share of wrong labels cannot be told yet.
 PROBABLY, FEW_CHECKS = 0.5, 30
+# The length of a list that nobody asked to be longer or shorter, where fewer labels are expected to
+# be wrong: what a person checks at a sitting.
+USUAL_LIST = 50
+PROBABLY_WRONG, WORTH_A_LOOK = "probably wrong", "worth a look"
 ASSUMPTIONS = (
     "labels are flipped at random within a true class (and context, if any is named); beside that, "
     "where the columns leave a class open, none to all of the labels that disagree may be wrong",
@@ -75,6 +79,16 @@ class Suspects:
         )
 
     @property
+    def n_probable(self) -> int:
+        """How many are more likely wrong than right; the others are worth a look."""
+        return int(np.count_nonzero(self.probability_wrong >= PROBABLY))
+
+    @property
+    def bands(self) -> list[str]:
+        """Whether each is "probably wrong" or "worth a look"."""
+        return [band_of(probability) for probability in self.probability_wrong]
+
+    @property
     def expected_precision(self) -> float:
         """The share of the suspects that is expected to be wrong; NaN without suspects."""
         return float(self.probability_wrong.mean()) if len(self) else float("nan")
@@ -91,6 +105,13 @@ class Suspects:
         return self.expected_found / total if total > 0 else float("nan")
 
 
+def band_of(probability_wrong: float) -> str:
+    """In a word, how far to doubt a label; nothing for rows without one."""
+    if np.isnan(probability_wrong):
+        return ""
+    return PROBABLY_WRONG if probability_wrong >= PROBABLY else WORTH_A_LOOK
+
+
 def choose_suspects(
     issue_probability: Floats,
     n: int | None = None,
@@ -100,7 +121,7 @@ def choose_suspects(
     """The most suspicious rows; those with NaN are not suspected.
 
     As many as ``n``, or all that are at least as suspicious as ``threshold``, or as many as keep
-    their mean at ``expected_precision``; else all that are more likely wrong than right.
+    their mean at ``expected_precision``; else as many as are expected to be wrong, at least 50.
     """
     given = [x for x in (n, threshold, expected_precision) if x is not None]
     if len(given) > 1:
@@ -118,15 +139,20 @@ def choose_suspects(
     order = np.argsort(-probability, kind="stable")
     order = order[probability[order] > 0]
     ordered = probability[order]
-    if n is not None:
-        n_chosen = min(n, len(order))
+    if threshold is not None:
+        n_chosen = int(np.count_nonzero(ordered >= threshold))
     elif expected_precision is not None:
         running = np.cumsum(ordered) / np.arange(1, len(ordered) + 1)
         # The running mean never rises; the margin keeps rounding from cutting off equal rows.
         n_chosen = int(np.count_nonzero(running >= expected_precision - 1e-12))
     else:
-        n_chosen = int(np.count_nonzero(ordered >= (0.5 if threshold is None else threshold)))
+        n_chosen = min(usual_length(ordered.sum()) if n is None else n, len(order))
     return Suspects(order[:n_chosen], ordered[:n_chosen], float(ordered.sum()))
+
+
+def usual_length(expected_wrong: float) -> int:
+    """How many rows are listed where nobody asked for another number."""
+    return max(USUAL_LIST, round(expected_wrong))
 
 
 @dataclass(frozen=True)

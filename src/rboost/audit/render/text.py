@@ -16,6 +16,7 @@ from rboost.audit.insight.summary import (
     FEW_CHECKS,
     AuditSummary,
     FlipRate,
+    band_of,
     width_after_checks,
 )
 from rboost.audit.insight.suspicion import COPY, SuspiciousColumn
@@ -122,10 +123,10 @@ def describe_contradiction(found: PredictiveCheck | None) -> str:
 def describe_suspects(summary: AuditSummary) -> str:
     """What is on the list of suspects."""
     if not summary.n_suspects:
-        return "No label is suspicious enough to be listed."
+        return "No label is listed."
     return (
-        f"{with_noun(summary.n_suspects, 'label')} {_are(summary.n_suspects)} listed as "
-        f"suspicious: about {format_count(summary.expected_found)} of them "
+        f"Listed {_are(summary.n_suspects)} the {with_noun(summary.n_suspects, 'label')} most "
+        f"worth checking: about {format_count(summary.expected_found)} of them "
         f"({percent(summary.expected_precision)}) are expected to be wrong, which would be "
         f"{percent(summary.expected_recall)} of all wrong labels."
     )
@@ -430,6 +431,7 @@ def list_rows(explanations: list[Explanation], ids: Any, id_name: str, table: An
         "given_label": [one.given for one in explanations],
         "suggested_label": [one.suggested for one in explanations],
         "probability_wrong": np.round([one.probability_wrong for one in explanations], 4),
+        "band": [band_of(one.probability_wrong) for one in explanations],
         "probability_suggested": np.round([one.probability_suggested for one in explanations], 4),
         "against_given_label": [in_words(one) for one in explanations],
         "nearest_agreeing_rows": [
