@@ -31,10 +31,12 @@ def test_wrong_labels_are_found_without_a_table(case):
     audit = audit_labels(None, y, probabilities=P)
     assert audit.model is None
     assert abs(audit.expected_wrong_labels - is_wrong.sum()) < 0.35 * is_wrong.sum()
-    assert is_wrong[audit.suspects().rows].mean() > 0.85
+    suspects = audit.suspects()
+    assert is_wrong[suspects.rows[: suspects.n_probable]].mean() > 0.85
+    assert abs(is_wrong[suspects.rows].mean() - suspects.expected_precision) < 0.1
     assert "<html" in audit.to_html()
     assert "expected to be wrong" in audit.to_text()
-    assert len(audit.to_frame()) == len(audit.suspects())
+    assert len(audit.to_frame()) == len(suspects)
 
 
 @pytest.mark.slow

@@ -67,13 +67,14 @@ def test_suspects_name_rows_labels_and_reasons(audited, data):
     table = pd.read_csv(data).set_index("key")
     values = [name for name in table.columns if name != "churn"]
     assert list(suspects.columns) == [
-        "key", "given_label", "suggested_label", "probability_wrong", "probability_suggested",
-        "against_given_label", "nearest_agreeing_rows", *values,
+        "key", "given_label", "suggested_label", "probability_wrong", "band",
+        "probability_suggested", "against_given_label", "nearest_agreeing_rows", *values,
     ]  # fmt: skip
     np.testing.assert_allclose(suspects["amount"], table.loc[suspects["key"], "amount"])
     assert len(suspects)
     assert (table.loc[suspects["key"], "churn"].to_numpy() == suspects["given_label"]).all()
-    assert suspects["against_given_label"].str.contains("amount").mean() > 0.5
+    likely = suspects[suspects["band"] == "probably wrong"]
+    assert likely["against_given_label"].str.contains("amount").mean() > 0.5
     for neighbours, label in zip(
         suspects["nearest_agreeing_rows"], suspects["suggested_label"], strict=True
     ):
