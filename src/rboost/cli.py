@@ -105,6 +105,7 @@ def add_audit_command(commands: Any) -> None:
         "--probabilities", type=Path, metavar="FILE",
         help="what a model of your own says of rows it was not fitted to, a column for each class",
     )  # fmt: skip
+    _add_header_option(audit)
     audit.add_argument("--id", metavar="COLUMN", help="what to call rows by (their number)")
     several: Any = {"nargs": "+", "action": "extend", "default": [], "metavar": "COLUMN"}
     audit.add_argument("--drop", **several, help="columns to leave aside")
@@ -142,6 +143,14 @@ def add_audit_command(commands: Any) -> None:
     audit.set_defaults(run=_audit, stopped="stopped; nothing was written")
 
 
+def _add_header_option(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--header", action=argparse.BooleanOptionalAction,
+        help="the first line has the names of the columns; with --no-header it is a row, and the "
+        'columns are called "column 1", "column 2" and so on (names, unless it looks like a row)',
+    )  # fmt: skip
+
+
 def _audit(options: argparse.Namespace) -> int:
     # Imported here, so that other commands do without the packages an audit needs.
     from rboost.audit.disk.request import Request
@@ -167,6 +176,7 @@ def _audit(options: argparse.Namespace) -> int:
         trusted_random=options.trusted_random,
         probabilities=options.probabilities,
         device=options.device,
+        header=options.header,
     )
     folder = Path("audit") if options.out is None else Path(options.out)
     if folder == Path():
@@ -219,6 +229,7 @@ def _check_cluster(options: argparse.Namespace) -> None:
         "--context": bool(options.context),
         "--model": options.model != "rboost",
         "--no-column-check": options.no_column_check,
+        "--no-header": options.header is False,
     }
     for name, is_given in in_memory_only.items():
         if is_given:
@@ -362,6 +373,7 @@ def add_predict_command(commands: Any) -> None:
         help="CSV, TSV, .xlsx or Parquet with the audited columns; several files or a pattern such "
         "as 'data/*.csv' are one table, - is standard input",
     )  # fmt: skip
+    _add_header_option(predict)
     predict.add_argument(
         "--out", type=Path, metavar="FILE",
         help=".csv, .tsv, .parquet or .xlsx (CSV on standard output)",
@@ -381,7 +393,7 @@ def _predict(options: argparse.Namespace) -> int:
                 raise ValueError(f"{path} would be overwritten; choose another name with --out.")
         check_ending(options.out)
     with with_standard_input(data) as files:
-        predictions = predict_file(options.model, files)
+        predictions = predict_file(options.model, files, options.header)
     if options.out is None:
         sys.stdout.writelines(csv_lines(predictions))
     else:

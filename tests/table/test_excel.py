@@ -112,7 +112,7 @@ def test_titles_merged_cells_and_gaps(tmp_path):
     assert list(table.columns) == ["name", "age", "spent", "saved"]
     assert table["name"].tolist() == ["Ann", "Bob"]
     assert [str(one.message).partition(".xlsx ")[2][:28] for one in caught] == [
-        "does not begin with its head",
+        "does not begin with its tabl",
         "has an index, a first column",
     ]
 

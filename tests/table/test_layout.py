@@ -66,13 +66,13 @@ def test_rows_that_end_with_a_delimiter(tmp_path):
 )
 def test_lines_before_the_header(tmp_path, preamble, number):
     text = preamble + FRAME.to_csv(index=False)
-    with pytest.warns(UserWarning, match=rf"header; {number} (was|were) skipped"):
+    with pytest.warns(UserWarning, match=rf"table; {number} (was|were) skipped"):
         table = table_of(tmp_path, text)
     pd.testing.assert_frame_equal(table, FRAME)
 
 
 def test_lines_before_a_header_without_a_name_for_the_index(tmp_path):
-    with pytest.warns(UserWarning, match=r"not begin with its header|has an index"):
+    with pytest.warns(UserWarning, match=r"not begin with its table|has an index"):
         table = table_of(tmp_path, "# a comment\n" + FRAME.to_csv(index_label=False))
     pd.testing.assert_frame_equal(table, FRAME)
 

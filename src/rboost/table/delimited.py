@@ -29,53 +29,57 @@ ONE_COLUMN = (
 BLOCK_BYTES = 2**26
 
 
-def read_text(content: bytes, path: Path) -> tuple[dict[str, Any], str]:
-    """Columns of text by name, as Arrow has them, and the delimiter of a table in UTF-8."""
-    layout = find_layout(content)
+def read_text(
+    content: bytes, path: Path, has_header: bool = True
+) -> tuple[list[str] | None, list[Any], str]:
+    """The header of a table in UTF-8 if it has one, columns of text of Arrow, the delimiter."""
+    layout = find_layout(content, has_header)
     if layout.width < 2:
         raise ValueError(ONE_COLUMN.format(path))
     if layout.skipped:
         warn_skipped(len(layout.skipped), layout.skipped[0], path)
     table = _parsed(content, layout, path)
-    has_header = layout.index_header is None
     _check_last_quote(content.count(b'"', layout.start), table, path)
-    columns = table.slice(has_header).columns
-    if layout.index_header is None:
-        header = [str(column[0]) for column in table.columns]
-    elif _is_empty(columns[-1]):  # rows end with a delimiter
-        header = [*layout.index_header, ""]
-    else:
-        header = ["", *layout.index_header]
-    return named_columns(header, columns, path), layout.delimiter
+    columns, header = table.columns, None
+    if layout.index_header is not None:
+        # Rows may end with a delimiter; else they begin with an index.
+        ends_empty = _is_empty(columns[-1])
+        header = [*layout.index_header, ""] if ends_empty else ["", *layout.index_header]
+    elif has_header:
+        header = [str(column[0]) for column in columns]
+        columns = table.slice(1).columns
+    return header, columns, layout.delimiter
 
 
 def warn_skipped(number: int, example: str, path: Path) -> None:
     """Warn that lines before the header are no part of the table."""
     skipped = "1 line was" if number == 1 else f"{number} lines were"
     warnings.warn(
-        f"{path} does not begin with its header; {skipped} skipped, the first is {example[:40]!r}.",
-        stacklevel=5,
+        f"{path} does not begin with its table; {skipped} skipped, the first is {example[:40]!r}.",
+        stacklevel=4,
     )
 
 
-def named_columns(header: list[str], columns: list[Any], path: Path) -> dict[str, Any]:
-    """The columns of text by usable names.
+def named_columns(header: list[str] | None, columns: list[Any], path: Path) -> dict[str, Any]:
+    """The columns of text by usable names; without a header, by their position.
 
-    Without a name, an index is left out, and so are empty columns.
+    Under a header, an index without a name is left out, and so are empty columns.
     """
+    if header is None:
+        return {f"column {place}": column for place, column in enumerate(columns, start=1)}
     header, columns = list(header), list(columns)
     if not header[0].strip() and _is_index(columns[0]):
         warnings.warn(
             f"{path} has an index, a first column of row numbers without a name, which is left "
             "out; give it a name to keep it.",
-            stacklevel=5,
+            stacklevel=4,
         )
         del header[0], columns[0]
     elif not header[0].strip() and "index" not in header and not _is_empty(columns[0]):
         warnings.warn(
             f"{path} has a first column without a name, which is called 'index'; call rows by it "
             "with --id index, or leave it aside with --drop index.",
-            stacklevel=5,
+            stacklevel=4,
         )
         header[0] = "index"
     kept = [
@@ -143,7 +147,7 @@ def _ragged(content: bytes, row: Any, layout: Layout, path: Path) -> str:
         advice += ", where perhaps a quote is not closed"
     return (
         f"Line {line} of {path} has {cells} but "
-        f"{'the header has' if layout.index_header is None else 'others have'} {layout.width}; "
+        f"{'the header has' if layout.has_header else 'others have'} {layout.width}; "
         f"{advice}."
     )
 
@@ -216,7 +220,7 @@ class Layout:
     """Where a table begins (in bytes), and what its rows look like.
 
     ``index_header`` are the names of a header that lacks one for the index; the table then begins
-    behind it, otherwise with the header. ``skipped`` are records before that.
+    behind it, otherwise with the header if it ``has_header``. ``skipped`` are records before that.
     """
 
     delimiter: str
@@ -224,9 +228,10 @@ class Layout:
     start: int
     skipped: tuple[str, ...] = ()
     index_header: tuple[str, ...] | None = None
+    has_header: bool = True
 
 
-def find_layout(content: bytes) -> Layout:
+def find_layout(content: bytes, has_header: bool = True) -> Layout:
     """The layout by the delimiter that cuts the first records most evenly."""
     beginning = BEGINNING.match(content)
     assert beginning is not None  # it may be empty
@@ -234,11 +239,12 @@ def find_layout(content: bytes) -> Layout:
     begin = beginning.end()
     text, is_cut = _sample(content, begin)
     best, best_score = Layout(delimiters[0], 1, begin), (False, False, False, 0.0, 0)
+    find_place = _header_place if has_header else _first_row_place
     for delimiter in delimiters:
         records = _records(text, is_cut, delimiter)
         if not records:
             continue
-        place, width, has_index = _header_place(records)
+        place, width, has_index = find_place(records)
         rows = [cells for _, cells in records[place + has_index :]]
         share = sum(len(cells) == width for cells in rows) / len(rows)
         # What needs no line skipped is right unless it leaves most rows uneven.
@@ -248,7 +254,7 @@ def find_layout(content: bytes) -> Layout:
             best = Layout(
                 delimiter, width, _offset(content, begin, records[place + has_index][0]),
                 tuple(delimiter.join(cells) for _, cells in records[:place]),
-                tuple(records[place][1]) if has_index else None,
+                tuple(records[place][1]) if has_index else None, has_header and not has_index,
             )  # fmt: skip
     return best
 
@@ -295,6 +301,15 @@ def _header_place(records: list[Record]) -> tuple[int, int, bool]:
     if has_index and place + 1 == first and len(table[place]) == width - 1:
         return place, width, True
     return place, len(table[place]), False
+
+
+def _first_row_place(records: list[Record]) -> tuple[int, int, bool]:
+    """Which record is the first row of a table without a header, as :func:`_header_place`."""
+    table = [cells for _, cells in records]
+    rows = [cells for cells in table if not _is_comment(cells)] or table
+    width = Counter(map(len, rows)).most_common(1)[0][0]
+    is_row = (len(cells) == width or not _is_comment(cells) for cells in table)
+    return next(place for place, one in enumerate(is_row) if one), width, False
 
 
 def _precedes(table: Sequence[list[str]], width: int, share: float, has_index: bool) -> bool:

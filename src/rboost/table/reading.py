@@ -26,6 +26,7 @@ from rboost.table.delimited import (
     usable_names,
     warn_skipped,
 )
+from rboost.table.header import check_header
 from rboost.table.sources import PARQUET, ZIP, RefusedError, check_size, read_content
 
 __all__ = ["read_table"]
@@ -49,8 +50,9 @@ def read_table(
     label: str | None = None,
     text: Collection[str | None] = (),
     as_written: bool = False,
+    header: bool | None = None,
 ) -> Any:
-    """Read a table with a header from a file, or from several with the same columns.
+    """Read a table from a file, or from several with the same columns.
 
     Parameters
     ----------
@@ -65,6 +67,10 @@ def read_table(
         Columns that stay text, if they are there, whatever their cells look like.
     as_written : bool, default=False
         Whether to leave every cell of a file of text as it stands there, missing ones too.
+    header : bool, default=None
+        Whether the first line has the names of the columns. False calls them "column 1",
+        "column 2" and so on, and every line is a row. None takes the first line for names, but
+        refuses one that looks like a row; True takes it for names whatever it looks like.
 
     Returns
     -------
@@ -75,7 +81,7 @@ def read_table(
     """
     files = [Path(paths)] if isinstance(paths, (str, Path)) else [Path(path) for path in paths]
     pandas = package("pandas")
-    parts = [_read(path) for path in files]
+    parts = [_read(path, header) for path in files]
     for part in parts:
         check_column(list(part.columns), label, part.path)
         _check_same_columns(part, parts[0])
@@ -98,18 +104,23 @@ def described(paths: Sequence[str | Path]) -> str:
     return str(paths[0]) + (f" (and {others} more)" if others else "")
 
 
-def _read(path: Path) -> _Part:
+def _read(path: Path, header: bool | None) -> _Part:
     content, delimiter = read_content(path), ","
-    has_types = content.startswith(PARQUET)
-    if has_types:
-        columns = read_parquet(content, path)
-    elif content.startswith(ZIP):
-        columns = read_excel(content, path)
+    if content.startswith(PARQUET):
+        if header is False:
+            raise ValueError(f"{path} is a Parquet file, which has names; leave --no-header out.")
+        named = read_parquet(content, path)
     else:
-        columns, delimiter = read_text(content, path)
-    if not all(map(len, columns.values())):
+        if content.startswith(ZIP):
+            names, columns = read_excel(content, path, header is not False)
+        else:
+            names, columns, delimiter = read_text(content, path, header is not False)
+        if names is not None and header is None:
+            check_header(names, columns, path)
+        named = named_columns(names, columns, path)
+    if not all(map(len, named.values())):
         raise ValueError(f"{path} has a header but no rows; name a file with rows.")
-    return _Part(path, columns, has_types, delimiter != ",")
+    return _Part(path, named, content.startswith(PARQUET), delimiter != ",")
 
 
 def _check_same_columns(part: _Part, first: _Part) -> None:
@@ -279,8 +290,10 @@ MIDNIGHT = "^[0-9]{4}-[0-9]{2}-[0-9]{2} 00:00:00$"
 Row = list[str | None]
 
 
-def read_excel(content: bytes, path: Path) -> dict[str, Any]:
-    """Columns of text by name, as Arrow has them, of the first sheet that has a table."""
+def read_excel(
+    content: bytes, path: Path, has_header: bool = True
+) -> tuple[list[str] | None, list[Any]]:
+    """The header if it has one, and columns of text of Arrow, of the first sheet with a table."""
     openpyxl = package("openpyxl")
     try:
         with warnings.catch_warnings():
@@ -309,7 +322,7 @@ def read_excel(content: bytes, path: Path) -> dict[str, Any]:
             f"{reprs(titles[1:])}.",
             stacklevel=4,
         )
-    return _table(rows, path)
+    return _table(rows, path, has_header)
 
 
 def _check_archive(content: bytes, path: Path) -> None:
@@ -368,16 +381,15 @@ def _has_table(sheet: Any, path: Path) -> bool:
     return len(widths) > 1 and max(widths) > 1
 
 
-def _table(rows: list[Row], path: Path) -> dict[str, Any]:
+def _table(rows: list[Row], path: Path, has_header: bool) -> tuple[list[str] | None, list[Any]]:
     arrow = package("pyarrow")
-    place = _fullest_place(rows[:SAMPLE_ROWS])
+    place = _fullest_place(rows[:SAMPLE_ROWS]) if has_header else 0
     if place:
         warn_skipped(place, next(cell for cell in rows[0] if cell), path)
     columns = list(itertools.zip_longest(*rows[place:]))
-    cells = [arrow.chunked_array([column[1:]], type=arrow.string()) for column in columns]
-    return named_columns(
-        [column[0] or "" for column in columns], [_days(one) for one in cells], path
-    )
+    cells = [arrow.chunked_array([one[has_header:]], type=arrow.string()) for one in columns]
+    header = [column[0] or "" for column in columns] if has_header else None
+    return header, [_days(one) for one in cells]
 
 
 def _fullest_place(rows: Sequence[Row]) -> int:

@@ -44,7 +44,7 @@ from rboost.table.sources import STANDARD_INPUT, with_standard_input
 from rboost.table.writing import check_ending, write_csv, write_table
 
 # Goes up with every change after which folders that were made before cannot be read as they are.
-FORMAT = 3
+FORMAT = 4
 RECORD, ROWS, MODEL, SUSPECTS, REPORT, TRUSTED, PROBABILITIES, STDIN, ISSUES = NAMES = (
     "audit.json", "rows.npz", "model.rboost", "suspects.csv", "report.html", "trusted_rows",
     "probabilities", "stdin_table", "issues",
@@ -223,15 +223,18 @@ def write_cleaned(
     The audited file stays as it is.
     """
     mended = clean_labels(audit.labels, audit.inference.posterior, how, threshold)
-    table = read_table(request.files, label=request.label, as_written=True)
+    table = read_table(request.files, label=request.label, as_written=True, header=request.header)
     if out.suffix.lower() in (".parquet", ".xlsx"):  # which know numbers as such
         table = table.apply(with_plain_numbers)
     write_table(cleaned_frame(table, audit.labels, audit.inference.posterior, mended), out)
     return Counter(mended.source[: len(table)][mended.is_kept[: len(table)]].tolist())
 
 
-def predict_file(model_path: Path, files: Path | Sequence[Path]) -> Any:
-    """A frame with each row's id, predicted class, and probability of every true class."""
+def predict_file(model_path: Path, files: Path | Sequence[Path], header: bool | None = None) -> Any:
+    """A frame with each row's id, predicted class, and probability of every true class.
+
+    ``header`` says whether the files have one, as in ``read_table``.
+    """
     if model_path.is_dir():  # of an audit
         model_path = model_path / MODEL
     folder = model_path.parent
@@ -243,7 +246,8 @@ def predict_file(model_path: Path, files: Path | Sequence[Path]) -> Any:
         )
     model, label, id_name = load_model(model_path)
     columns = model.encoder.columns
-    table = read_table(files, text=[*(own.name for own in columns if own.kind != NUMBER), id_name])
+    words = [own.name for own in columns if own.kind != NUMBER]
+    table = read_table(files, text=[*words, id_name], header=header)
     data = described([files] if isinstance(files, Path) else files)
     absent = [name for name in model.encoder.names if name not in table.columns]
     if absent:
@@ -369,7 +373,15 @@ def make_origin(folder: Path, request: Request, record: dict[str, Any], has_mode
         "review": ["rboost", "review", str(folder)],
         "again": again,
         "clean": ["rboost", "clean", str(folder), "--out", "clean.csv"],
-        "predict": ["rboost", "predict", str(folder), "NEW.csv", "--out", "predictions.csv"],
+        "predict": [
+            "rboost",
+            "predict",
+            str(folder),
+            "NEW.csv",
+            *_header_option(asked),
+            "--out",
+            "predictions.csv",
+        ],
     }
     if not has_model:
         del commands["predict"]
@@ -409,4 +421,9 @@ def _options(asked: Request, budget: int | None) -> list[str]:
         if any(value is not None for value in values)
         for word in (option, *map(str, values))
     ]
+    words += _header_option(asked)
     return words if asked.check_columns else [*words, "--no-column-check"]
+
+
+def _header_option(asked: Request) -> list[str]:
+    return {None: [], True: ["--header"], False: ["--no-header"]}[asked.header]

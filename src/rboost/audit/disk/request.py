@@ -28,7 +28,7 @@ KINDS: dict[str, tuple[type, ...]] = {
     "data": (list,), "label": (str,), "id": (str, type(None)), "drop": (list,),
     "trusted": (str, type(None)), "model": (str,), "seed": (int,), "context": (list,),
     "check_columns": (bool,), "trusted_random": (bool,), "probabilities": (str, type(None)),
-    "device": (str,),
+    "device": (str,), "header": (bool, type(None)),
 }  # fmt: skip
 
 
@@ -39,7 +39,7 @@ class Request:
     ``trusted_random`` says that all of them were drawn at random, whatever the file says itself.
     ``id`` and ``drop`` name columns, as does ``context``: what labels may depend on.
     ``probabilities`` is a file of what another model says of each row, a column for each class.
-    ``device`` is where trees grow.
+    ``device`` is where trees grow. ``header`` says whether the table has one, as in ``read_table``.
     """
 
     data: Path | tuple[Path, ...]
@@ -54,6 +54,7 @@ class Request:
     trusted_random: bool = False
     probabilities: Path | None = None
     device: str = "cpu"
+    header: bool | None = None
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -97,7 +98,7 @@ def _absolute(path: Path | None) -> str | None:
 
 def read_inputs(request: Request) -> dict[str, Any]:
     """Arguments of ``audit_labels``, from the files of a request; fails if they do not fit."""
-    table = read_table(request.files, label=request.label, text=[request.id])
+    table = read_table(request.files, label=request.label, text=[request.id], header=request.header)
     names = list(table.columns)
     for column in (request.id, *request.drop, *request.context):
         check_column(names, column, request.source)
@@ -132,7 +133,7 @@ def _read_probabilities(request: Request, ids: list[Any]) -> Any:
     path, id_name = request.probabilities, request.id or ROW
     if path is None:
         return None
-    table = read_table(path, text=[id_name])
+    table = read_table(path, text=[id_name], header=True)
     if id_name not in table.columns:
         if len(table) != len(ids):
             raise ValueError(
@@ -190,7 +191,7 @@ def _read_trusted(
     id_name, columns = request.id or ROW, list(X.columns)
     is_number = package("pandas").api.types.is_numeric_dtype
     words = [name for name in columns if not is_number(X[name])]  # which stay text here too
-    table = read_table(request.trusted, text=[CHECKED, request.label, id_name, *words])
+    table = read_table(request.trusted, text=[CHECKED, request.label, id_name, *words], header=True)
     names = set(table.columns)
     label = CHECKED if CHECKED in names else request.label
     check_column(list(table.columns), label, request.trusted)
