@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from rboost.audit import audit_labels
 from rboost.audit.labels import NO_LABEL
 from rboost.review import Review, fingerprint
 from rboost.review.answers import ConflictError
 from rboost.review.folder import export_answers, with_saved_answers
-from rboost.review.queue import random_draws, random_order
+from rboost.review.queue import ORDERS, random_draws, random_order
 from tests.review.audits import make_audit, three_classes, two_classes
 from tests.review.clients import key
 
@@ -61,6 +62,33 @@ def test_an_answered_row_is_not_offered_again(review):
         settle(review)
     assert len(set(seen)) == len(seen)
     assert first(review, "informative", range(len(review.snapshot.fitted))) is None
+
+
+@pytest.mark.slow
+def test_a_doubtful_answer_is_asked_for_again_once(tmp_path):
+    random = np.random.RandomState(0)
+    X = random.normal(size=(300, 3))
+    true = (X[:, 0] > 0).astype(int)
+    sure = int(np.argmax(np.abs(X[:, 0])))
+    review = Review(audit_labels(X, true, model="linear", check_columns=False), tmp_path)
+    review.answer(key(), sure, "change", 1 - int(true[sure]), reviewer="Ann")
+    for row in np.setdiff1d(np.arange(40), [sure])[:30].tolist():
+        review.answer(key(), row, "keep", None, reviewer="Ann")
+    settle(review)
+    assert review.snapshot.doubtful == [sure]
+    for order in ORDERS:
+        assert first(review, order) == sure
+        assert first(review, order, skipped=[sure]) != sure
+    present = review.store.log().current[sure]
+    confirmed = dict(answer="change", label=1 - int(true[sure]), reviewer="Ann")
+    review.answer(key(), sure, **confirmed, expects=present.number)
+    assert first(review, "mixed") != sure
+    review.undo(key(), reviewer="Ann")
+    assert first(review, "mixed") == sure
+    review.answer(key(), sure, "keep", None, reviewer="Ben")
+    settle(review)
+    assert first(review, "mixed") != sure
+    assert review.snapshot.doubtful == []
 
 
 def test_skipped_rows_are_left_out(review):

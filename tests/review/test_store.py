@@ -2,7 +2,7 @@
 
 import pytest
 
-from rboost.review.answers import ConflictError
+from rboost.review.answers import BETWEEN, ConflictError
 from tests.review.clients import key
 
 
@@ -28,6 +28,20 @@ def test_undo_takes_back_the_last_and_restores_what_was_before(store):
     assert store.log().touched == {4}
     with pytest.raises(ConflictError, match="no answer to take back"):
         store.undo(key())
+
+
+def test_a_row_is_due_again_after_others_until_it_is_answered_twice(store):
+    first = store.add(key(), 0, "keep", 1, reviewer="Ann")
+    for row in range(1, BETWEEN + 1):
+        assert store.log().due_again([0, 99]) == []
+        store.add(key(), row, "keep", 1)
+    assert store.log().due_again([0, 1, 99]) == [0]
+    store.add(key(), 0, "keep", 1, expects=first.number, reviewer="Ann")
+    assert store.log().answered_once([0, 1]) == [1]
+    store.undo(key(), reviewer="Ann")
+    assert store.log().due_again([0]) == [0]
+    store.add(key(), 0, "unsure", None, reviewer="Ben")
+    assert store.log().due_again([0]) == []
 
 
 def test_a_certain_answer_is_taken_back_once(store):

@@ -19,6 +19,8 @@ import numpy as np
 from sklearn.metrics import cohen_kappa_score
 
 KEEP, CHANGE, UNSURE, UNDO = "keep", "change", "unsure", "undo"
+# Answers that are given before a row that was answered is asked again.
+BETWEEN = 10
 # What answers are sorted by, the oldest first.
 NUMBER = attrgetter("number")
 
@@ -86,6 +88,16 @@ class Log:
         """What each person says of a row, the latest last."""
         answers = [own[row] for own in self.by_reviewer.values() if row in own]
         return sorted(answers, key=NUMBER)
+
+    def answered_once(self, rows: Iterable[int]) -> list[int]:
+        """Of these rows those that nobody has answered a second time."""
+        counts = Counter(answer.row for answer in self.held.values())
+        return [row for row in rows if counts[row] == 1]
+
+    def due_again(self, rows: Iterable[int]) -> list[int]:
+        """Of these rows those answered once, and not among the latest answers."""
+        latest = {answer.row for answer in list(self.held.values())[-BETWEEN:]}
+        return [row for row in self.answered_once(rows) if row not in latest]
 
     def after(self, events: Iterable[tuple[Answer, int | None]]) -> Log:
         """The log after more events, each with the number of the answer that it takes back."""

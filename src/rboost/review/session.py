@@ -88,16 +88,22 @@ class Review:
         reviewer: str = "",
         skipped: Iterable[int] = (),
     ) -> list[int]:
-        """The rows to look at next, of a given and a suggested class if these are named."""
+        """The rows to look at next, of a given and a suggested class if these are named.
+
+        Rows with a doubtful answer come first, once some others were answered in between.
+        """
         if order not in (*ORDERS, SECOND):
             orders = ", ".join((*ORDERS, SECOND))
             raise ValueError(f"There is no order {order!r}; choose one of {orders}.")
         snapshot, log = self.snapshot, self.store.log()
         if order == SECOND:
             ranking, closed = np.array(list(log.current), dtype=np.intp), log.own(reviewer)
+            again = []
         else:
             ranking, closed = snapshot.rankings[order], log.current
-        found = ranking[~np.isin(ranking, [*closed, *skipped])]
+            again = log.due_again(snapshot.doubtful)
+        found = np.append(np.array(again, dtype=np.intp), ranking[~np.isin(ranking, [*closed])])
+        found = found[~np.isin(found, [*skipped])]
         if given is not None:
             self._check_label("given", given)
             found = found[snapshot.live.labels.given[found] == given]

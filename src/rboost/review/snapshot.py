@@ -26,7 +26,8 @@ class Snapshot:
     """What is known at a moment; replaced as a whole.
 
     ``fitted`` is what was fitted last, ``live`` the same with all answers up to event ``version``
-    of the log, ``rankings`` the rows without an answer by then, in each order.
+    of the log, ``rankings`` the rows without an answer by then, in each order. ``doubtful`` are
+    rows whose answer in the review is rather a mistake than right.
     """
 
     fitted: LabelAudit
@@ -34,6 +35,7 @@ class Snapshot:
     version: int
     estimate: Json
     rankings: dict[str, Integers]
+    doubtful: list[int]
 
 
 def take_snapshot(fitted: LabelAudit, log: Log) -> Snapshot:
@@ -41,7 +43,8 @@ def take_snapshot(fitted: LabelAudit, log: Log) -> Snapshot:
     live = after_answers(fitted, log)
     unsure = [row for row, answer in log.current.items() if answer.label is None]
     rankings = {order: rank(live, order, unsure, len(log.current)) for order in ORDERS}
-    return Snapshot(fitted, live, log.version, estimate(live), rankings)
+    doubtful = [row for row in live.doubtful_answers.tolist() if row in log.current]
+    return Snapshot(fitted, live, log.version, estimate(live), rankings, doubtful)
 
 
 def after_answers(audit: LabelAudit, log: Log) -> LabelAudit:
@@ -75,8 +78,9 @@ def estimate(audit: LabelAudit) -> Json:
     """The noise and the wrong labels of an audit, and how good its model is expected to be.
 
     ``noise`` is the share of rows of each true class whose label says otherwise; its interval holds
-    with probability 0.9. ``random_checks`` is what labels drawn at random say without any model,
-    ``contradiction`` the sentence to read where answers are not what was expected.
+    with probability 0.9. ``suspects`` counts labels more likely wrong than right,
+    ``random_checks`` is what labels drawn at random say without any model, ``contradiction`` the
+    sentence to read where answers are not what was expected.
     """
     summary, quality = audit.summary(), audit.quality
     drawn = summary.random_checks
@@ -86,7 +90,7 @@ def estimate(audit: LabelAudit) -> Json:
             for k in summary.kept
         ],
         "expected_wrong": summary.expected_wrong,
-        "suspects": summary.n_suspects,
+        "suspects": summary.probably_wrong,
         "accuracy": quality.accuracy,
         "label_accuracy": quality.label_accuracy,
         "random_checks": asdict(drawn) if drawn else None,

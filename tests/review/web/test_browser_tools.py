@@ -1,10 +1,17 @@
 """What else the page can do: find, filter, decide several rows, note, compare reviewers, invite."""
 
+from contextlib import closing
+
+import numpy as np
+import pandas as pd
 import pytest
 from selenium.webdriver.common.keys import Keys
 
+from rboost.audit import audit_labels
+from rboost.review.folder import open_store
 from tests.browser import complaints
 from tests.review.audits import two_classes
+from tests.review.clients import key
 from tests.review.web.pages import Page
 from tests.review.web.tables import WORDS, labelled
 
@@ -128,9 +135,9 @@ def test_reviewers_are_named_and_compared(visit, browser):
     page.at("reviewer").send_keys("Ann", Keys.ENTER)
     page.ready()
     rows = []
-    for key in "kcku":
+    for letter in "kcku":
         rows.append(page.row())
-        page.answer(key)
+        page.answer(letter)
     browser.refresh()  # the name is remembered
     page.ready()
     assert page.at("reviewer").get_property("value") == "Ann"
@@ -157,6 +164,25 @@ def test_reviewers_are_named_and_compared(visit, browser):
     assert complaints(browser) == []
 
 
+def test_a_doubtful_answer_is_listed_and_asked_for_again(visit, browser, tmp_path):
+    random = np.random.RandomState(0)
+    x = np.concatenate([[9], random.normal(size=299)])
+    labels = (x > 0).astype(int)
+    audit = audit_labels(pd.DataFrame({"x": x}), labels, model="linear", check_columns=False)
+    with closing(open_store(audit, tmp_path)) as store:
+        store.add(key(), 0, "change", 0)
+        for row in range(1, 31):
+            store.add(key(), row, "keep", int(labels[row]))
+    page = visit(audit)
+    page.until(lambda: page.row() == 0)
+    assert "look again" in page.text("sentence")
+    page.until(lambda: page.text("doubtful-title") == "Please look again: 1")
+    assert page.text("doubtful").startswith("1: ")
+    page.answer("k")
+    page.until(lambda: not page.at("doubtful-details").is_displayed())
+    assert complaints(browser) == []
+
+
 def test_a_link_opens_the_page_in_another_browser_once(visit, browser):
     page = visit()
     page.click("#link-button")
@@ -168,7 +194,7 @@ def test_a_link_opens_the_page_in_another_browser_once(visit, browser):
     assert other.row() == page.row()
     browser.delete_all_cookies()
     browser.get(url)
-    assert "opens the page only once" in browser.page_source
+    page.until(lambda: "opens the page only once" in browser.page_source)
 
 
 def test_orders_are_those_of_the_report_and_of_the_queue(visit):

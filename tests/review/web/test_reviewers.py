@@ -1,11 +1,13 @@
 """Several people, several rows at once, and which rows are asked for."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from rboost.review import Review
+from rboost.review.answers import BETWEEN
 from tests.review.audits import three_classes
 from tests.review.clients import Page, key, post
 
@@ -81,6 +83,22 @@ def test_agreement_is_told(client):
     assert (disputed["row"], disputed["id"]) == (2, "r2")
     assert [each["reviewer"] for each in disputed["answers"]] == ["Ann", "Ben"]
     assert progress["answered"] == 4
+
+
+def test_a_doubtful_answer_is_listed_until_somebody_answers_again(client, page):
+    saved = answer(client, 2, reviewer="Ann").json()["saved"]
+    for row in range(10, 10 + BETWEEN):
+        answer(client, row, reviewer="Ann")
+    page.review.updating.wait()
+    page.review.snapshot = replace(page.review.snapshot, doubtful=[2])
+    (listed,) = client.get("/api/progress").json()["doubtful"]
+    assert listed == {"row": 2, "id": "r2", "answers": [saved]}
+    (row,) = client.get("/api/next?reviewer=Ann").json()["rows"]
+    assert (row["row"], row["present"]) == (2, saved)
+    assert "look again" in row["sentence"]
+    answer(client, 2, reviewer="Ann", expects=saved["number"])
+    assert client.get("/api/progress").json()["doubtful"] == []
+    assert "sentence" not in client.get("/api/rows/2").json()["row"]
 
 
 def test_a_second_tab_with_the_same_answer_is_told_that_it_is_saved(client):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from functools import cached_property
 
@@ -15,6 +16,8 @@ from rboost.review.web.images import display_of, read_image
 
 # Answers that are listed, and disagreements.
 MOST_LISTED, MOST_DISPUTED = 200, 50
+# What stands above a row with a doubtful answer.
+AGAIN = "Please look again: the answer that this row has may be a mistake."
 
 
 class ReviewApi:
@@ -75,6 +78,7 @@ class ReviewApi:
         reviewer, is_asked = read.reviewer(query), _is_opinion_asked(query)
         explained = [row for row in rows if is_asked or show.reveals_nothing(live, row)]
         explanations = dict(zip(explained, self.review.explain(explained), strict=True))
+        doubtful = log.answered_once(self.review.snapshot.doubtful)
         described = []
         for row in rows:
             present = log.own(reviewer).get(row)
@@ -82,6 +86,8 @@ class ReviewApi:
             details = show.describe_row(live, self._columns, row)
             details["present"] = self.describe(present) if present else None
             details["others"] = [self.describe(each) for each in others] if present else []
+            if row in doubtful:
+                details["sentence"] = AGAIN
             if row in explanations:
                 why = explanations[row]
                 details["neighbours"] = show.describe_neighbours(live, self._columns, why)
@@ -148,6 +154,7 @@ class ReviewApi:
                 {"name": name, "answered": len(own)} for name, own in log.by_reviewer.items()
             ],
             "agreement": self._agreement(log),
+            "doubtful": self._answers_to(log, log.answered_once(snapshot.doubtful)),
             "start": review.start,
             "now": snapshot.estimate,
             "is_current": snapshot.version == log.version,
@@ -157,19 +164,27 @@ class ReviewApi:
         }
 
     def _agreement(self, log: Log) -> Json | None:
-        found, audit = agreement(log), self.review.snapshot.fitted
+        found = agreement(log)
         if found is None:
             return None
-        disputed = [
-            {"row": row, "id": show.name_of(audit, row), "answers": [*map(self.describe, answers)]}
-            for row, answers in list(found.disagreements.items())[:MOST_DISPUTED]
-        ]
         return {
             "rows": found.n_rows,
             "agreed": found.n_agreed,
             "kappa": found.kappa,
-            "disagreements": disputed,
+            "disagreements": self._answers_to(log, found.disagreements),
         }
+
+    def _answers_to(self, log: Log, rows: Iterable[int]) -> list[Json]:
+        """Some rows, each with what everybody says of it."""
+        audit = self.review.snapshot.fitted
+        return [
+            {
+                "row": row,
+                "id": show.name_of(audit, row),
+                "answers": [self.describe(answer) for answer in log.of_row(row)],
+            }
+            for row in list(rows)[:MOST_DISPUTED]
+        ]
 
     def answer(self, content: Json) -> Json:
         """Save what a person said; what the model thought follows in the reply."""

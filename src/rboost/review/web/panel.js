@@ -147,18 +147,28 @@ function showReviewers({ reviewers, agreement }) {
     : "No row has answers of two people yet; choose the order “second opinion” to give some.";
   at("disagreements-details").hidden = !apart.length;
   at("disagreements-title").textContent = `They disagree on ${count(apart.length, "row")}`;
-  at("disagreements").replaceChildren(...apart.map((each) => {
-    const item = make("li");
-    const words = make("span");
-    words.append(own(each.id), ": ");
-    each.answers.forEach((answer, k) => {
-      words.append(k ? "; " : "", own(answer.reviewer || "without a name"), " ", ...decision(about, answer));
-    });
-    const look = makeButton(() => page.open(each.row), "Look");
-    look.setAttribute("aria-label", `Look at ${each.id}`);
-    item.append(words, look);
-    return item;
-  }));
+  at("disagreements").replaceChildren(...apart.map(toLookAt));
+}
+
+// A row with what everybody says of it, and a button that opens it.
+function toLookAt(each) {
+  const item = make("li");
+  const words = make("span");
+  words.append(own(each.id), ": ");
+  each.answers.forEach((answer, k) => {
+    words.append(k ? "; " : "", own(answer.reviewer || "without a name"), " ", ...decision(about, answer));
+  });
+  const look = makeButton(() => page.open(each.row), "Look");
+  look.setAttribute("aria-label", `Look at ${each.id}`);
+  item.append(words, look);
+  return item;
+}
+
+// Answers that the model takes for mistakes, until somebody answers the row once more.
+function showDoubtful({ doubtful }) {
+  at("doubtful-details").hidden = !doubtful.length;
+  at("doubtful-title").textContent = `Please look again: ${doubtful.length}`;
+  at("doubtful").replaceChildren(...doubtful.map(toLookAt));
 }
 
 export function startFollowing(facts, actions) {
@@ -197,6 +207,7 @@ async function look() {
   hideBanner("No connection");
   showProgress(progress);
   showReviewers(progress);
+  showDoubtful(progress);
   if (progress.version !== version) await listAnswers(progress.version);
   const isFitted = refitState === "running" && progress.refit.state === "done";
   refitState = progress.refit.state;
