@@ -192,6 +192,14 @@ def clean_copy(X: pd.DataFrame, y: Integers, random: Random) -> tuple[pd.DataFra
     return X.assign(status=np.array([f"state {k}" for k in range(50)])[y]), y, "status"
 
 
+def one_class(X: pd.DataFrame, y: Integers, random: Random) -> tuple[pd.DataFrame, Integers, str]:
+    """A tenth of the labels is wrong, and a column has a reason for 60 % of one class alone."""
+    given = _noisy(y, random)
+    rows = (given == 1) & (random.uniform(size=len(y)) < 0.6)
+    reason = pd.Series(random.choice(["one", "two", "three"], len(y))).where(rows)
+    return X.assign(reason=reason), given, "reason"
+
+
 KINDS: dict[str, Callable[[pd.DataFrame, Integers, Random], tuple[pd.DataFrame, Integers, str]]] = {
     "careless annotator": careless,
     "new category": new_category,
@@ -203,6 +211,7 @@ KINDS: dict[str, Callable[[pd.DataFrame, Integers, Random], tuple[pd.DataFrame, 
     "near copy": near_copy,
     "number": number_copy,
     "copy, no errors": clean_copy,
+    "filled for one class": one_class,
 }
 
 

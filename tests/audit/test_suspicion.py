@@ -103,6 +103,32 @@ def test_two_copies_do_not_stand_in_for_each_other():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("kind", ["filled", "empty"])
+def test_columns_that_are_there_for_one_class_alone_are_named(n_classes, kind):
+    X, y, random = make_table(n_classes=n_classes)
+    given = np.array(["calm", "rude", "late"])[flipped(y, 0.1, random)]
+    rows = ((given == "rude") & (random.uniform(size=len(y)) < 0.6)) == (kind == "filled")
+    X["reason"] = np.where(rows, random.choice(["bag", "delay", "staff"], len(y)), None)
+    X["score"] = np.where(rows, random.uniform(size=len(y)), np.nan)
+    X["unrelated"] = np.where(random.uniform(size=len(y)) < 0.3, random.uniform(size=len(y)), None)
+    says = f"“reason” .and “score” likewise. is {kind} nearly only .*“rude”.* none has another"
+    with pytest.warns(SuspiciousColumnWarning, match=f"{says}.*--drop reason score"):
+        audit = audit_labels(X, given, model="linear")
+    (found,) = audit.column_warnings
+    assert (found.kind, found.value, found.rate) == (kind, "rude", 0)
+    assert found.other_rate > 0.05
+    assert found_in(X.drop(columns=["reason", "score"]), given) == ()
+
+
+def test_cells_that_are_missing_where_the_class_is_known_anyway_are_not_named():
+    X, y, random = make_table()
+    X["visits"] = np.where(X["plan"] == "large", np.nan, random.uniform(size=len(y)))
+    given = np.where(X["plan"] == "large", 0, y)
+    assert found_in(X, given) == ()
+
+
+@pytest.mark.slow
 def test_two_columns_that_say_the_same_are_named_together():
     X, y = careless()
     X["mail"] = X["annotator"] + "@example.org"

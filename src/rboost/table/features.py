@@ -663,12 +663,12 @@ def find_copies(X: Any, labels: Any) -> Integers | None:
         return None
     try:
         values = np.asarray(for_trees(X))
+        fewest = max(MANY_COPIES, LARGE_SHARE * len(values))
         # Few columns are compared first, which is enough for most tables.
         for columns in (values[:, :3], values):
             keys = _row_keys(columns)
             in_order = np.sort(keys)
-            n_copies = np.count_nonzero(in_order[1:] == in_order[:-1])
-            if n_copies < max(MANY_COPIES, LARGE_SHARE * len(keys)):
+            if np.count_nonzero(in_order[1:] == in_order[:-1]) < fewest:
                 return None
     except (IndexError, TypeError, ValueError, OverflowError):
         return None  # text, categories and other shapes are the estimator's business
@@ -678,6 +678,8 @@ def find_copies(X: Any, labels: Any) -> Integers | None:
         row, other = (values[rows].astype(np.float64) for rows in (block, first[block]))
         is_same = ((row == other) | (np.isnan(row) & np.isnan(other))).all(axis=1)
         first[block] = np.where(is_same, first[block], np.arange(len(first))[block])
+    if np.count_nonzero(first != np.arange(len(first))) < fewest:
+        return None
     labels = np.asarray(labels)
     return first if np.array_equal(labels, labels[first]) else None
 

@@ -1,12 +1,14 @@
 """What probabilities with and without a column say of it does not depend on names and numbers."""
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 
 from rboost.audit.insight.suspicion import (
     are_redundant,
     confidence_gap,
     contradicted_group,
+    telling_patterns,
 )
 
 
@@ -60,3 +62,17 @@ def test_columns_say_the_same_under_other_names():
     assert are_redundant(group // 2, group)
     assert not are_redundant(group, group // 2)
     assert not are_redundant(group, random.permutation(group))
+
+
+@pytest.mark.parametrize("rare", [0.5, 0.2, 0.02])
+def test_cells_missing_by_chance_tell_no_class(rare):
+    random = np.random.RandomState(0)
+    label = (random.uniform(size=1000) < rare).astype(int)
+    missing = random.uniform(size=(1000, 500)) < np.linspace(0.01, 0.99, 500)
+    assert not list(telling_patterns(missing, label))
+    missing[:, 7] = (label == 0) | (random.uniform(size=1000) < 0.2)
+    found = [
+        (one.column, one.kind, one.label, one.rate) for one in telling_patterns(missing, label)
+    ]
+    assert found in ([], [(7, "filled", 1, 0)])
+    assert found or rare == 0.02  # 16 rows say too little

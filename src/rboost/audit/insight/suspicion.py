@@ -1,7 +1,9 @@
 """Columns that hide wrong labels from an audit, found by a few cheap fits with and without them.
 
 A copy of the label makes every label look right. It alone predicts labels nearly without error, and
-all other columns together do not; a good feature has others that know nearly as much.
+all other columns together do not; a good feature has others that know nearly as much. A column that
+is filled, or empty, in rows of one class alone is such a copy for these rows: the reason of a
+complaint, the date of a cancellation.
 
 A column that identifies who labelled a row, or which part of the table was mislabelled, hides wrong
 labels: a model that sees it is less confident where they are, which looks like overlap of classes.
@@ -20,12 +22,13 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import bdtr
 from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
@@ -40,7 +43,7 @@ from rboost.noise.groups import infer_group_noise
 from rboost.table.columns import NUMBER
 from rboost.table.features import Features
 
-COPY, GROUPS = "copy", "groups"
+COPY, FILLED, EMPTY, GROUPS = "copy", "filled", "empty", "groups"
 # Groups of fewer rows say too little.
 FEWEST_OF_GROUP = 20
 # Quantile of the confidence of rows by which groups are compared; the number of rows from which on
@@ -66,6 +69,8 @@ MOST_FITS = 2 + MOST_CATEGORIES + MOST_NUMBERS
 # Error rates: the largest of a copy; the least ratio of that of the other columns to it, and the
 # least of these. Columns below ``EXACT`` are left out together, as one would replace the other.
 COPY_ERRORS, COPY_RATIO, OTHER_ERRORS, EXACT = 0.03, 4.0, 0.02, 0.005
+# The largest probability that any column is filled, or empty, for one class alone by chance.
+CHANCE = 0.001
 
 
 @dataclass(frozen=True)
@@ -73,9 +78,11 @@ class SuspiciousColumn:
     """A column that hides wrong labels.
 
     ``kind`` "copy": alone it errs on the share ``rate`` of the labels, all others together on
-    ``other_rate``. ``kind`` "groups": where its value is ``value``, without it about the share
-    ``rate`` of the labels is wrong, elsewhere ``other_rate``. ``alike`` are redundant
-    columns, which were left out with it.
+    ``other_rate``. ``kind`` "filled" or "empty": of the rows where it is, all but the share
+    ``rate`` have the label ``value``; the other columns together err on ``other_rate`` of them.
+    ``kind`` "groups": where its value is ``value``, without it about the share ``rate`` of the
+    labels is wrong, elsewhere ``other_rate``. ``alike`` are redundant columns, which were left out
+    with it.
     """
 
     column: str
@@ -231,33 +238,101 @@ def find_suspicious_columns(
     Checked labels are left out. Without ``by_group`` only copies of the label are looked for: where
     there is a context, the noise of groups is inferred anyway.
     """
-    rows = np.flatnonzero(labels.is_observed)
-    rows = np.sort(np.random.RandomState(seed).permutation(rows)[:MOST_ROWS])
+    observed = np.flatnonzero(labels.is_observed)
+    rows = np.sort(np.random.RandomState(seed).permutation(observed)[:MOST_ROWS])
     classes, label = np.unique(labels.given[rows], return_inverse=True)
     used = used_columns(features)
     if len(rows) < FEWEST_ROWS or len(used) < 2 or len(classes) < 2:
         return ()
     sample = _Sample(features[rows].only(used), label, seed)
-    found = list(_copies(sample))
+    missing = np.isnan(features.values[observed][:, used])
+    patterns = telling_patterns(missing, labels.given[observed])
+    found = list(_copies(sample, patterns, labels.classes))
     if by_group and not found:  # wrong labels that a copy hides can be looked for once it is gone
         found = list(_groupings(sample, table.iloc[rows, used]))
     return tuple(found)
 
 
-def _copies(sample: _Sample) -> Iterator[SuspiciousColumn]:
+@dataclass(frozen=True)
+class Pattern:
+    """Rows where a column is filled, or empty: all but the share ``rate`` are of one class."""
+
+    column: int
+    kind: str
+    label: int
+    rate: float
+
+
+def telling_patterns(missing: NDArray[np.bool_], label: Integers) -> Iterator[Pattern]:
+    """The columns that are filled, or empty, nearly only in rows of one class, hardly by chance.
+
+    ``missing`` is (n_rows, n_columns).
+    """
+    n_classes, n_columns = label.max() + 1, missing.shape[1]
+    of_class = np.bincount(label, minlength=n_classes)
+    for column in range(n_columns):
+        empty = np.bincount(label[missing[:, column]], minlength=n_classes)
+        for kind, counts in ((FILLED, of_class - empty), (EMPTY, empty)):
+            n_rows, k = int(counts.sum()), int(counts.argmax())
+            n_others, usual = n_rows - int(counts[k]), 1 - of_class[k] / len(label)
+            is_group = FEWEST_OF_GROUP <= n_rows <= len(label) - FEWEST_OF_GROUP
+            if (
+                is_group
+                and _is_copy(n_others / n_rows, usual, n_rows)
+                and bdtr(n_others, n_rows, usual) * 2 * n_columns <= CHANCE
+            ):
+                yield Pattern(column, kind, k, n_others / n_rows)
+                break
+
+
+def _is_copy(rate: float, without: float, n_rows: int) -> bool:
+    """Whether a column errs hardly ever, and what there is without it far more often."""
+    is_better = n_rows * without + 1 >= COPY_RATIO * (n_rows * rate + 1)
+    return rate <= COPY_ERRORS and without >= OTHER_ERRORS and is_better
+
+
+def _copies(
+    sample: _Sample, patterns: Iterable[Pattern], classes: NDArray[Any]
+) -> Iterator[SuspiciousColumn]:
+    """Copies of the label, and of one class; all of them are left out to see what others know."""
     alone = np.array([sample.errors_alone(column) for column in range(len(sample.names))])
     best = int(alone.argmin())
-    if alone[best] > COPY_ERRORS:
-        return
     copies = [column for column, rate in enumerate(alone) if column == best or rate <= EXACT]
-    if len(copies) == len(alone):
+    if alone[best] > COPY_ERRORS:
+        copies = []
+    patterns = [one for one in patterns if one.column not in copies]
+    left_out = copies + [one.column for one in patterns]
+    if not left_out or len(left_out) == len(alone):
         return
-    n_rows = len(sample.label)
-    others = class_probabilities(sample.scores(without=copies)).argmax(axis=1)
-    without = float(np.mean(others != sample.label))
-    if without >= OTHER_ERRORS and n_rows * without + 1 >= COPY_RATIO * (n_rows * alone[best] + 1):
-        for column in copies:
-            yield SuspiciousColumn(sample.names[column], COPY, float(alone[column]), without)
+    others = class_probabilities(sample.scores(without=left_out)).argmax(axis=1)
+    wrong = others != sample.label
+    for column in copies:
+        if _is_copy(alone[best], wrong.mean(), len(wrong)):
+            rates = float(alone[column]), float(wrong.mean())
+            yield SuspiciousColumn(sample.names[column], COPY, *rates)
+    yield from _partial_copies(sample, patterns, wrong, classes)
+
+
+def _partial_copies(
+    sample: _Sample, patterns: list[Pattern], wrong: NDArray[np.bool_], classes: NDArray[Any]
+) -> Iterator[SuspiciousColumn]:
+    """Columns that are filled, or empty, for one class, where the others are often ``wrong``.
+
+    Those of one class are named together.
+    """
+    found: dict[tuple[str, int], list[tuple[Pattern, float]]] = {}
+    for one in patterns:
+        inside = np.isnan(sample.features.values[:, one.column]) == (one.kind == EMPTY)
+        n_rows = int(np.count_nonzero(inside))
+        if n_rows >= FEWEST_OF_GROUP // 2 and _is_copy(one.rate, wrong[inside].mean(), n_rows):
+            same = found.setdefault((one.kind, one.label), [])
+            same.append((one, float(wrong[inside].mean())))
+    for (kind, label), same in found.items():
+        first, without = same[0]
+        yield SuspiciousColumn(
+            sample.names[first.column], kind, first.rate, without, str(classes[label]),
+            tuple(sample.names[other.column] for other, _ in same[1:]),
+        )  # fmt: skip
 
 
 def _groupings(sample: _Sample, table: Any) -> Iterator[SuspiciousColumn]:

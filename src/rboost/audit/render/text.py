@@ -19,7 +19,7 @@ from rboost.audit.insight.summary import (
     band_of,
     width_after_checks,
 )
-from rboost.audit.insight.suspicion import COPY, SuspiciousColumn
+from rboost.audit.insight.suspicion import COPY, EMPTY, FILLED, SuspiciousColumn
 from rboost.audit.labels import FEWEST_OF_CLASS
 from rboost.audit.wording import (
     format_count,
@@ -262,6 +262,17 @@ def describe_suspicious_column(found: SuspiciousColumn) -> str:
             f"{drop}."
         )
     same = [quoted(other) for other in found.alike]
+    if found.kind in (FILLED, EMPTY):
+        others = f"{percent(found.rate)} have" if found.rate else "none has"
+        options = " ".join(shlex.quote(one_line(one, 40)) for one in (found.column, *found.alike))
+        return (
+            f"The column {name}{f' (and {listed(same)} likewise)' if same else ''} is {found.kind} "
+            f"nearly only where the label is {quoted(found.value)}: of the rows where it is, "
+            f"{others} another label, and all other columns together err on "
+            f"{percent(found.other_rate)}. It looks like a copy of that label, next to which no "
+            "such label seems wrong; unless it was known before the label was, leave it out "
+            f"(--drop {options})."
+        )
     says = f" (and {listed(same)}, which say the same)" if same else ""
     return (
         f"The column {name}{says} seems to tell which labels are wrong: without it, about "
