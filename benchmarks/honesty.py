@@ -235,7 +235,9 @@ def compare(audit: LabelAudit, rows: Rows) -> Record:
     """What an audit says of labels that nobody checked, beside what is true."""
     unchecked, is_wrong = audit.labels.is_observed, rows.given != rows.true
     issue, wrong = audit.issue_probability[unchecked], is_wrong[unchecked]
-    low, high, origin = interval_of_wrong(audit.labels, audit.inference.wrong_share)
+    low, high, origin = interval_of_wrong(
+        audit.labels, audit.inference.wrong_share, audit.inference.noise.largest_error_rate
+    )
     flips = np.zeros((len(audit.classes),) * 2)
     np.add.at(flips, (rows.true, rows.given), 1)
     interval = audit.noise_interval

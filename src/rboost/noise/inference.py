@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from rboost._typing import Codes, Floats, Integers
 from rboost.labels import ANNOTATOR, NO_CLASS, Labels, Patterns
-from rboost.noise.answers import LearntFromAnswers, answer_likelihood, learn_from_answers
+from rboost.noise.answers import answer_likelihood, learn_from_answers
 from rboost.noise.classes import compare_kinds, fit_known_noise
 from rboost.noise.groups import GroupedNoise, infer_group_noise
 from rboost.noise.likelihood import likeliest
@@ -300,8 +300,7 @@ def judge(
         posterior[own] = found
     answered = np.flatnonzero(labels.checked != NO_CLASS)
     if len(answered):
-        error = noise.error_rate if isinstance(noise, LearntFromAnswers) else 0.0
-        said = answer_likelihood(labels.checked[answered], labels.n_classes, error)
+        said = answer_likelihood(labels.checked[answered], labels.n_classes, noise.error_rate)
         joint = posterior[answered] * np.maximum(said, LEAST_LIKELIHOOD)
         posterior[answered] = joint / joint.sum(axis=1, keepdims=True)
     trusted = np.flatnonzero(labels.known != NO_CLASS)

@@ -125,6 +125,16 @@ class NoisePosterior(ABC):
         """The posterior that all groups of rows share, where groups have their own flip rates."""
         return self.flips
 
+    @property
+    def error_rate(self) -> float:
+        """The expected share of answers of people that are wrong; 0 where nobody answered."""
+        return 0.0
+
+    @property
+    def largest_error_rate(self) -> float:
+        """The error rate of reviewers that is exceeded with a probability of at most .05."""
+        return 0.0
+
     @abstractmethod
     def probability(self, scores: Floats) -> Floats:
         """p(y = j | score) of each row, shape (n_rows, K)."""

@@ -88,6 +88,25 @@ def test_the_interval_is_of_labels_that_nobody_checked():
     assert np.mean(held) > 0.87
 
 
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.4])
+def test_the_interval_holds_where_reviewers_err(share):
+    random = np.random.RandomState(0)
+    wrong = np.arange(400) < 400 * share
+    held = {0.0: [], 0.1: []}
+    for _ in range(200):
+        drawn = np.isin(np.arange(400), random.permutation(400)[:100])
+        said = np.where(random.uniform(size=400) < 0.1, ~wrong, wrong)
+        labels = table_labels(
+            np.array([0, 1]), np.zeros(400, int), np.where(drawn, said, -1), at_random=drawn
+        )
+        for error, own in held.items():
+            low, high, _ = interval_of_wrong(labels, (0.0, 1.0), error)
+            own.append(low <= wrong[labels.is_observed].mean() <= high)
+    assert np.mean(held[0.1]) > 0.87
+    if share < 0.4:  # there as many errors hide wrong labels as make some up
+        assert np.mean(held[0.0]) < 0.6
+
+
 def test_an_interval_that_cannot_hold_what_was_found_is_not_used():
     labels = table_labels(
         np.array([0, 1]), np.zeros(400, int), np.where(np.arange(400) < 350, 1, -1)

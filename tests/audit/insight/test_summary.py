@@ -50,6 +50,23 @@ def test_rows_of_all_flips_are_the_wrong_labels_expected_and_corrected(small_aud
     assert_allclose(sum(rows), summary.expected_wrong + summary.n_corrected)
 
 
+def test_reviewers_who_err_make_the_interval_wider_and_it_holds():
+    random = np.random.RandomState(0)
+    X = random.randn(1000, 3)
+    true = (X[:, 0] > 0).astype(int)
+    given = np.where(np.arange(1000) % 20 == 0, 1 - true, true)
+    said = np.where(np.arange(1000) % 7 == 0, 1 - true, true)
+    drawn = np.isin(np.arange(1000), random.permutation(1000)[:100])
+    audit = audit_labels(X, given, model="linear", check_columns=False)
+    summary = audit.with_checked(np.where(drawn, said, -1), drawn).summary()
+    truth = np.mean((given != true)[~drawn])
+    assert summary.random_checks.low > truth  # which takes answers as they are
+    assert summary.share_low <= truth <= summary.share_high
+    right = audit.with_checked(np.where(drawn, true, -1), drawn).summary()
+    assert right.share_low <= truth <= right.share_high
+    assert right.share_high - right.share_low < summary.share_high - summary.share_low
+
+
 def test_rates_agree_with_the_expected_number_also_where_labels_were_rather_guessed():
     random = np.random.RandomState(0)
     X = random.randn(1000, 3)

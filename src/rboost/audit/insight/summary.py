@@ -327,7 +327,9 @@ def summarize(audit: Any, suspects: Suspects) -> AuditSummary:
     gain = review_gain(issue[observed])
     corrected = labels.is_checked & (labels.given >= 0) & (labels.checked != labels.given)
     n_unchecked, expected_wrong = len(gain) - 1, float(gain[-1])
-    low, high, share_source = interval_of_wrong(labels, found.wrong_share)
+    low, high, share_source = interval_of_wrong(
+        labels, found.wrong_share, found.noise.largest_error_rate
+    )
     return AuditSummary(
         label_name=labels.name,
         n_rows=len(labels),
