@@ -58,6 +58,9 @@ ENOUGH, MAX_STEPS = 1e-5, 500
 # which they are evaluated.
 N_DRAWS, DRAWN_ROWS = 100, 4000
 BLOCK_ROWS = 8192
+# With more classes than this, single ones have no coefficients (bⱼ and dⱼ are 0): a few answers a
+# class say little of it, and time grows with the cube of the number of classes.
+MOST_OFFSETS = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,10 +254,11 @@ def regressors(
 
     logs = logarithm(before.probability(scores))
     is_given = (np.arange(n_classes) == given[:, np.newaxis]).astype(np.float64)
-    of_class = np.broadcast_to(np.eye(n_classes), (len(given), n_classes, n_classes))
+    slopes = np.stack([logs, is_given * logs, is_given], axis=-1)
+    of_class = np.eye(n_classes)[:, : n_offsets(n_classes)]
+    of_class = np.broadcast_to(of_class, (len(given), *of_class.shape))
     of_label = of_class * is_given[:, :, np.newaxis]
-    slopes = np.stack([logs, is_given * logs], axis=-1)
-    columns = np.concatenate([slopes, is_given[:, :, np.newaxis], of_label, of_class], axis=-1)
+    columns = np.concatenate([slopes, of_label, of_class], axis=-1)
     return [logarithm(each) for each in before.assumptions(scores, given)], columns
 
 
@@ -267,9 +271,15 @@ class Regression:
     log_evidence: float
 
 
+def n_offsets(n_classes: int) -> int:
+    """How many classes have coefficients of their own: all, or none where there are many."""
+    return n_classes if n_classes <= MOST_OFFSETS else 0
+
+
 def scales(n_classes: int) -> Floats:
     """The prior standard deviation of each coefficient."""
-    return np.repeat([SLOPE_SCALE, TRUST_SCALE, OFFSET_SCALE], [2, 1 + n_classes, n_classes])
+    n_own = n_offsets(n_classes)
+    return np.repeat([SLOPE_SCALE, TRUST_SCALE, OFFSET_SCALE], [2, 1 + n_own, n_own])
 
 
 def log_evidence(logits: Floats, likelihood: Floats) -> float:

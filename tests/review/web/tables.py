@@ -11,6 +11,15 @@ from rboost.audit import audit_labels
 
 WORDS = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "ibis", "jay", "koi", "lynx")
 
+SUBJECTS = (
+    "card", "cash", "loan", "bank", "app", "visa", "top_up", "refund", "limit", "fee", "rate",
+    "pin", "atm", "sms", "café",
+)  # fmt: skip
+ENDINGS = (
+    "lost", "late", "wrong", "blocked", "arrival", "price", "new", "old", "about", "no",
+)  # fmt: skip
+MANY = tuple(f"{subject}_{ending}" for subject in SUBJECTS for ending in ENDINGS)  # 150
+
 
 def clouds(n_rows, n_classes):
     """Points around as many centres, every eleventh with the label of another one."""

@@ -135,8 +135,11 @@ def test_a_hidden_opinion_is_not_sent(tmp_path, audit, hides_neighbours):
         assert ("neighbours" not in row) == hides_neighbours
     shown = client.get("/api/rows/1?opinion=1").json()["row"]
     assert set(shown["opinion"]) == {
-        "suggested", "probability_suggested", "probability_wrong", "reasons"
+        "suggested", "probability_suggested", "probability_wrong", "reasons", "probable"
     }  # fmt: skip
+    assert shown["opinion"]["probable"][0] == shown["opinion"]["suggested"]
+    n_classes = 3 if hides_neighbours else 2
+    assert sorted([shown["given"], *shown["opinion"]["probable"]]) == list(range(n_classes))
     assert shown["neighbours"]
 
 

@@ -7,8 +7,8 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 from tests.browser import complaints, open_browser
-from tests.review.web.pages import Page
-from tests.review.web.tables import WORDS, labelled
+from tests.review.web.pages import NARROW, WIDE, Page
+from tests.review.web.tables import MANY, WORDS, labelled
 
 pytestmark = pytest.mark.browser
 
@@ -30,8 +30,14 @@ KEYS_OF = [
     (("10", "20", "2"), "132"),
     (("2 rooms", "1 room"), "21"),
     (("-1", "0", "1"), "201"),
-    (WORDS, [*"1234567890", None, None]),
-    ([*map(str, range(12))], [*"0123456789", None, None]),
+    (WORDS[:10], "1234567890"),
+]
+# Names, of which the first few are the likeliest in this order, and their digits.
+KEYS_OF_ROW = [
+    (WORDS, [3, 0, 11], {3: "1", 0: "2", 11: "3"}),
+    (WORDS, [], {}),
+    ([*map(str, range(12))], [3, 11, 0], {3: "3", 0: "0"}),
+    ([*WORDS, "1"], [3, 12, 4], {3: "2", 12: "1", 4: "3"}),
 ]
 
 
@@ -40,6 +46,10 @@ def test_labels_that_are_digits_are_their_own_keys(visit):
     script = 'return import("/choices.js").then((keys) => arguments[0].map(keys.digitsOf))'
     found = page.run(script, [list(names) for names, _ in KEYS_OF])
     assert found == [list(digits) for _, digits in KEYS_OF]
+    script = script.replace("keys.digitsOf", "(one) => keys.digitsOfRow(...one)")
+    found = page.run(script, [[list(names), probable] for names, probable, _ in KEYS_OF_ROW])
+    for digits, (names, _, expected) in zip(found, KEYS_OF_ROW, strict=True):
+        assert digits == [expected.get(k) for k in range(len(names))]
 
 
 @pytest.mark.parametrize("names", [("0", "1"), ("0", "1", "many"), WORDS])
@@ -71,7 +81,7 @@ def test_the_suggestion_is_accepted_by_a_key_once_it_is_shown(visit, browser):
     page = visit(labelled(WORDS), remembered={"hide-opinion": "1"})
     assert browser.find_elements("css selector", ".suggested") == []
     assert "suggested" not in page.text("choices")
-    n_choices = len(page.all("#choices button"))
+    assert page.all("#choices button") == []  # which labels are likely is part of the opinion
     page.press("a")
     page.until(lambda: "look at the model’s opinion first" in page.text("status"))
     page.press("m")
@@ -84,17 +94,74 @@ def test_the_suggestion_is_accepted_by_a_key_once_it_is_shown(visit, browser):
     assert (
         page.run("return document.querySelector('.suggested kbd:last-of-type').textContent") == "A"
     )
-    assert len(page.all("#choices button")) - n_choices == (suggested in WORDS[10:])
+    assert len(page.all("#choices button")) == 5
     page.answer("a")
     [answer] = page.server.answers()
     assert (answer.row, page.server.audit.classes[answer.label]) == (row, suggested)
     assert page.all(".suggested") == []  # of the next row, whose opinion is hidden
     page.answer("u")
     page.click("#hide-opinion")
-    for _ in range(12):  # also those that have no digit have a button
+    for _ in range(12):
         page.until(lambda: page.all("#choices .suggested"))
         page.answer("u")
     assert complaints(browser) == []
+
+
+SEARCHES = [
+    ("", None, 150),
+    ("loan_late", "loan_late", 1),
+    ("late", "app_late", 15),
+    ("LOAN", "loan_about", 10),
+    ("up ne", "top_up_new", 1),
+    ("cafe pri", "café_price", 1),
+    ("at", "atm_about", 33),
+    ("nothing", None, 0),
+]
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+def test_many_labels_are_searched_by_typing(visit, browser, size):
+    page = visit(labelled(MANY, 7 * len(MANY)), size)
+    names = [str(name) for name in page.server.audit.classes]
+    for typed, first, n_found in SEARCHES:
+        page.press("c")
+        page.until(lambda: browser.switch_to.active_element == page.at("label-search"))
+        page.press(typed)
+        options = page.all("#label-list li:not([aria-disabled])")
+        assert len(options) == n_found
+        marked = page.all("#label-list [aria-selected=true]")
+        assert [each.text.split()[0] for each in marked] == [first or names[0]] * (n_found > 0)
+        assert not page.scrolls_sideways()
+        page.press(Keys.ESCAPE)
+        page.until(lambda: not page.at("label-list").is_displayed())
+    said = {}
+    for keys, label in [
+        (("c", "refund_l", Keys.ENTER), "refund_late"),
+        (("c", "refund_l", Keys.ARROW_DOWN, Keys.ENTER), "refund_lost"),
+        (("c", "refund_l", Keys.ARROW_UP, Keys.ENTER), "refund_lost"),
+    ]:
+        said[page.row()] = label
+        page.press(*keys)
+        page.until(lambda: page.row() not in (None, *said))
+    said[page.row()] = "visa_no"
+    page.click("#label-search")
+    page.press("visa_n")
+    page.click("#label-list li", 1)
+    page.until(lambda: page.row() not in (None, *said))
+    assert browser.switch_to.active_element == page.at("row-title")  # keys are answers again
+    page.saved()
+    assert {answer.row: names[answer.label] for answer in page.server.answers()} == said
+    assert complaints(browser) == []
+
+
+def test_a_digit_never_waits_for_a_row_with_other_likely_labels(visit):
+    page = visit(labelled(WORDS))
+    slow = page.server.review.explain
+    page.server.review.explain = lambda *asked: (time.sleep(0.4), slow(*asked))[1]
+    pressed = type_fast(page, "1" * 20, pause=0.05)
+    answered = [row for _, row in pressed if row is not None]
+    assert len(answered) < 20
+    assert [answer.row for answer in page.server.answers()] == answered
 
 
 def type_fast(page, keys, pause=0.1):

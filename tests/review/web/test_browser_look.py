@@ -60,6 +60,8 @@ def test_everything_can_be_read_and_is_named(visit, browser):
     page.answer("u")
     page.until(lambda: "Ann: 1 answer" in page.text("people"))
     page.until(lambda: page.text("status").startswith("Saved"))
+    page.press("c")  # the list of labels is open
+    page.until(lambda: page.at("label-list").is_displayed())
     assert unnamed(page) == []
     for size in (WIDE, NARROW):
         resize(browser, *size)
@@ -70,6 +72,7 @@ def test_everything_can_be_read_and_is_named(visit, browser):
         assert page.run(SMALL) == []
         assert not page.scrolls_sideways()
     emulate(browser)
+    page.at("label-search").send_keys(Keys.ESCAPE)
     page.press("/", "1", Keys.ENTER)  # a row that others are like
     page.until(lambda: page.row() == 0)
     for name, key in DIALOGS.items():

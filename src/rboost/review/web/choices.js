@@ -1,8 +1,11 @@
 // The buttons of an answer with the keys that are shown on them, and keys that wait for a row.
 
+import { labelSearch } from "/labels.js";
 import { at, labelName, make, makeButton, own } from "/words.js";
 
-let digits = [];
+const MOST_BUTTONS = 10; // labels with a button each; more are searched in a list
+
+let digits = []; // of each label, null where it has none
 let labelOf = new Map(); // digits that are on the buttons now, and the labels they say
 
 // A label that is a digit is its own key. Of the digits that are left, a label takes the one that
@@ -19,7 +22,21 @@ export function digitsOf(names) {
   return digits;
 }
 
-export const learnDigits = (about) => { digits = digitsOf(about.classes.map((name) => name.text)); };
+// Of many labels only the likeliest have digits, another one in every row: 1 is the likeliest, but
+// for digits that are labels.
+export function digitsOfRow(names, probable) {
+  const free = [..."123456789"].filter((digit) => !names.includes(digit));
+  const digits = names.map(() => null);
+  for (const k of probable) digits[k] = /^[0-9]$/.test(names[k]) ? names[k] : free.shift() ?? null;
+  return digits;
+}
+
+// Whether a digit says another label in every row, so that none can wait for a row.
+export const isSearched = (about) => about.classes.length > MOST_BUTTONS;
+
+const namesOf = (about) => about.classes.map((name) => name.text);
+
+export const learnDigits = (about) => { digits = digitsOf(namesOf(about)); };
 
 export const labelOfKey = (key) => labelOf.get(key);
 
@@ -33,9 +50,11 @@ function keysOf(label, isSuggested) {
   return keys;
 }
 
-// `suggested` is null as long as the model's opinion is not shown: nothing may give it away.
-export function showChoices(about, row, suggested, choose) {
-  const shown = isChosen(about, row) ? chosen(about, row, suggested, choose) : kept(about, row, suggested);
+// `opinion` is null as long as the model's is not shown: nothing may give it away.
+export function showChoices(about, row, opinion, choose) {
+  if (isSearched(about)) digits = digitsOfRow(namesOf(about), opinion?.probable ?? []);
+  const shown = isChosen(about, row) ? chosen(about, row, opinion, choose)
+    : kept(about, row, opinion?.suggested);
   labelOf = new Map(shown.filter((k) => digits[k] !== null).map((k) => [digits[k], k]));
 }
 
@@ -52,19 +71,19 @@ function kept(about, row, suggested) {
   return withDigit;
 }
 
-function chosen(about, row, suggested, choose) {
+function chosen(about, row, opinion, choose) {
   at("keep-text").textContent = "Keep";
   at("change-text").textContent = "Change";
   at("accept-key").hidden = true;
-  const labels = about.classes.map((_, k) => k);
-  const shown = labels.filter((k) => digits[k] !== null || k === suggested);
-  const buttons = shown.map((k) => choice(about, row, k, k === suggested, choose));
-  at("choices").replaceChildren(...buttons);
-  const others = labels.filter((k) => !shown.includes(k));
-  if (others.length) at("choices").append(otherLabels(about, others, choose));
+  const shown = isSearched(about) ? opinion?.probable ?? [] : about.classes.map((_, k) => k);
+  const buttons = shown.map((k) => choice(about, row, k, k === opinion?.suggested, choose));
+  const [list, field] = isSearched(about) ? labelSearch(about, row.given, choose) : ["", ""];
+  at("choices").replaceChildren(list, ...buttons, field);
   at("choices").hidden = false;
   return shown;
 }
+
+export const focusChoices = () => (at("label-search") ?? at("choices").querySelector("button")).focus();
 
 function choice(about, row, label, isSuggested, choose) {
   const button = makeButton(() => choose(label), own(labelName(about, label)), ...keysOf(label, isSuggested));
@@ -72,15 +91,6 @@ function choice(about, row, label, isSuggested, choose) {
   if (notes.length) button.append(" ", make("span", notes.join(", "), "note"));
   button.classList.toggle("suggested", isSuggested);
   return button;
-}
-
-function otherLabels(about, labels, choose) {
-  const select = make("select");
-  select.setAttribute("aria-label", "Other labels");
-  select.append(new Option("other labels …", ""));
-  for (const k of labels) select.append(new Option(labelName(about, k), k));
-  select.onchange = () => select.value !== "" && choose(Number(select.value));
-  return select;
 }
 
 // Keys in the order in which they were pressed. While there is no row on the page they are kept,

@@ -1,7 +1,7 @@
 // One row at a time: which it is, what the person says, what comes next.
 
 import { Ahead } from "/ahead.js";
-import { Keys, isChosen, labelOfKey, learnDigits, showChoices } from "/choices.js";
+import { Keys, focusChoices, isChosen, isSearched, labelOfKey, learnDigits, showChoices } from "/choices.js";
 import { decide, isDeciding, openFind, openSimilar, startFind } from "/others.js";
 import { follow, listAgain, startFollowing } from "/panel.js";
 import { showOpinion, showQuestion, showValues, thought } from "/row.js";
@@ -28,7 +28,7 @@ function enable() {
   at("finished").hidden = state !== "finished";
   at("keep").disabled = row === null || row.given === null;
   for (const id of ["change", "unsure-button", "similar-button"]) at(id).disabled = row === null;
-  for (const choice of at("choices").querySelectorAll("button, select")) choice.disabled = row === null;
+  for (const choice of at("choices").querySelectorAll("button, input")) choice.disabled = row === null;
   at("undo").disabled = state === "waiting";
 }
 
@@ -96,7 +96,7 @@ function show(found) {
 // What depends on whether the opinion is shown.
 function showThoughts() {
   showOpinion(about, row, isOpinionShown);
-  showChoices(about, row, isOpinionShown ? row.opinion.suggested : null, choose);
+  showChoices(about, row, isOpinionShown ? row.opinion : null, choose);
   enable();
 }
 
@@ -138,7 +138,7 @@ const choose = (label) => (label === row.given ? answer("keep") : answer("change
 
 function change() {
   if (row === null) return;
-  if (isChosen(about, row)) at("choices").querySelector("button").focus();
+  if (isChosen(about, row)) focusChoices();
   else answer("change", 1 - row.given);
 }
 
@@ -249,9 +249,11 @@ function onKey(event) {
   if (isTyping || isAside || event.repeat || event.ctrlKey || event.altKey || event.metaKey) return;
   const key = event.key.toLowerCase();
   const isText = keys.has("n") && key.length === 1; // of a note that waits for its row
+  const isDigit = /^[0-9]$/.test(key);
+  if (isDigit && !isText && state === "waiting" && about !== null && isSearched(about)) return;
   if (key === "/" && !isText && !isDeciding()) openFind();
   else if (key === "?" && !isText && !isDeciding()) at("help").showModal();
-  else if (isText || /^[0-9]$/.test(key) || Object.hasOwn(actions, key)) keys.press(event.key);
+  else if (isText || isDigit || Object.hasOwn(actions, key)) keys.press(event.key);
   else return;
   event.preventDefault();
 }

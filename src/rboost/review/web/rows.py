@@ -19,6 +19,8 @@ from rboost.review.snapshot import Json
 
 # Longest text of a cell, and of the cells and the name of a row that is there for comparison.
 LONGEST, LONGEST_BESIDE, LONGEST_NAME_BESIDE = 2000, 200, 40
+# Classes other than the given one that are offered first.
+MOST_PROBABLE = 5
 # Rows that a search lists, and characters shown on either side of what was found.
 MOST_FOUND, AROUND = 20, 40
 
@@ -115,7 +117,17 @@ def describe_opinion(live: LabelAudit, row: int, explanation: Explanation) -> Js
         }
         for reason in explanation.reasons
     ]
-    return {**describe_suggestion(live, row), "reasons": reasons}
+    probable = most_probable(live, row)
+    return {**describe_suggestion(live, row), "reasons": reasons, "probable": probable}
+
+
+def most_probable(live: LabelAudit, row: int) -> list[int]:
+    """The likeliest classes other than the given one, the suggested one first."""
+    # Of a row with an answer all other classes have the posterior 0; the columns then decide.
+    found = live.inference
+    order = np.argsort(-(found.posterior[row] + 1e-9 * found.probability[row]), kind="stable")
+    others = order[(order != live.labels.given[row]) & (order != live.suggested[row])]
+    return [int(live.suggested[row]), *others[: MOST_PROBABLE - 1].tolist()]
 
 
 # ---- Rows that hold a text, and rows that are like another ----
