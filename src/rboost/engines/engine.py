@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +23,14 @@ from rboost.noise.inference import ScoredRows
 from rboost.noise.likelihood import Likelihood
 from rboost.progress import track
 
-POOL, LINEAR, TREES, XGBOOST = "pool", "linear", "trees", "xgboost"
+POOL, LINEAR, LOGISTIC, TREES, XGBOOST = "pool", "linear", "logistic", "trees", "xgboost"
 # The most rows for which "auto" takes the pool: on more it takes longer than trees.
 POOL_ROWS = 20_000
 # The fewest rows per class with which trees improve on the pool; fewer for two classes, since
 # one tree a round serves both.
 ROWS_PER_CLASS = {"two": 50, "more": 400}
+# A table of more columns than this, or than rows, is wide.
+MANY_COLUMNS = 2000
 # From held-out scores to the likelihoods that an engine goes on with, (K, n_patterns).
 Infer = Callable[[ScoredRows], Floats]
 
@@ -145,19 +147,27 @@ def check_engines(engines: Any, device: str, known: Collection[str]) -> None:
         )
 
 
-def chosen_engines(
-    engines: Any, n_rows: int, is_sparse: bool, n_classes: int, device: str = "cpu"
-) -> set[str]:
-    """The names of the engines for a table.
+class Table(NamedTuple):
+    """What the choice of engines depends on; ``words`` are "no", "some" or "only"."""
 
-    Whether "auto" includes the pool does not depend on the number of classes.
-    """
-    if engines == "auto":
-        fewest = n_classes * ROWS_PER_CLASS["two" if n_classes == 2 else "more"]
-        if is_sparse or n_rows < min(fewest, POOL_ROWS):
-            return {POOL}
-        engines = [POOL, TREES] if n_rows <= POOL_ROWS else [TREES]
-    names = {engines} if isinstance(engines, str) else set(engines)
+    n_rows: int
+    n_columns: int
+    n_classes: int
+    is_sparse: bool = False
+    words: str = "no"
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether there are more columns than rows, or many."""
+        return self.n_columns > min(self.n_rows, MANY_COLUMNS)
+
+
+def chosen_engines(engines: Any, table: Table, device: str = "cpu") -> set[str]:
+    """The names of the engines for a table."""
+    if isinstance(engines, str) and engines == "auto":
+        names = _usual_engines(table)
+    else:
+        names = {engines} if isinstance(engines, str) else set(engines)
     if device != "cpu" and TREES in names:
         names = names - {TREES} | {XGBOOST}
     if XGBOOST in names:
@@ -165,6 +175,17 @@ def chosen_engines(
     if TREES in names and lightgbm() is None:
         names = names - {TREES} or {POOL}
     return names
+
+
+def _usual_engines(table: Table) -> set[str]:
+    """What "auto" takes; whether the pool is included does not depend on the number of classes."""
+    if table.words == "only" or (table.is_sparse and table.is_wide):
+        return {LOGISTIC}
+    linear = {LOGISTIC} if table.words == "some" or table.is_wide else set()
+    fewest = table.n_classes * ROWS_PER_CLASS["two" if table.n_classes == 2 else "more"]
+    if table.is_sparse or table.n_rows < min(fewest, POOL_ROWS):
+        return linear | {POOL}
+    return linear | ({POOL, TREES} if table.n_rows <= POOL_ROWS else {TREES})
 
 
 # --- several engines as one model

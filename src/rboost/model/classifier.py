@@ -33,7 +33,7 @@ from rboost._validation import (
     warn_of_one_class,
 )
 from rboost.engines import ENGINES, LINEAR
-from rboost.engines.engine import EngineSettings, check_engines, chosen_engines
+from rboost.engines.engine import EngineSettings, Table, check_engines, chosen_engines
 from rboost.fitting import Savable, ScoreClassifier
 from rboost.labels import Labels, group_rows
 from rboost.model.fit import Fitted, fit_rows
@@ -56,6 +56,7 @@ from rboost.table.features import (
     learn_encoder,
     varying_features,
     warn_of_copies,
+    words_in,
 )
 
 
@@ -357,8 +358,8 @@ class RBoostClassifier(Savable, ScoreClassifier):
         return LINEAR not in chosen
 
     def _chosen_engines(self, X: Any, n_classes: int) -> list[str]:
-        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-        chosen = chosen_engines(self.engines, n_rows, issparse(X), n_classes, self.device)
+        table = Table(*X.shape, n_classes, issparse(X), words_in(X))
+        chosen = chosen_engines(self.engines, table, self.device)
         return [name for name in ENGINES if name in chosen]
 
     def _settings(self) -> EngineSettings:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from rboost._typing import Floats
-from rboost.engines import ENGINES, LINEAR, TREES, XGBOOST
+from rboost.engines import ENGINES, LINEAR, LOGISTIC, TREES, XGBOOST
 from rboost.engines.engine import EngineFit, EngineRows, EngineSettings, Stack, combine
 from rboost.engines.trees import n_folds, stratified_folds
 from rboost.labels import Labels
@@ -150,7 +150,8 @@ def fit_engines(
         if settled is not None and name in grow:
             own = replace(rows, likelihood=settled)
         elif infer is not None:
-            update = infer if name in grow else infer.common
+            quick = infer.quick if name == LOGISTIC else infer.common
+            update = infer if name in grow else quick
         if name == XGBOOST:
             numbers = np.arange(len(rows.fold))
             fold = hashed_folds(numbers, n_folds(len(numbers)), settings.seed)
@@ -160,7 +161,7 @@ def fit_engines(
             own, update, replace(settings, learning_rate=rate, is_alone=len(engines) == 1)
         )
         found[name] = fit
-        if infer is not None and len(engines) > 1 and name != LINEAR:
+        if infer is not None and len(engines) > 1 and name not in (LINEAR, LOGISTIC):
             columns = infer(fit.scored) if fit.columns is None else fit.columns
             settled = rows.likelihood.with_columns(columns)
     members = {name: fit.member for name, fit in found.items()}

@@ -136,17 +136,22 @@ def fit_known_noise(
 
 
 def compare_kinds(
-    scores: Floats, observed: ArrayLike, sample_weight: ArrayLike | None, trusted: ArrayLike | None
+    scores: Floats,
+    observed: ArrayLike,
+    sample_weight: ArrayLike | None,
+    trusted: ArrayLike | None,
+    quickly: bool = False,
 ) -> tuple[ClassesPosterior, ClassesPosterior, float]:
     """Compare kinds of flips with each other, and with labels that were guessed.
+
+    ``quickly``: by sparse structures, however few classes there are.
 
     Returns the posterior given flips, the curve of the observed labels given guesses, and the
     posterior probability of guesses.
     """
     rows, spread = _standardised(scores, observed, sample_weight, trusted)
-    weights, fits = _weighted(
-        fit_structures(rows) if rows.n_classes > FEW_CLASSES else _search_and_fit(rows)
-    )
+    is_sparse = quickly or rows.n_classes > FEW_CLASSES
+    weights, fits = _weighted(fit_structures(rows) if is_sparse else _search_and_fit(rows))
     flipped = ClassesPosterior(fits, weights, spread)
     clean = [number for number, fit in enumerate(fits) if fit.layout.kind.name == "none"]
     if not clean:

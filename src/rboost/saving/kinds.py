@@ -32,6 +32,7 @@ from rboost.calibration import (
 from rboost.engines import ENGINES
 from rboost.engines.engine import Stack
 from rboost.engines.learners import VOTES, Ensemble
+from rboost.engines.logistic import LinearScores
 from rboost.engines.pool import (
     BoostedLearners,
     StackedLearners,
@@ -70,10 +71,10 @@ from rboost.saving.schema import (
 from rboost.table.cells import FORMATS, ISO, NumberStyle
 from rboost.table.columns import CATEGORY, TEXT
 from rboost.table.columns import KINDS as COLUMN_KINDS
-from rboost.table.features import DATE_PARTS, ColumnEncoder, Levels, TableEncoder, TextDirections
+from rboost.table.features import DATE_PARTS, ColumnEncoder, Levels, TableEncoder, TextTerms
 from rboost.wrappers import NoiseCalibratedClassifier
 
-MEMBERS = ("boosted learners", "boosted trees")
+MEMBERS = ("boosted learners", "boosted trees", "linear scores")
 VOTERS = ("voting trees", "voting kernels", "voting linear")
 CURVES = ("platt", "classes posterior")
 NOISE = ("row-dependent", "learnt from answers")
@@ -99,11 +100,16 @@ declare("levels", Levels, is_sound=lambda made, _: len(set(made.words)) == len(m
 )
 
 declare(
-    "text directions",
-    TextDirections,
-    is_sound=lambda made, _: len(set(made.terms)) == len(made.terms),
+    "text terms",
+    TextTerms,
+    is_sound=lambda made, _: (
+        len(set(made.words)) == len(made.words)
+        and len(set(made.parts)) == len(made.parts)
+        and made.idf.shape == (len(made),)
+    ),
 )(
-    terms=texts("terms"),
+    words=texts("words of texts"),
+    parts=texts("parts of words"),
     idf=Array("f4", ("terms",)),
     components=Array("f4", ("directions", "terms")),
 )
@@ -113,7 +119,7 @@ declare(
     ColumnEncoder,
     is_sound=lambda made, _: (
         (made.levels is not None) == (made.kind == CATEGORY)
-        and (made.directions is not None) == (made.kind == TEXT)
+        and (made.terms is not None) == (made.kind == TEXT)
     ),
 )(
     name=text(),
@@ -127,7 +133,7 @@ declare(
     center=number(),
     scale=number(TINY),
     levels=OrNone(Record(("levels",))),
-    directions=OrNone(Record(("text directions",))),
+    terms=OrNone(Record(("text terms",))),
 )
 
 declare("table encoder", TableEncoder)(columns=Each(Record(("column",)), "columns"))
@@ -267,14 +273,23 @@ declare("stacked learners", StackedLearners, is_sound=_is_sound_ensemble)(
 )
 
 
-def width_of(member: BoostedLearners | BoostedTrees) -> int:
+OfAStack = BoostedLearners | BoostedTrees | LinearScores
+
+
+# The form of a table that each member of a stack takes.
+FORMS: dict[type, str] = {BoostedLearners: "dense", BoostedTrees: "trees", LinearScores: "sparse"}
+
+
+def width_of(member: OfAStack) -> int:
     """The number of columns that a member of the stack was fitted to."""
+    if isinstance(member, LinearScores):
+        return len(member.weights) - 1
     if isinstance(member, BoostedTrees):
         return len(member.forest.importances)
     return member.ensemble.n_columns
 
 
-def _fits_table(member: BoostedLearners | BoostedTrees, sizes: Sizes) -> bool:
+def _fits_table(member: OfAStack, sizes: Sizes) -> bool:
     """Whether each column that a member was given has a source, if others than the table's."""
     n_given = sizes["used columns"] if member.source is None else len(member.source)
     return width_of(member) == n_given
@@ -299,6 +314,20 @@ declare(
     make=lambda start, **own: BoostedTrees(start=start[0] if len(start) == 1 else start, **own),
     is_sound=_fits_table,
 )(forest=Record(("forest",)), start=floats("scores"), **OF_A_MEMBER)
+
+declare(
+    "linear scores",
+    LinearScores,
+    is_sound=lambda made, sizes: (
+        len(made.weights) > 1
+        and _fits_table(made, sizes)
+        and (made.center is None or len(made.center) == width_of(made))
+    ),
+)(
+    weights=Array("f4", ("linear columns and 1", "scores")),
+    center=OrNone(floats("linear columns")),
+    **OF_A_MEMBER,
+)
 
 
 def _stack_of(engines: tuple[str, ...], members: Any, weights: Any, shares: Any) -> Stack:
@@ -503,7 +532,7 @@ def _fits_encoder(model: RBoostClassifier, sizes: Sizes) -> bool:
     for member in model._model.stack.members.values():
         if (used is None) != (member.source is None) or member.n_columns != n_used:
             return False
-        form = "dense" if isinstance(member, BoostedLearners) else "trees"
+        form = FORMS[type(member)]
         if width_of(member) != (n_used if used is None else len(used.source(form))):
             return False
     return True

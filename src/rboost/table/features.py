@@ -13,7 +13,7 @@ A column is of one of five kinds (:func:`kind_of`):
 number    quantities, truth values, durations, amounts of money
 date      days or times
 category  words that rows share
-text      sentences: words with spaces in between, other ones in most rows
+text      sentences, in most rows another one or of five words and more; scripts without spaces
 name      another word without spaces in every row, such as an id: not used
 ========  =========================================================================
 
@@ -23,8 +23,9 @@ table that contradicts it is refused with one sentence.
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -66,10 +67,20 @@ MOST_SHOWN = 30
 # What trees see of a date besides its seconds, as far as it differs among the training rows.
 DATE_PARTS = "month", "day", "weekday", "hour"
 DAY = 86_400.0
-# How many directions stand for a text, and how many n-grams are counted at most.
-N_DIRECTIONS, MOST_TERMS = 8, 20_000
-# Characters of a text that are read.
-LONGEST_TEXT = 2000
+# How many directions stand for a text for trees.
+N_DIRECTIONS = 8
+# Terms of a text: words and pairs of words, where a sign is a word too, and parts of words. Each is
+# in at least this many texts; the most frequent are kept.
+WORDS: dict[str, Any] = {"ngram_range": (1, 2), "min_df": 2, "token_pattern": r"\w+|[^\w\s]"}
+PARTS: dict[str, Any] = {"ngram_range": (2, 5), "min_df": 3, "analyzer": "char_wb"}
+MOST_TERMS = 50_000
+# Characters of a text that are read for words, and for parts of words.
+LONGEST_TEXT, LONGEST_PARTS = 20_000, 2000
+# Words a text has in the mean where many rows share one: shorter ones are categories.
+SENTENCE = 5
+# Signs of scripts without spaces between words (Thai, Lao, Burmese, Khmer, Japanese, Chinese); a
+# text has at least this many.
+UNSPACED, FEWEST_SIGNS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u9fff]"), 6
 # The fewest copies, and the least share of the table, that are worth a warning.
 MANY_COPIES, LARGE_SHARE = 20, 0.05
 # Replaces a missing value where rows are compared.
@@ -147,61 +158,69 @@ class Levels:
 
 
 @dataclass(frozen=True, eq=False)
-class TextDirections:
-    """What was learnt of a column of texts.
+class TextTerms:
+    """What was learnt of a column of texts: its terms, and directions that stand for them.
 
-    ``terms`` are character n-grams of two texts and more, ``idf`` (n_terms,) their inverse document
-    frequency, ``components`` (n_directions, n_terms) the first right singular vectors.
+    ``idf`` (n_terms,) is the inverse document frequency of the ``words``, then of the ``parts`` of
+    words; ``components`` (n_directions, n_terms) are the first right singular vectors.
     """
 
-    terms: tuple[str, ...]
+    words: tuple[str, ...]
+    parts: tuple[str, ...]
     idf: NDArray[np.float32]
     components: NDArray[np.float32]
 
-    @cached_property
-    def _counter(self) -> Any:
-        counter = _counter()
-        counter.vocabulary = {term: k for k, term in enumerate(self.terms)}
-        return counter
+    def __len__(self) -> int:
+        return len(self.words) + len(self.parts)
 
     def weigh(self, column: Column) -> Any:
-        """TF-IDF of each row, of unit length, as a CSR matrix; empty where there is no text."""
-        if not self.terms:
-            return sparse.csr_matrix((len(column), 0), dtype=np.float32)
-        counts = self._counter.transform(word[:LONGEST_TEXT] for word in (*column.words, ""))
-        weighed = normalize(counts.astype(np.float32) @ sparse.diags(self.idf), copy=False)
-        return sparse.csr_matrix(weighed)[column.codes]
+        """TF-IDF of each row as a CSR matrix, (n, n_terms): words and parts of length 1 each."""
+        blocks, n_words = [], len(self.words)
+        known = (WORDS, self.words, self.idf[:n_words]), (PARTS, self.parts, self.idf[n_words:])
+        for options, terms, idf in known:
+            block = sparse.csr_matrix((len(column.words) + 1, len(terms)), dtype=np.float32)
+            if terms:
+                counter = CountVectorizer(vocabulary=list(terms), dtype=np.float32, **options)
+                counts = counter.transform((*_read_part(column, options), ""))
+                np.log(counts.data, out=counts.data)
+                counts.data += 1
+                block = normalize(counts @ sparse.diags(idf), copy=False)
+            blocks.append(block)
+        return sparse.hstack(blocks, format="csr", dtype=np.float32)[column.codes]
 
     def transform(self, weighed: Any) -> Floats:
         """The texts in the first few directions, (n, n_directions)."""
         return np.asarray(weighed @ self.components.T, dtype=np.float64)
 
 
-def learn_directions(column: Column) -> TextDirections:
+def learn_terms(column: Column) -> TextTerms:
     """The terms of a column of texts, and its directions."""
-    counter = _counter()
-    try:
-        counts = counter.fit_transform(word[:LONGEST_TEXT] for word in column.words)
-    except ValueError:  # no term is in two texts
-        return TextDirections((), np.empty(0, np.float32), np.empty((1, 0), np.float32))
-    terms = tuple(counter.get_feature_names_out().tolist())
-    n_texts = counts.shape[0]
-    frequency = np.bincount(counts.indices, minlength=len(terms))
-    idf = (np.log((1 + n_texts) / (1 + frequency)) + 1).astype(np.float32)
-    directions = TextDirections(terms, idf, np.ones((1, len(terms)), np.float32))
-    weighed = directions.weigh(column)
-    n_directions = min(N_DIRECTIONS, len(terms) - 1, weighed.shape[0] - 1)
+    terms, frequencies = [], []
+    for options in (WORDS, PARTS):
+        counter = CountVectorizer(binary=True, max_features=MOST_TERMS, **options)
+        try:
+            counts = counter.fit_transform(_read_part(column, options))
+        except ValueError:  # no term is in enough texts
+            terms.append(())
+            continue
+        terms.append(tuple(counter.get_feature_names_out().tolist()))
+        frequencies.append(np.bincount(counts.indices, minlength=counts.shape[1]))
+    frequency = np.concatenate([np.zeros(0), *frequencies])
+    idf = (np.log((1 + len(column.words)) / (1 + frequency)) + 1).astype(np.float32)
+    found = TextTerms(*terms, idf, np.zeros((1, len(idf)), np.float32))
+    weighed = found.weigh(replace(column, codes=np.arange(len(column.words))))
+    n_directions = min(N_DIRECTIONS, len(found) - 1, weighed.shape[0] - 1)
     if n_directions < 1:
-        return directions
+        return found
     with np.errstate(divide="ignore", invalid="ignore"):  # of texts with the same terms all
-        found = TruncatedSVD(n_directions, random_state=0).fit(weighed)
-    return replace(directions, components=found.components_.astype(np.float32))
+        directions = TruncatedSVD(n_directions, random_state=0).fit(weighed)
+    return replace(found, components=directions.components_.astype(np.float32))
 
 
-def _counter() -> Any:
-    return CountVectorizer(
-        analyzer="char_wb", ngram_range=(3, 4), min_df=2, max_features=MOST_TERMS
-    )
+def _read_part(column: Column, options: dict[str, Any]) -> Iterator[str]:
+    """The beginning of each text that is read for terms of one sort."""
+    longest = LONGEST_TEXT if options is WORDS else LONGEST_PARTS
+    return (word[:longest] for word in column.words)
 
 
 @dataclass(frozen=True)
@@ -224,7 +243,7 @@ class ColumnEncoder:
     center: float = 0.0
     scale: float = 1.0
     levels: Levels | None = None
-    directions: TextDirections | None = None
+    terms: TextTerms | None = None
 
     @property
     def is_idle(self) -> bool:
@@ -314,8 +333,8 @@ class ColumnEncoder:
         """Columns for trees, (n, width): unknown and missing levels are NaN."""
         if self.kind == NAME:
             return np.empty((len(values), 0))
-        if self.directions is not None:
-            return self.directions.transform(text)
+        if self.terms is not None:
+            return self.terms.transform(text)
         if self.levels is not None:
             return np.where(values < self.n_levels, values, np.nan)[:, np.newaxis]
         return np.column_stack([values, *(date_part(values, part) for part in self.parts)])
@@ -326,7 +345,7 @@ class ColumnEncoder:
 
     def for_sparse(self, values: Floats, text: Any) -> Any:
         """Columns for linear learners, sparse, (n, width)."""
-        if self.directions is not None:
+        if self.terms is not None:
             return text
         if self.levels is not None:
             return self.levels.sparse(values)
@@ -385,9 +404,9 @@ class TableEncoder:
     def source(self, form: str) -> Integers:
         """The position in the table of each column of a form: "trees", "dense" or "sparse"."""
         texts = {
-            place: sparse.csr_matrix((0, len(own.directions.terms)), dtype=np.float32)
+            place: sparse.csr_matrix((0, len(own.terms)), dtype=np.float32)
             for place, own in enumerate(self.columns)
-            if own.directions is not None
+            if own.terms is not None
         }
         no_rows = Features(np.empty((0, len(self.columns))), texts, self)
         widths = [column.shape[1] for column in no_rows.columns(form)]
@@ -419,9 +438,8 @@ class TableEncoder:
         texts = {}
         for place, (own, column) in enumerate(zip(self.columns, columns, strict=True)):
             values[:, place] = own.read(column)
-            if own.directions is not None:
-                words = column.as_words()
-                texts[place] = own.directions.weigh(words)
+            if own.terms is not None:
+                texts[place] = own.terms.weigh(column.as_words())
         return Features(values, texts, self)
 
 
@@ -554,9 +572,15 @@ def _kind_of_words(column: Column) -> str:
     if n_words <= FEWEST_NAMES:
         return CATEGORY
     n_spaced = sum(any(map(str.isspace, word)) for word in column.words)
-    if n_words == n_rows and not n_spaced:
+    n_unspaced = sum(len(UNSPACED.findall(word)) >= FEWEST_SIGNS for word in column.words)
+    if n_words == n_rows and not n_spaced and not n_unspaced:
         return NAME
-    return TEXT if n_spaced > n_words / 2 and n_words > n_rows / 2 else CATEGORY
+    if n_spaced + n_unspaced <= n_words / 2:
+        return CATEGORY
+    if n_words > n_rows / 2 or n_unspaced > n_words / 2:
+        return TEXT
+    mean_length = sum(len(word.split()) for word in column.words) / n_words
+    return TEXT if mean_length >= SENTENCE else CATEGORY
 
 
 def _learn(column: Column) -> ColumnEncoder:
@@ -567,7 +591,7 @@ def _learn(column: Column) -> ColumnEncoder:
             values = own.read(column)
         return _with_scale(own, values)
     if own.kind == TEXT:
-        return replace(own, directions=learn_directions(column))
+        return replace(own, terms=learn_terms(column))
     is_constant = len(column.words) < 2 and column.counts.sum() == len(column)
     levels = _levels(column) if own.kind == CATEGORY else None
     return replace(own, levels=levels, is_constant=is_constant)
@@ -609,6 +633,23 @@ def for_dense(X: Any) -> Any:
 def for_trees(X: Any) -> Any:
     """Rows as trees take them."""
     return X.trees if isinstance(X, Features) else X
+
+
+def for_sparse(X: Any) -> Any:
+    """Rows as linear learners take them."""
+    return X.sparse if isinstance(X, Features) else X
+
+
+def words_in(X: Any) -> str:
+    """How much of a table is words: "no", "some", or "only" where each used column is a text."""
+    kinds = (
+        {own.kind for own in X.encoder.columns if not own.is_idle}
+        if isinstance(X, Features)
+        else set()
+    )
+    if kinds == {TEXT}:
+        return "only"
+    return "some" if TEXT in kinds else "no"
 
 
 def source_of(X: Any, form: str) -> Integers | None:
