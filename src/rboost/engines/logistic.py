@@ -249,6 +249,7 @@ class FoldRegressions:
     weights: list[Singles] = field(default_factory=list)
     targets: list[Targets] = field(default_factory=list)
     are_renewed: bool = False
+    path: dict[float, Floats] = field(default_factory=dict)  # held-out scores of the last fit by C
 
     def __post_init__(self) -> None:
         likelihood = self.start
@@ -277,11 +278,13 @@ class FoldRegressions:
         chosen = [Regression.of(self.X, self.fold != f, self.targets[f]) for f in choosing]
         weights = [own.zero for own in chosen]
         best, lowest = weights, np.inf
+        self.path.clear()
         for C in PATH:
             if self.are_renewed and C < self.C / 4:
                 continue
             weights = [own.fitted(C, before) for own, before in zip(chosen, weights, strict=True)]
-            loss = self._loss(likelihood, weights)
+            self.path[C] = self._scores(weights)
+            loss = self._loss(likelihood, self.path[C])
             if loss >= lowest:
                 break
             best, lowest, self.C = weights, loss, C
@@ -292,9 +295,9 @@ class FoldRegressions:
         self.weights = [*best, *(own.fitted(self.C, own.zero) for own in others)]
         return self._scores(self.weights)
 
-    def _loss(self, likelihood: Likelihood, weights: list[Singles]) -> float:
+    def _loss(self, likelihood: Likelihood, scores: Floats) -> float:
         """The loss of left-out rows; with renewed targets that of the likeliest slope."""
-        scores, rows = self._scores(weights), self.fold < len(weights)
+        rows = self.fold < self.n_choosing
         own, left_out = likelihood.take(rows), scores[rows]
         return steepest(own, left_out)[1] if self.are_renewed else own.loss(left_out)
 
@@ -310,6 +313,10 @@ class FoldRegressions:
         """Make targets of scores by models of pairs of folds; return whether they changed."""
         if likelihood.are_targets or self.n_folds < 3:
             return False
+        rows = self.fold < self.n_choosing
+        self.C = min(
+            self.path, key=lambda C: steepest(likelihood.take(rows), self.path[C][rows])[1]
+        )
         scores = [np.zeros((len(self.fold), own.shape[1])) for own in self.weights]
         for f, g in permutations(range(self.n_folds), 2):
             if f > g and not self.are_renewed:
@@ -368,7 +375,7 @@ class Regression:
             gradient = np.vstack([self.transposed @ by_scores, by_scores.sum(axis=0)]) + pull
             return loss + 0.5 * float(np.vdot(pull, weights)), gradient
 
-        return descend(cost, weights, 1 / (self.curvature + penalty))
+        return descend(cost, weights, np.reciprocal(self.curvature + penalty))
 
 
 def descend(

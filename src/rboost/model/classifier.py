@@ -358,7 +358,7 @@ class RBoostClassifier(Savable, ScoreClassifier):
         return LINEAR not in chosen
 
     def _chosen_engines(self, X: Any, n_classes: int) -> list[str]:
-        table = Table(*X.shape, n_classes, issparse(X), words_in(X))
+        table = Table(X.shape[0], X.shape[1], n_classes, issparse(X), words_in(X))
         chosen = chosen_engines(self.engines, table, self.device)
         return [name for name in ENGINES if name in chosen]
 

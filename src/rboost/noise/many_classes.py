@@ -64,7 +64,7 @@ from rboost.noise.matrix import symmetric
 
 # With more classes than this, noise is inferred here. The joint model takes 2 s for 20 classes and
 # 20 s for 77, where its sample of 600 rows has too few of each class for the rates of pairs.
-FEW_CLASSES = 20
+FEW_CLASSES = 12
 # The most rows × classes that structures are fitted to: some seconds of one core.
 MOST_CELLS = 10_000_000
 # The range of the log slope of standardised scores; with noise, the part of it from ``BELOW`` under

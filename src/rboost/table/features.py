@@ -195,19 +195,10 @@ class TextTerms:
 
 def learn_terms(column: Column) -> TextTerms:
     """The terms of a column of texts, and its directions."""
-    terms, frequencies = [], []
-    for options in (WORDS, PARTS):
-        counter = CountVectorizer(binary=True, max_features=MOST_TERMS, **options)
-        try:
-            counts = counter.fit_transform(_read_part(column, options))
-        except ValueError:  # no term is in enough texts
-            terms.append(())
-            continue
-        terms.append(tuple(counter.get_feature_names_out().tolist()))
-        frequencies.append(np.bincount(counts.indices, minlength=counts.shape[1]))
-    frequency = np.concatenate([np.zeros(0), *frequencies])
+    (words, in_words), (parts, in_parts) = _frequent(column, WORDS), _frequent(column, PARTS)
+    frequency = np.append(in_words, in_parts)
     idf = (np.log((1 + len(column.words)) / (1 + frequency)) + 1).astype(np.float32)
-    found = TextTerms(*terms, idf, np.zeros((1, len(idf)), np.float32))
+    found = TextTerms(words, parts, idf, np.zeros((1, len(idf)), np.float32))
     weighed = found.weigh(replace(column, codes=np.arange(len(column.words))))
     n_directions = min(N_DIRECTIONS, len(found) - 1, weighed.shape[0] - 1)
     if n_directions < 1:
@@ -215,6 +206,17 @@ def learn_terms(column: Column) -> TextTerms:
     with np.errstate(divide="ignore", invalid="ignore"):  # of texts with the same terms all
         directions = TruncatedSVD(n_directions, random_state=0).fit(weighed)
     return replace(found, components=directions.components_.astype(np.float32))
+
+
+def _frequent(column: Column, options: dict[str, Any]) -> tuple[tuple[str, ...], Integers]:
+    """Terms of one sort, and in how many texts each is."""
+    counter = CountVectorizer(binary=True, max_features=MOST_TERMS, **options)
+    try:
+        counts = counter.fit_transform(_read_part(column, options))
+    except ValueError:  # no term is in enough texts
+        return (), np.zeros(0, np.intp)
+    terms = tuple(counter.get_feature_names_out().tolist())
+    return terms, np.bincount(counts.indices, minlength=len(terms))
 
 
 def _read_part(column: Column, options: dict[str, Any]) -> Iterator[str]:
