@@ -249,6 +249,7 @@ class FoldRegressions:
     weights: list[Singles] = field(default_factory=list)
     targets: list[Targets] = field(default_factory=list)
     are_renewed: bool = False
+    pairs: dict[tuple[int, int], Singles] = field(default_factory=dict)
     path: dict[float, Floats] = field(default_factory=dict)  # held-out scores of the last fit by C
 
     def __post_init__(self) -> None:
@@ -276,7 +277,8 @@ class FoldRegressions:
         """Fit all models, C chosen by the likelihood of left-out rows; return their scores."""
         choosing = range(self.n_choosing)
         chosen = [Regression.of(self.X, self.fold != f, self.targets[f]) for f in choosing]
-        weights = [own.zero for own in chosen]
+        before = self.weights or [own.zero for own in chosen] * self.n_folds
+        weights = before[: self.n_choosing]
         best, lowest = weights, np.inf
         self.path.clear()
         for C in PATH:
@@ -288,11 +290,10 @@ class FoldRegressions:
             if loss >= lowest:
                 break
             best, lowest, self.C = weights, loss, C
-        others = (
-            Regression.of(self.X, self.fold != f, self.targets[f])
-            for f in range(self.n_choosing, self.n_folds)
-        )
-        self.weights = [*best, *(own.fitted(self.C, own.zero) for own in others)]
+        for f in range(self.n_choosing, self.n_folds):
+            own = Regression.of(self.X, self.fold != f, self.targets[f])
+            best.append(own.fitted(self.C, before[f]))
+        self.weights = best
         return self._scores(self.weights)
 
     def _loss(self, likelihood: Likelihood, scores: Floats) -> float:
@@ -322,7 +323,7 @@ class FoldRegressions:
             if f > g and not self.are_renewed:
                 continue  # the first targets of all folds are the same, and so is the model
             model = Regression.of(self.X, (self.fold != f) & (self.fold != g), self.targets[f])
-            weights = model.fitted(self.C, model.zero)
+            weights = self.pairs[f, g] = model.fitted(self.C, self.pairs.get((f, g), model.zero))
             for one, other in [(f, g)] if self.are_renewed else [(f, g), (g, f)]:
                 rows = self.fold == other
                 scores[one][rows] = products(self.X[rows], weights)
