@@ -52,7 +52,7 @@ MAX_STEPS, MEMORY, ENOUGH = 25, 6, 2e-3
 SHORTER, GAINED, SHORTEST = 0.4, 1e-4, 1e-4
 # The most fits to renewed targets; the gain of likelihood, in nats a row, below which a fit is no
 # better than an earlier one; how many such fits in a row end the search.
-MAX_FITS, SMALLEST_GAIN, PATIENCE = 6, 0.002, 2
+MAX_FITS, SMALLEST_GAIN, PATIENCE = 6, 0.003, 2
 # Targets that change less than this in the mean are not worth another fit.
 SMALLEST_CHANGE = 0.005
 # No label is less likely than this, whatever the class, where fits are compared.
@@ -97,6 +97,8 @@ def _fit(
             reason = "labels hardly change"
             break
     assert best is not None
+    if number == 1:  # the labels are right, and all rows can be fitted to
+        best = replace(best, weights=folds.fitted_to_all())
     source, n_columns = source_of(rows.X, "sparse"), rows.X.shape[1]
     member = scaling.member(best.weights, n_columns, source)
     scored = ScoredRows(best.scores, likelihood.code, likelihood.weight)
@@ -259,7 +261,8 @@ class FoldRegressions:
         self.fold = stratified_folds(likeliest, n_folds, self.seed)
         prior = np.log(np.maximum(self.shares, LEAST_LIKELIHOOD))
         first = posterior(np.tile(prior, (len(likelihood), 1)), likelihood)
-        self.targets = [Targets.of(first, likelihood.weight)] * n_folds
+        self.first = Targets.of(first, likelihood.weight)
+        self.targets = [self.first] * n_folds
         n_entries = self.X.nnz if sparse.issparse(self.X) else self.X.size
         self.n_choosing = 1 if n_entries * likelihood.n_classes > MANY_PRODUCTS else n_folds
 
@@ -272,6 +275,11 @@ class FoldRegressions:
     def mean_weights(self) -> Singles:
         """The mean of the models."""
         return np.mean(self.weights, axis=0, dtype=np.float32)
+
+    def fitted_to_all(self) -> Singles:
+        """The weights of all rows, with their first targets."""
+        every = np.ones(len(self.fold), dtype=bool)
+        return Regression.of(self.X, every, self.first).fitted(self.C, self.mean_weights)
 
     def fit(self, likelihood: Likelihood) -> Floats:
         """Fit all models, C chosen by the likelihood of left-out rows; return their scores."""
