@@ -75,6 +75,7 @@ PUBLIC = {
     "random kernel": Public(RandomKernelClassifier(n_components=20), quick=True),
     "rboost": Public(RBoostClassifier(max_iter=2), DRAWN),
     "rboost, linear": Public(RBoostClassifier(engines="linear", max_iter=2), DRAWN),
+    "rboost, logistic": Public(RBoostClassifier(engines="logistic", max_iter=2), DEALT),
     # On tables as small as those of the checks the default is the pool alone.
     "rboost, trees": Public(RBoostClassifier(engines="trees", max_iter=2), DEALT),
     "rboost, stacked": Public(RBoostClassifier(engines=["pool", "trees"], max_iter=2), DEALT),

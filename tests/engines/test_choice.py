@@ -7,10 +7,24 @@ from sklearn.naive_bayes import GaussianNB
 
 from rboost import RBoostClassifier
 from rboost.engines import ENGINES, engine
-from rboost.engines.engine import POOL_ROWS, check_engines, chosen_engines
+from rboost.engines.engine import (
+    MANY_COLUMNS,
+    POOL_ROWS,
+    Table,
+    check_engines,
+    chosen_engines,
+)
 
-# The number of rows, and whether they are sparse.
-TABLES = {"small": (POOL_ROWS, False), "large": (POOL_ROWS + 1, False), "sparse": (5, True)}
+TABLES = {
+    "small": Table(POOL_ROWS, 9, 2),
+    "large": Table(POOL_ROWS + 1, 9, 2),
+    "sparse": Table(500, 5, 2, is_sparse=True),
+    "sparse and wide": Table(500, 501, 2, is_sparse=True),
+    "wide": Table(500, 501, 2),
+    "large and wide": Table(POOL_ROWS + 1, MANY_COLUMNS + 1, 2),
+    "texts": Table(POOL_ROWS + 1, 1, 2, words="only"),
+    "texts and numbers": Table(500, 9, 2, words="some"),
+}
 
 
 @pytest.mark.parametrize(
@@ -19,6 +33,12 @@ TABLES = {"small": (POOL_ROWS, False), "large": (POOL_ROWS + 1, False), "sparse"
         ("auto", "small", ["pool", "trees"]),
         ("auto", "large", ["trees"]),
         ("auto", "sparse", ["pool"]),
+        ("auto", "sparse and wide", ["logistic"]),
+        ("auto", "wide", ["logistic", "pool", "trees"]),
+        ("auto", "large and wide", ["logistic", "trees"]),
+        ("auto", "texts", ["logistic"]),
+        ("auto", "texts and numbers", ["logistic", "pool", "trees"]),
+        ("pool", "texts", ["pool"]),
         ("pool", "large", ["pool"]),
         ("linear", "large", ["linear"]),
         ("trees", "small", ["trees"]),
@@ -31,14 +51,14 @@ TABLES = {"small": (POOL_ROWS, False), "large": (POOL_ROWS + 1, False), "sparse"
 )
 def test_every_choice_names_its_engines(engines, table, expected):
     check_engines(engines, "cpu", ENGINES)
-    assert chosen_engines(engines, *TABLES[table], 2) == set(expected)
+    assert chosen_engines(engines, TABLES[table]) == set(expected)
 
 
 @pytest.mark.parametrize(("n_classes", "fewest"), [(2, 100), (3, 1200), (10, 4000)])
 def test_the_default_grows_trees_from_so_many_rows_a_class_on(n_classes, fewest):
-    assert chosen_engines("auto", fewest - 1, False, n_classes) == {"pool"}
-    assert chosen_engines("auto", fewest, False, n_classes) == {"pool", "trees"}
-    assert chosen_engines("trees", fewest - 1, False, n_classes) == {"trees"}
+    assert chosen_engines("auto", Table(fewest - 1, 9, n_classes)) == {"pool"}
+    assert chosen_engines("auto", Table(fewest, 9, n_classes)) == {"pool", "trees"}
+    assert chosen_engines("trees", Table(fewest - 1, 9, n_classes)) == {"trees"}
 
 
 @pytest.mark.peers
@@ -53,7 +73,7 @@ def test_the_default_grows_trees_from_so_many_rows_a_class_on(n_classes, fewest)
 )
 def test_on_a_gpu_trees_are_those_of_xgboost(engines, expected):
     pytest.importorskip("xgboost")
-    assert chosen_engines(engines, 5000, False, 2, "cuda") == set(expected)
+    assert chosen_engines(engines, Table(5000, 9, 2), "cuda") == set(expected)
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,17 @@ def sparse_rows(engines):
     return RBoostClassifier(engines=engines, max_iter=9, random_state=0).fit(X, y), X
 
 
+def texts(with_categories):
+    random = np.random.RandomState(0)
+    y = random.choice(["ham", "spam", "eggs"], 150)
+    said = [
+        f"{own if random.uniform() < 0.8 else 'eggs'} for mail {k} 日本" for k, own in enumerate(y)
+    ]
+    frame = pd.DataFrame({"mail": said, "country": random.choice(["FR", "IT"], 150)})
+    frame = frame if with_categories else frame[["mail"]]
+    return RBoostClassifier(max_iter=9, random_state=0).fit(frame, y), frame
+
+
 def missing_values():
     X, y = numbers(2, 160)
     X[np.random.RandomState(0).uniform(size=X.shape) < 0.1] = np.nan
@@ -122,6 +133,11 @@ MODELS = {
     "frame, trees": lambda: frames("trees"),
     "frame, xgboost": lambda: frames("xgboost"),
     "missing values": missing_values,
+    "texts": lambda: texts(False),
+    "texts and categories": lambda: texts(True),
+    "logistic": lambda: rboost(engines="logistic"),
+    "logistic, 3 classes": lambda: rboost(3, ["logistic", "pool"]),
+    "sparse, logistic": lambda: sparse_rows("logistic"),
     "sparse, pool": lambda: sparse_rows("pool"),
     "sparse, trees": lambda: sparse_rows("trees"),
     "sparse, linear": lambda: sparse_rows("linear"),

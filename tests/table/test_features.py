@@ -288,8 +288,8 @@ TRAINED = pd.DataFrame(
 
 
 def test_texts_with_the_same_terms_all_are_alike():
-    # Terms are those of two texts and more, so the numbers are none.
-    texts = [f"story {k} goes on and on" for k in range(50)]
+    # Terms are those of two texts and more: words of one text alone are none.
+    texts = [f"a story goes on and on {chr(0x4E00 + k) * 9}" for k in range(50)]
     columns = read_columns(pd.DataFrame({"story": texts}))
     found = learn_encoder(columns).features_of(columns).dense
     np.testing.assert_allclose(found, np.broadcast_to(found[0], found.shape), atol=1e-6)

@@ -45,8 +45,13 @@ KINDS = {
     "category": [
         KEYS[:-1], [*KEYS[:-1], KEYS[0]], ["red", "blue"] * 50, ["01", "02"] * 50,
         pd.Series(["1", "2"] * 50, dtype="category"), ["big city", "small town"] * 50,
+        [f"big town {k}" for k in range(MANY)] * 5,
     ],
-    "text": [[f"the text {k} of all" for k in range(MANY)]],
+    "text": [
+        [f"the text {k} of all" for k in range(MANY)],
+        [f"第{k}个客户打电话给银行" for k in range(MANY)],
+        [f"sentence {k} stands in many rows" for k in range(MANY)] * 5,
+    ],
     "number": [
         ["1", "2.5", "NA"], ["true", "FALSE", None], [True, False], ["$1,234.50", "$3"], [None],
         ["12 %", "13 %"], ["1e3", "?"], pd.Series([1, None], dtype="Int64"), [1, 2],

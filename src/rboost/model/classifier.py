@@ -74,15 +74,18 @@ class RBoostClassifier(Savable, ScoreClassifier):
 
     Parameters
     ----------
-    engines : {"auto", "pool", "trees", "linear", "xgboost"} or list of these, default="auto"
+    engines : {"auto", "pool", "trees", "logistic", "linear", "xgboost"} or list, default="auto"
         "pool": Algorithm 1 with trees, trees with random cuts and kernel machines in turn. "trees":
-        boosted trees by LightGBM. "linear": Algorithm 1 with robust logistic regression. "xgboost":
-        trees by XGBoost, slower on a CPU and the same on every device and number of machines.
-        Several engines are stacked. "auto": pool and trees up to 20 000 rows, trees on more, the
-        pool on few or sparse rows.
+        boosted trees by LightGBM. "logistic": robust logistic regression on numbers, categories and
+        the words of texts. "linear": Algorithm 1 with robust logistic regression. "xgboost": trees
+        by XGBoost, slower on a CPU and the same on every device and number of machines. Several
+        engines are stacked. "auto": pool and trees up to 20 000 rows, trees on more, the pool on
+        few or sparse rows; "logistic" beside them where there are texts, or more columns than rows,
+        and alone where there are texts only.
     max_iter : int, default=None
         Largest number of rounds of each engine. None means 400 for trees, which stop before where
-        the held-out likelihood rises no more; 300 for Algorithm 1, fewer beside trees.
+        the held-out likelihood rises no more; 300 for Algorithm 1, fewer beside trees; 6 fits for
+        "logistic".
     learning_rate : float, default=None
         Shrinkage of the steps of trees and, where no trees grow, of Algorithm 1. None means 0.1 for
         trees and, for Algorithm 1, 0.015 with two classes and 0.045 with more.
