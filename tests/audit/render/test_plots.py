@@ -73,6 +73,29 @@ def test_matrix_has_numbers_up_to_ten_classes(n_classes, n_texts):
     assert len(on_new_axes(display).ax_.texts) == n_texts
 
 
+def test_of_many_classes_the_largest_confusions_are_drawn():
+    n_classes = 150
+    names = [f"class {k}" for k in range(n_classes)]
+    noise = np.full((n_classes, n_classes), 1e-4)
+    noise[3, 7], noise[100, 2] = 0.3, 0.2
+    rows = 10 * noise
+    rows[100, 2] = 40
+    np.fill_diagonal(rows, 1000)
+    display = NoiseMatrixDisplay(noise, np.stack([noise / 2, 1.2 * noise]), names, rows)
+    drawn = on_new_axes(display, (7.8, 6.1))
+    lanes = [text.get_text() for text in drawn.ax_.get_yticklabels()]
+    assert lanes[:2] == ["class 100 → class 2", "class 3 → class 7"]
+    assert len(lanes) == 20
+    assert drawn.ax_.texts[0].get_text() == "20 %, 40 rows"
+    boxes = [text.get_window_extent() for text in texts(drawn)]
+    assert not any(boxes[i].overlaps(boxes[j]) for i in range(len(boxes)) for j in range(i))
+    by_rate = on_new_axes(NoiseMatrixDisplay(noise, np.stack([noise, noise]), names))
+    assert by_rate.ax_.get_yticklabels()[0].get_text() == "class 3 → class 7"
+    assert by_rate.ax_.texts[0].get_text() == "30 %"
+    nothing = np.eye(n_classes)
+    assert not on_new_axes(NoiseMatrixDisplay(nothing, np.stack([nothing] * 2), names)).ax_.texts
+
+
 def test_distribution_counts_every_unchecked_label_once(small_audit):
     display = IssueDistributionDisplay.from_audit(small_audit)
     assert display.counts.shape == (3, 10)

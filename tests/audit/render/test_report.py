@@ -55,6 +55,24 @@ def test_sections_stand_in_their_order(html):
     ]  # fmt: skip
 
 
+def test_of_many_classes_those_that_matter_are_seen_at_once():
+    random, n_classes = np.random.RandomState(0), 30
+    label = np.repeat(np.arange(n_classes), 10)
+    probability = 0.01 + 0.99 * np.eye(n_classes)[np.where(random.rand(300) < 0.9, label, 7)]
+    names = np.array([f"class {k:02}" for k in range(n_classes)])
+    page = Outline(
+        audit_labels(
+            pd.DataFrame({"x": random.rand(300)}), names[label],
+            probabilities=probability / probability.sum(axis=1, keepdims=True),
+        ).to_html()
+    )  # fmt: skip
+    assert page.text.count("10 more classes") == 2
+    assert "The wrong labels that most rows carry: true class → label given" in page.text
+    [picture] = [one for one in page.named("img") if one["alt"].startswith("Bars of the wrong")]
+    drawn = base64.b64decode(picture["src"].partition("base64,")[2]).decode()
+    assert "class 07 → class" in drawn
+
+
 @pytest.mark.slow
 def test_the_same_audit_gives_the_same_bytes(small_audit, html):
     with mpl.rc_context({"font.size": 20, "axes.facecolor": "black"}):

@@ -20,6 +20,7 @@ from rboost.audit.insight.summary import (
     BUDGETS,
     MOST_SUSPECTS,
     Suspects,
+    expected_flips,
     expected_rates,
     project,
     review_gain,
@@ -61,6 +62,8 @@ class _Display:
 class NoiseMatrixDisplay(_Display):
     """How often each true class carries each label, in percent, with 90 % intervals.
 
+    Of more than 20 classes, the largest confusions.
+
     Parameters
     ----------
     noise_matrix : ndarray of shape (n_classes, n_classes)
@@ -69,24 +72,31 @@ class NoiseMatrixDisplay(_Display):
         Lower and upper ends.
     classes : sequence of n_classes
         Names of the classes.
+    expected_rows : ndarray of shape (n_classes, n_classes), default=None
+        How many rows of class j are expected to carry the label k.
     """
 
     noise_matrix: Floats
     noise_interval: Floats
     classes: Any
+    expected_rows: Floats | None = None
 
-    # With more classes the numbers in the cells would be too small to read.
-    MOST_NUMBERED = 10
+    # With more classes the numbers in the cells, or the cells, would be too small to read; how many
+    # confusions are then drawn.
+    MOST_NUMBERED, MOST_CELLS, MOST_CONFUSIONS = 10, 20, 20
 
     @classmethod
     def from_audit(cls, audit: Any) -> Self:
         """The rates of an audit, as they agree with the wrong labels that it expects."""
-        return cls(*expected_rates(audit.inference.noise), audit.classes)
+        rows = expected_flips(audit.inference.posterior, audit.labels)
+        return cls(*expected_rates(audit.inference.noise), audit.classes, rows)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw: rows are true classes, columns are given labels; the redder, the more flips."""
-        ax = self._begin(ax, ("left", "right", "top", "bottom"))
         n_classes = len(self.classes)
+        if n_classes > self.MOST_CELLS:
+            return self._plot_largest(ax)
+        ax = self._begin(ax, ("left", "right", "top", "bottom"))
         flips = np.ma.array(self.noise_matrix, mask=np.eye(n_classes, dtype=bool))
         is_numbered = n_classes <= self.MOST_NUMBERED
         largest = max(0.3 if is_numbered else 0.02, float(flips.max()))
@@ -110,6 +120,26 @@ class NoiseMatrixDisplay(_Display):
         ax.set_xticks(places, names, **style)
         ax.set(xlabel="label given", ylabel="true class", ylim=(n_classes, 0))
         ax.tick_params(length=0)
+        return self
+
+    def _plot_largest(self, ax: Any) -> Self:
+        """Draw the confusions with the most rows, or with the highest rates, as bars."""
+        ax = self._begin(ax, ("left", "right", "top"))
+        size = self.noise_matrix if self.expected_rows is None else self.expected_rows
+        flips = np.where(np.eye(len(size), dtype=bool), 0, size).ravel()
+        order = np.argsort(-flips, kind="stable")[: self.MOST_CONFUSIONS]
+        true, given = np.divmod(order[flips[order] > 0], len(size))
+        names = [
+            f"{_class_name(self.classes[j])} → {_class_name(self.classes[k])}"
+            for j, k in zip(true, given, strict=True)
+        ]
+        share, interval = self.noise_matrix[true, given], self.noise_interval[:, true, given]
+        notes = [percent(one) for one in share]
+        if self.expected_rows is not None:
+            rows = map(format_count, self.expected_rows[true, given])
+            notes = [f"{one}, {number} rows" for one, number in zip(notes, rows, strict=True)]
+        _draw_shares(ax, names, share, interval, [DOUBT] * len(names), notes)
+        ax.set_xlabel("share of the true class that carries the label")
         return self
 
     def _write_numbers(self, drawn: Any) -> None:
@@ -372,28 +402,41 @@ class GroupNoiseDisplay(_Display):
     def plot(self, ax: Any = None) -> Self:
         """Draw a bar for each group, its interval, and the share in the whole table."""
         ax = self._begin(ax, ("left", "right", "top"))
-        places, (low, high) = np.arange(len(self.names)), self.interval
         # Orange bars are clearly above the share of the whole table.
-        colors = [DOUBT if end > self.overall else TRUST for end in low]
-        ax.barh(places, self.share, 0.62, color=colors, alpha=0.55, linewidth=0)
-        ax.hlines(places, low, high, color=INK, linewidth=1.6)
-        ax.plot(self.share, places, "|", color=INK, markersize=9)
-        ax.axvline(self.overall, color=GREY, linestyle="--", linewidth=1)
-        widest = max(0.05, float(high.max(initial=0)))
-        for place, share, end in zip(places, self.share, high, strict=True):
-            ax.text(
-                end + 0.015 * widest, place, percent(share), va="center", fontsize=9, color=INK,
-                bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
-            )  # fmt: skip
+        colors = [DOUBT if end > self.overall else TRUST for end in self.interval[0]]
         names = [one_line(name, LONGEST_GROUP) for name in self.names]
-        ax.set_yticks(places, names, parse_math=False)
-        ax.set(xlim=(0, 1.15 * widest), ylim=(len(places) - 0.5, -0.5))
+        _draw_shares(ax, names, self.share, self.interval, colors, list(map(percent, self.share)))
+        ax.axvline(self.overall, color=GREY, linestyle="--", linewidth=1)
         ax.set_xlabel(f"share of wrong labels (dashed: {percent(self.overall)} of all)")
-        ax.locator_params(axis="x", nbins=5)
-        ticks = ax.get_xticks()
-        _label_shares(ax.set_xticks, ticks[(ticks >= 0) & (ticks <= 1.15 * widest)])
-        ax.tick_params(axis="y", length=0)
         return self
+
+
+def _draw_shares(
+    ax: Any,
+    names: Sequence[str],
+    share: Floats,
+    interval: Floats,
+    colors: Sequence[str],
+    notes: Sequence[str],
+) -> None:
+    """A bar for each share with its interval, and a note at its end."""
+    places, (low, high) = np.arange(len(names)), interval
+    ax.barh(places, share, 0.62, color=colors, alpha=0.55, linewidth=0)
+    ax.hlines(places, low, high, color=INK, linewidth=1.6)
+    ax.plot(share, places, "|", color=INK, markersize=9)
+    widest = max(0.05, float(high.max(initial=0)))
+    for place, end, note in zip(places, high, notes, strict=True):
+        ax.text(
+            end + 0.015 * widest, place, note, va="center", fontsize=9, color=INK,
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
+        )  # fmt: skip
+    room = widest * (1.07 + 0.02 * max(map(len, notes), default=0))
+    ax.set_yticks(places, names, parse_math=False)
+    ax.set(xlim=(0, room), ylim=(max(len(places), 1) - 0.5, -0.5))
+    ax.locator_params(axis="x", nbins=5)
+    ticks = ax.get_xticks()
+    _label_shares(ax.set_xticks, ticks[(ticks >= 0) & (ticks <= min(room, 1))])
+    ax.tick_params(axis="y", length=0)
 
 
 @dataclass(eq=False, repr=False)

@@ -48,12 +48,14 @@ from rboost.packages import package
 # Suspects and rows without a label that are shown at most; the list of suspects has no limit.
 MOST_SUSPECTS, MOST_UNLABELLED = 500, 200
 # Rates of wrong labels that the summary names one by one and that the table of them lists, columns
-# that are seen at once, and classes that pictures have numbers or names for.
+# and classes that are seen at once, and classes that pictures have numbers, cells or names for.
 LIMITS = {
     "most_flips": 5,
     "most_flips_listed": 20,
     "most_columns": 20,
     "most_numbered": NoiseMatrixDisplay.MOST_NUMBERED,
+    "most_cells": NoiseMatrixDisplay.MOST_CELLS,
+    "most_classes": 20,
     "most_named": ProjectionDisplay.MOST_NAMED,
 }
 # Characters of a value and of a name, bytes that the values of all suspects may take together, and
@@ -136,6 +138,7 @@ def render_report(audit: Any, suspects: Suspects, title: str, origin: Origin | N
         policy=_policy(style, script),
         summary=summary,
         sentences=describe_findings(summary),
+        classes=_classes(audit, summary),
         confusions=find_confusions(summary),
         confused=describe_confusions(summary, LIMITS["most_flips"]),
         **LIMITS,
@@ -166,6 +169,14 @@ def render_summary(audit: Any, most_rows: int) -> str:
         id_name=audit.id_name,
         next=NEXT,
     )  # fmt: skip
+
+
+def _classes(audit: Any, summary: Any) -> list[tuple[Any, float]]:
+    """The classes with the share that the model recognises; of many, the most often wrong first."""
+    found = list(zip(summary.classes, audit.quality.accuracy_by_class, strict=True))
+    if len(found) > LIMITS["most_classes"]:
+        found.sort(key=lambda pair: -pair[0].expected_wrong)
+    return found
 
 
 def _draw_all(audit: Any, suspects: Suspects) -> dict[str, Picture]:
