@@ -89,6 +89,23 @@ def test_intervals_hold_as_often_as_they_say():
     assert np.mean(held) >= 0.75
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("error", [0.0, 0.1])
+def test_intervals_of_rates_hold_what_rows_have(error):
+    """The rates of these rows, of which chance picked those that were flipped."""
+    held = []
+    for seed in range(20):
+        random = np.random.RandomState(seed)
+        scores = random.normal(scale=3, size=800)
+        true = (random.uniform(size=800) < expit(scores)).astype(int)
+        label, _ = flip_labels(true, symmetric(0.15), random_state=seed)
+        said = np.where(random.uniform(size=800) < error, 1 - true, true)
+        low, high = infer_noise(scores, label, checked=answered(said, range(100))).interval()
+        rates = [np.mean(label[true == j] != j) for j in (0, 1)]
+        held += [low[0, 1] <= rates[0] <= high[0, 1], low[1, 0] <= rates[1] <= high[1, 0]]
+    assert np.mean(held) >= 0.87
+
+
 def test_few_answers_that_agree_change_little_and_none_nothing():
     scores, true, label = table(1000, guessed=0.0)
     before = infer_noise(scores, label)
@@ -136,8 +153,9 @@ def test_checked_must_be_positions_of_classes(checked):
         infer_noise(scores, label, checked=checked)
 
 
-def test_one_careless_answer_among_fifty_changes_little():
-    """Of a row that all scores and labels are sure of."""
+@pytest.mark.parametrize(("n_careless", "most"), [(1, 0.05), (3, 0.1)])
+def test_few_careless_answers_among_fifty_change_little(n_careless, most):
+    """Of rows that all scores and labels are sure of."""
     random = np.random.RandomState(0)
     scores = random.normal(scale=4, size=3000)
     true = (random.uniform(size=3000) < expit(2 * scores)).astype(int)
@@ -145,14 +163,29 @@ def test_one_careless_answer_among_fifty_changes_little():
     rows = random.permutation(3000)[:50]
     checked = answered(true, rows)
     right = infer_noise(scores, label, checked=checked)
-    sure = rows[np.argmin(right.issue_probability(scores[rows], label[rows]))]
+    issue = right.issue_probability(scores[rows], label[rows])
+    sure = rows[np.argsort(issue)[:n_careless]]
     checked[sure] = 1 - label[sure]
     careless = infer_noise(scores, label, checked=checked)
     expected = [own.issue_probability(scores, label).sum() for own in (right, careless)]
-    assert abs(expected[1] / expected[0] - 1) < 0.05
-    row = slice(sure, sure + 1)
-    believed = careless.posterior(scores[row], label[row], checked[row])
-    assert believed[0, label[sure]] > 0.5
+    assert abs(expected[1] / expected[0] - 1) < most
+    predicted = [own.probability(scores).argmax(axis=1) for own in (right, careless)]
+    assert np.mean(predicted[0] != predicted[1]) < 0.01
+    believed = careless.posterior(scores[sure], label[sure], checked[sure])
+    assert (believed[np.arange(n_careless), label[sure]] > 0.5).all()
+
+
+def test_where_nothing_is_wrong_answers_that_err_say_so():
+    """The classes overlap, all labels are right, and one answer in ten is wrong."""
+    held = []
+    for seed in range(12):
+        random = np.random.RandomState(seed)
+        scores = random.normal(0, 2, size=1000)
+        label = (random.uniform(size=1000) < expit(scores)).astype(int)
+        said = np.where(random.uniform(size=1000) < 0.1, 1 - label, label)
+        found = infer_noise(scores, label, checked=answered(said, range(100)))
+        held.append(found.wrong_share_interval(scores, label)[1] == 0)
+    assert np.mean(held) > 0.8
 
 
 def test_reviewers_who_err_are_found_out():

@@ -24,8 +24,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.utils import gen_batches
 
@@ -40,10 +42,11 @@ SLOPE_SCALE, TRUST_SCALE, OFFSET_SCALE = 0.5, 1.0, 1.5
 # By how much these scales are multiplied, and how likely that is. More weight on 1 lets few answers
 # change more, and so does a single wrong one.
 FREEDOM = {0.0: 0.4, 0.5: 0.4, 1.0: 0.2}
-# Error rates of reviewers that are compared, and how likely they are: 3 % on average, and one table
-# in fifty has answers that are hardly better than chance, such as those of other rows. More weight
-# on high rates makes an answer against a sure model count for less.
-ERRORS = {0.001: 0.3, 0.003: 0.2, 0.01: 0.2, 0.03: 0.17, 0.08: 0.08, 0.2: 0.03, 0.45: 0.02}
+# Error rates of reviewers that are compared, and how likely they are: near 3 % on average, and one
+# table in fifty has answers that are hardly better than chance, such as those of other rows. More
+# weight on high rates makes an answer against a sure model count for less; with less on them,
+# intervals miss the truth where one answer in ten is wrong.
+ERRORS = {0.003: 0.35, 0.01: 0.27, 0.03: 0.2, 0.08: 0.11, 0.2: 0.05, 0.45: 0.02}
 # The probability that is spread over all classes before logarithms are taken, so that no label is
 # wrong with probability 0 in the regression.
 LEAST_DOUBT = 2e-3
@@ -70,7 +73,8 @@ class LearntFromAnswers(NoisePosterior):
     Case f starts from assumption ``assumed[f]`` of ``before``, with ``coefficients[f]`` (F, P), and
     reviewers err at the rate ``errors[f]``; its probability is ``weights[f]``. ``drawn`` (D, P) are
     posterior draws of coefficients, ``drawn_from`` (D,) their assumptions, and ``matrices``
-    (D, K, K) the noise matrices of all rows by these draws.
+    (D, K, K) the noise matrices that are expected by these draws, with the standard ``deviations``
+    of what all rows have.
     """
 
     before: RowDependentNoise
@@ -81,6 +85,7 @@ class LearntFromAnswers(NoisePosterior):
     drawn: Floats
     drawn_from: Integers
     matrices: Floats
+    deviations: Floats
 
     @property
     def flips(self) -> NoisePosterior:
@@ -117,17 +122,22 @@ class LearntFromAnswers(NoisePosterior):
     @property
     def standard_error(self) -> Floats:
         """Posterior standard deviation of each p(observed | true)."""
-        return self.matrices.std(axis=0)
+        return np.sqrt(self.matrices.var(axis=0) + (self.deviations**2).mean(axis=0))
 
     def interval(self) -> Floats:
         """90 % intervals of each p(observed | true), the lower ends and the upper ones."""
-        ends = np.quantile(self.matrices, [0.05, 0.95], axis=0)
+        ends = np.empty((2, *self.matrices.shape[1:]))
+        for j in range(self.matrices.shape[1]):
+            spread = NORMAL[:, np.newaxis, np.newaxis] * self.deviations[:, j]
+            values = np.clip(self.matrices[:, j] + spread, 0, 1)
+            ends[:, j] = np.quantile(values, [0.05, 0.95], axis=(0, 1))
         return np.where(ends < TINY, 0.0, np.where(ends > 1 - TINY, 1.0, ends))
 
     def wrong_shares(self, scores: Floats, observed: Integers) -> tuple[Floats, Floats]:
         """Values of the share of wrong labels among rows, and their probabilities.
 
-        Each draw has an expected share; which of the rows are wrong is chance.
+        Each draw has an expected share; which of the rows are wrong is chance. Flips that answers
+        leave as they were inferred are as uncertain as they were.
         """
         some = some_rows(len(scores))
         label = np.asarray(observed)[some].astype(np.intp)
@@ -135,7 +145,8 @@ class LearntFromAnswers(NoisePosterior):
         drawn = _drawn(self.before, self.drawn, self.drawn_from, np.asarray(scores)[some], label)
         doubt = np.array([1 - own[each, label] for own in drawn]).reshape(len(self.drawn), -1)
         chance = (doubt * (1 - doubt)).mean(axis=1) / max(len(scores), 1)
-        deviation = np.sqrt(chance)
+        of_flips = self.before.deviations_of_flips()[0]
+        deviation = np.sqrt(chance + of_flips**2 * are_flips(self.drawn, self.drawn_from))
         values = np.clip(doubt.mean(axis=1)[:, None] + deviation[:, None] * NORMAL, 0, 1).ravel()
         return values, np.full(len(values), 1 / len(values))
 
@@ -180,43 +191,65 @@ def answer_likelihood(answers: Integers, n_classes: int, error: float) -> Floats
     return found
 
 
+class Case(NamedTuple):
+    """A regression from one assumption and one error rate, and its log probability."""
+
+    assumed: int
+    error: float
+    found: Regression
+    log: float
+
+
+def likely_cases(
+    before: RowDependentNoise, scores: Floats, given: Integers, answers: Integers
+) -> list[Case]:
+    """Assumptions, error rates and freedoms that are not negligible after these answers."""
+    starts, columns = regressors(before, scores, given)
+    by_assumption = np.log(np.maximum(before.assumption_weights(), LEAST_WEIGHT))
+    cases = []
+    for error, by_error in ERRORS.items():
+        likelihood = answer_likelihood(answers, before.n_classes, error)
+        for assumed, start in enumerate(starts):
+            for freedom, by_freedom in FREEDOM.items():
+                found = regress(start, columns, likelihood, error, freedom)
+                log = found.log_evidence + by_assumption[assumed] + np.log(by_error * by_freedom)
+                cases.append(Case(assumed, error, found, float(log)))
+    best = max(case.log for case in cases)
+    return [case for case in cases if case.log > best - NEGLIGIBLE]
+
+
 def learn_from_answers(
     before: RowDependentNoise, scores: Floats, given: Integers, answers: Integers, weight: Floats
 ) -> LearntFromAnswers:
     """Fit the regression to rows that have an answer beside the given label."""
-    n_classes = before.n_classes
-    answered = np.flatnonzero(answers >= 0)
-    starts, columns = regressors(before, scores[answered], given[answered])
-    rates = list(ERRORS)
-    likelihoods = [answer_likelihood(answers[answered], n_classes, error) for error in rates]
-    by_assumption = np.log(np.maximum(before.assumption_weights(), LEAST_WEIGHT))
-    prior = by_assumption[:, np.newaxis] + np.log(list(ERRORS.values()))
-    cases: list[tuple[int, float, Regression, float]] = []
-    for assumed, number in np.ndindex(prior.shape):
-        start, likelihood, error = starts[assumed], likelihoods[number], rates[number]
-        for freedom, chance in FREEDOM.items():
-            found = regress(start, columns, likelihood, error, freedom)
-            log = found.log_evidence + prior[assumed, number] + np.log(chance)
-            cases.append((assumed, error, found, float(log)))
-    logs = np.array([log for *_, log in cases])
-    likely = np.flatnonzero(logs > logs.max() - NEGLIGIBLE)
-    weights = softmax(logs[likely])
-    starting = np.array([cases[f][0] for f in likely])
+    n_classes, answered = before.n_classes, np.flatnonzero(answers >= 0)
+    cases = likely_cases(before, scores[answered], given[answered], answers[answered])
+    weights = softmax([case.log for case in cases])
     random = np.random.RandomState(0)
-    drawn_cases = np.repeat(likely, random.multinomial(N_DRAWS, weights))
+    places = np.repeat(np.arange(len(cases)), random.multinomial(N_DRAWS, weights))
     drawn = np.array(
-        [random.multivariate_normal(cases[f][2].mode, cases[f][2].covariance) for f in drawn_cases]
+        [random.multivariate_normal(cases[f].found.mode, cases[f].found.covariance) for f in places]
     )
-    drawn_from = np.array([cases[f][0] for f in drawn_cases])
+    assumed, errors = (np.array([case[k] for case in cases]) for k in (0, 1))
     some = some_rows(len(given))
-    errors = np.array([cases[f][1] for f in likely])
-    matrices = np.empty((N_DRAWS, n_classes, n_classes))
-    posteriors = _drawn(before, drawn, drawn_from, scores[some], given[some])
-    for own, posterior, case in zip(matrices, posteriors, drawn_cases, strict=True):
-        joint = posterior * answer_likelihood(answers[some], n_classes, cases[case][1])
-        own[:] = _flips(joint / joint.sum(axis=1, keepdims=True), given[some], weight[some])
-    modes = np.array([cases[f][2].mode for f in likely])
-    return LearntFromAnswers(before, starting, modes, errors, weights, drawn, drawn_from, matrices)
+    matrices, sizes = np.empty((N_DRAWS, n_classes, n_classes)), np.empty((N_DRAWS, n_classes, 1))
+    posteriors = _drawn(before, drawn, assumed[places], scores[some], given[some])
+    for draw, posterior in enumerate(posteriors):
+        joint = posterior * answer_likelihood(answers[some], n_classes, errors[places[draw]])
+        joint /= joint.sum(axis=1, keepdims=True)
+        matrices[draw], sizes[draw] = _flips(joint, given[some], weight[some])
+    n_rows = sizes * weight.sum() / weight[some].sum()
+    of_flips = before.deviations_of_flips()[1] * are_flips(drawn, assumed[places])[:, None, None]
+    deviations = np.sqrt(matrices * (1 - matrices) / np.maximum(n_rows, 1) + of_flips**2)
+    modes = np.array([case.found.mode for case in cases])
+    return LearntFromAnswers(
+        before, assumed, modes, errors, weights, drawn, assumed[places], matrices, deviations
+    )
+
+
+def are_flips(drawn: Floats, assumed: Integers) -> NDArray[np.bool_]:
+    """Which draws of coefficients are flips as they were inferred without answers."""
+    return (assumed == 0) & ~drawn.any(axis=1)
 
 
 def _drawn(
@@ -235,12 +268,12 @@ def some_rows(n_rows: int) -> Integers:
     return np.sort(np.random.RandomState(0).permutation(n_rows)[:DRAWN_ROWS])
 
 
-def _flips(posterior: Floats, given: Integers, weight: Floats) -> Floats:
-    """The noise matrix of rows with this posterior."""
+def _flips(posterior: Floats, given: Integers, weight: Floats) -> tuple[Floats, Floats]:
+    """The noise matrix of rows with this posterior, and how many are of each class, (K, 1)."""
     n_classes = posterior.shape[1]
     joint = np.array([np.bincount(given, weight * own, minlength=n_classes) for own in posterior.T])
     total = joint.sum(axis=1, keepdims=True)
-    return np.where(total > 0, joint / np.maximum(total, 1e-300), np.eye(n_classes))
+    return np.where(total > 0, joint / np.maximum(total, 1e-300), np.eye(n_classes)), total
 
 
 def regressors(

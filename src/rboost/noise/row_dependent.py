@@ -68,8 +68,9 @@ LEAST = 1e-6
 SEVERAL_CLASSES_MARGIN, MANY_CLASSES_MARGIN = 1.0, 0.25
 RARE_CLASS_MARGIN, RARE_CLASS = 0.5, 0.25
 FARTHEST = 7.0
-# Shares of guessed labels that answers of people are compared with.
-GUESSED_SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+# Shares of guessed labels that answers of people are compared with; saved models count them. The
+# last, that no label is wrong, is as likely as u = 0: then answers against labels are mistakes.
+GUESSED_SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.0)
 # Numbers from −1 to 1, spread evenly beside ``NORMAL``: places within a cell of u.
 EVEN = 2 * (np.arange(len(NORMAL)) * 0.6180339887498949 % 1) - 1
 # Rows whose order differs by less are ranked alike.
@@ -392,6 +393,13 @@ class RowDependentNoise(NoisePosterior):
         """Expected shares p(observed k | true j), whatever the labels depend on."""
         return self.levels.rates
 
+    def deviations_of_flips(self) -> tuple[float, Floats]:
+        """Standard deviations of the share of wrong labels and of rates, given flips alone."""
+        if self.overlapping == 1 or self.is_known:
+            return 0.0, np.zeros((self.n_classes, self.n_classes))
+        open_ = 1 + self.levels.n_rows / KNOWN_ROWS
+        return float(self.levels.deviation[0]), self.standard_error * np.sqrt(open_)
+
     def interval(self) -> Floats:
         """90 % intervals of the shares of labels in each class, whatever they depend on."""
         if self.is_known:
@@ -444,8 +452,9 @@ class RowDependentNoise(NoisePosterior):
 
     def assumption_weights(self) -> Floats:
         """The probability of each assumption."""
-        others = self.overlapping / len(GUESSED_SHARES)
-        return np.array([1 - self.overlapping, *[others] * len(GUESSED_SHARES)])
+        n_wrong = len(GUESSED_SHARES) - 1
+        guessed = np.append(np.full(n_wrong, (1 - RIGHT) / n_wrong), RIGHT)
+        return np.append(1 - self.overlapping, self.overlapping * guessed)
 
     def _with_issue(self, scores: Floats, observed: Integers, issue: Floats) -> Floats:
         """Classes other than the label share ``issue`` as they do if labels were flipped."""

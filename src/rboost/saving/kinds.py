@@ -455,6 +455,7 @@ declare(
     drawn=floats("draws", "coefficients"),
     drawn_from=Array("i8", ("draws",), low=0),
     matrices=floats("draws", "classes", "classes"),
+    deviations=floats("draws", "classes", "classes"),
 )
 
 
