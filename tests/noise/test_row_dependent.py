@@ -137,6 +137,25 @@ def test_many_classes_are_ranked_no_worse_than_by_margin():
     assert ours > theirs - 0.005
 
 
+@pytest.mark.parametrize("kind", ["guesses", "flips beside a rare class"])
+def test_two_classes_are_ranked_no_worse_than_by_margin(kind):
+    ours, theirs = [], []
+    for seed in range(6):
+        random = np.random.RandomState(seed)
+        is_rare = kind != "guesses"
+        scores = random.normal(-4 if is_rare else -0.5, 2, size=3000)
+        p = expit(scores)
+        true = (random.uniform(size=3000) < p).astype(int)
+        guess = (random.uniform(size=3000) < p).astype(int)
+        label = np.where(random.uniform(size=3000) < 0.4, guess, true)
+        if is_rare:
+            label = flip_labels(true, [[0.97, 0.03], [0.1, 0.9]], random_state=seed)[0]
+        margin, issue = np.where(label > 0, -scores, scores), infer_noise(scores, label)
+        for own, order in ((theirs, margin), (ours, issue.issue_probability(scores, label))):
+            own.append(average_precision_score(true != label, order))
+    assert np.mean(ours) > np.mean(theirs) - 0.005
+
+
 def test_a_rare_class_that_is_never_sure_is_no_noise():
     random = np.random.RandomState(0)
     top = random.beta(1, 9, size=3000)

@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.special import expit, logit
+from scipy.special import expit, logit, softmax
 from sklearn.utils import gen_batches
 
 from rboost._typing import Floats, Integers
@@ -61,15 +61,15 @@ PSEUDO_ROWS, RATES_AT_ONCE = 20.0, 2**20
 N_KNOTS = 256
 # Probabilities below this, and above 1 less this, are not told apart.
 LEAST = 1e-6
-# Rows are ranked by the margin of the raw scores as well, where that is the better of the two: of
-# more than two classes, less so of many, where flips into single classes are told apart better by
-# the reading; and of two as far as one has a smaller share of the labels than RARE_CLASS.
-# Beside the margin the log-odds of the reading count up to this far.
-SEVERAL_CLASSES_MARGIN, MANY_CLASSES_MARGIN = 1.0, 0.25
-RARE_CLASS_MARGIN, RARE_CLASS = 0.5, 0.25
+# Rows are ranked by the margin of the raw probabilities as well, beside the log-odds of the
+# reading, which count up to FARTHEST: of more than two classes, and of two as far as labels look
+# like overlap. It ranks errors near the boundary better, and flips of one class worse; of a class
+# with a smaller share of the labels than RARE_CLASS it doubts nearly all labels, right ones too.
+# Twice these weights gain .002 of average precision near the boundary and lose .006 on flips.
+SEVERAL_CLASSES_MARGIN, TWO_CLASSES_MARGIN, RARE_CLASS = 2.5, 16.0, 0.25
 FARTHEST = 7.0
-# Shares of guessed labels that answers of people are compared with; saved models count them. The
-# last, that no label is wrong, is as likely as u = 0: then answers against labels are mistakes.
+# Shares of guessed labels that answers of people are compared with. If none was guessed, answers
+# against labels are mistakes; it is the last, as saved models number these shares.
 GUESSED_SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.0)
 # Numbers from −1 to 1, spread evenly beside ``NORMAL``: places within a cell of u.
 EVEN = 2 * (np.arange(len(NORMAL)) * 0.6180339887498949 % 1) - 1
@@ -311,7 +311,7 @@ class RowDependentNoise(NoisePosterior):
     ``flipped`` is the posterior given flips at random, ``overlap`` has the curve of the labels
     where nothing was flipped, ``overlapping`` is how likely that is. ``basis`` has the rows that
     :attr:`levels` are found from, or the levels. ``margin_weight`` is how much the margin of the
-    raw scores counts in the order of rows.
+    raw probabilities counts in the order of rows.
     """
 
     flipped: NoisePosterior
@@ -334,14 +334,11 @@ class RowDependentNoise(NoisePosterior):
     ) -> RowDependentNoise:
         """From the readings of rows; rows of weight 0 say nothing."""
         everything = Sample(scores, observed, weight, float(weight.sum()))
-        margin_weight = 0.0
-        if scores.ndim == 2 and not is_known:
-            is_many = scores.shape[1] > FEW_CLASSES
-            margin_weight = MANY_CLASSES_MARGIN if is_many else SEVERAL_CLASSES_MARGIN
+        margin_weight = 0.0 if is_known else SEVERAL_CLASSES_MARGIN
         if scores.ndim == 1 and not is_known:
             share = float(weight @ observed) / max(float(weight.sum()), 1e-300)
-            rarer = min(share, 1 - share)
-            margin_weight = RARE_CLASS_MARGIN * max(0.0, 1 - rarer / RARE_CLASS)
+            rarer = min(share, 1 - share, RARE_CLASS)
+            margin_weight = TWO_CLASSES_MARGIN * overlapping * (rarer / RARE_CLASS) ** 2
         found = cls(flipped, overlap, overlapping, everything, margin_weight, is_known)
         sample = everything.fewer(found.order(scores, observed))
         return replace(found, basis=sample)
@@ -420,11 +417,12 @@ class RowDependentNoise(NoisePosterior):
         if not self.margin_weight:
             return found
         if scores.ndim == 1:
-            margin = np.where(observed > 0, -scores, scores)
+            margin = np.tanh(np.where(observed > 0, -scores, scores) / 2)
         else:
-            others = scores.copy()
-            others[each, observed] = -np.inf
-            margin = others.max(axis=1) - scores[each, observed]
+            others = softmax(scores, axis=1)
+            own = others[each, observed]
+            others[each, observed] = 0
+            margin = others.max(axis=1) - own
         return np.clip(found, -FARTHEST, FARTHEST) + self.margin_weight * margin
 
     def issue_probability(self, scores: Floats, observed: Integers) -> Floats:
@@ -452,9 +450,8 @@ class RowDependentNoise(NoisePosterior):
 
     def assumption_weights(self) -> Floats:
         """The probability of each assumption."""
-        n_wrong = len(GUESSED_SHARES) - 1
-        guessed = np.append(np.full(n_wrong, (1 - RIGHT) / n_wrong), RIGHT)
-        return np.append(1 - self.overlapping, self.overlapping * guessed)
+        others = self.overlapping / len(GUESSED_SHARES)
+        return np.array([1 - self.overlapping, *[others] * len(GUESSED_SHARES)])
 
     def _with_issue(self, scores: Floats, observed: Integers, issue: Floats) -> Floats:
         """Classes other than the label share ``issue`` as they do if labels were flipped."""
