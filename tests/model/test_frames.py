@@ -184,3 +184,12 @@ def test_names_of_rows_alone_are_refused_in_one_sentence(engines):
     X = pd.DataFrame({"id": [f"N{row}" for row in range(200)]})
     with pytest.raises(ValueError, match="X has no column to learn from"):
         fit(engines, X, [0, 1] * 100)
+
+
+def test_names_of_rows_are_left_out_with_a_warning():
+    random = np.random.RandomState(0)
+    X = pd.DataFrame({"x": random.standard_normal(200), "key": [f"k{k}" for k in range(200)]})
+    X.loc[1, "key"] = "k0"  # nearly every row is enough
+    with pytest.warns(UserWarning, match="like a name, which are left out: 'key'"):
+        model = RBoostClassifier(max_iter=5).fit(X, X["x"] > 0)
+    assert_array_equal(model.predict_proba(X), model.predict_proba(X.assign(key="other")))

@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import arrays
 from sklearn.utils import check_array
 
 from rboost.table.columns import is_numeric, read_columns
-from rboost.table.features import learn_encoder
+from rboost.table.features import MOST_SHOWN, learn_encoder
 
 MOMENT = datetime.datetime(2020, 1, 1, 12, 0, 0, 123456)
 MOMENT_SECONDS = 1577880000.123456
@@ -312,3 +312,13 @@ print(learn_encoder(columns).features_of(columns).trees[:3].tolist())
 def test_polars_is_enough():
     printed = subprocess.check_output([sys.executable, "-c", WITHOUT_PANDAS], text=True)
     assert printed.strip() == "[[1.0, 1.0], [nan, 2.0], [0.0, 3.0]]"
+
+
+def test_a_category_of_thousands_of_levels_takes_little_room():
+    random = np.random.RandomState(0)
+    words = [f"u{k}" for k in random.randint(5000, size=20_000)]
+    rows = learn(pd.DataFrame({"shop": words})).features(pd.DataFrame({"shop": words}))
+    assert rows.trees.shape == (20_000, 1)
+    assert rows.dense.shape[1] <= MOST_SHOWN + 3  # missing, others, and the share of the level
+    assert rows.sparse.nnz <= 20_000
+    assert rows.encoder.used == [0]

@@ -40,11 +40,13 @@ def mixed_table():
 KEYS = [f"k{k}" for k in range(MANY)]
 KINDS = {
     "name": [
-        KEYS, [*KEYS, None], [f"{k:08}" for k in range(MANY)], [f"{k}@mail.org" for k in KEYS],
+        KEYS, [*KEYS, None], [*KEYS, KEYS[0]], [f"{k:08}" for k in range(MANY)],
+        [f"{k}@mail.org" for k in KEYS],
     ],
     "category": [
-        KEYS[:-1], [*KEYS[:-1], KEYS[0]], ["red", "blue"] * 50, ["01", "02"] * 50,
-        pd.Series(["1", "2"] * 50, dtype="category"), ["big city", "small town"] * 50,
+        KEYS[:-1], [*KEYS[:-1], KEYS[0]], [*KEYS, *KEYS[:3]], ["red", "blue"] * 50,
+        ["01", "02"] * 50, pd.Series(["1", "2"] * 50, dtype="category"),
+        ["big city", "small town"] * 50,
         [f"big town {k}" for k in range(MANY)] * 5,
     ],
     "text": [

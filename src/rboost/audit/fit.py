@@ -75,7 +75,7 @@ def why_unused(own: ColumnEncoder) -> str:
         return "empty"
     if own.is_constant:
         return "the same in every row"
-    return "another word in every row, like a name" if own.kind == NAME else ""
+    return "another word in nearly every row, like a name" if own.kind == NAME else ""
 
 
 def _finite_columns(table: Any) -> list[Column]:

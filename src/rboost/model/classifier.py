@@ -56,6 +56,7 @@ from rboost.table.features import (
     learn_encoder,
     varying_features,
     warn_of_copies,
+    warn_of_names,
     words_in,
 )
 
@@ -349,9 +350,10 @@ class RBoostClassifier(Savable, ScoreClassifier):
             encoder = self._encoder = learn_encoder(columns)
             if all(kind == NAME for kind in encoder.kinds):
                 raise ValueError(
-                    "X has no column to learn from: each has another word in every row, like a "
-                    "name; add others."
+                    "X has no column to learn from: each has another word in nearly every row, "
+                    "like a name; add others."
                 )
+            warn_of_names(encoder)
         validate_data(self, X, skip_check_array=True, reset=reset)
         return encoder.features_of(columns)
 

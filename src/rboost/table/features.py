@@ -14,7 +14,7 @@ number    quantities, truth values, durations, amounts of money
 date      days or times
 category  words that rows share
 text      sentences, in most rows another one or of five words and more; scripts without spaces
-name      another word without spaces in every row, such as an id: not used
+name      another word without spaces in nearly every row, such as an id: not used
 ========  =========================================================================
 
 What a model learnt of a column (levels, how dates and amounts are written) stays with it; a later
@@ -59,6 +59,7 @@ from rboost.table.columns import (
     Column,
     read_columns,
 )
+from rboost.table.delimited import reprs
 
 # Fewer distinct words than this are categories.
 FEWEST_NAMES = 40
@@ -537,6 +538,17 @@ def learn_encoder(columns: Sequence[Column]) -> TableEncoder:
     return TableEncoder(tuple(_learn(column) for column in columns))
 
 
+def warn_of_names(encoder: TableEncoder) -> None:
+    """Warn where columns are names of rows, which a model leaves out."""
+    names = [own.name for own in encoder.columns if own.kind == NAME]
+    if names:
+        warnings.warn(
+            "X has columns with another word in nearly every row, like a name, which are left out: "
+            f"{reprs(names)}; drop them, or make words of them that rows share.",
+            stacklevel=4,
+        )
+
+
 def varying_features(X: Floats, names: Sequence[str]) -> Features | None:
     """Rows of numbers without columns that are empty or the same in every row.
 
@@ -575,7 +587,8 @@ def _kind_of_words(column: Column) -> str:
         return CATEGORY
     n_spaced = sum(any(map(str.isspace, word)) for word in column.words)
     n_unspaced = sum(len(UNSPACED.findall(word)) >= FEWEST_SIGNS for word in column.words)
-    if n_words == n_rows and not n_spaced and not n_unspaced:
+    n_once = np.count_nonzero(column.counts == 1)
+    if n_once >= NEARLY_ALL * n_rows and not n_spaced and not n_unspaced:
         return NAME
     if n_spaced + n_unspaced <= n_words / 2:
         return CATEGORY

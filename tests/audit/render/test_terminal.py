@@ -79,6 +79,8 @@ def test_lines_are_broken_between_words():
     assert [line[:6] for line in text.splitlines()] == ["  word", "    wo"]
     text = wrapped("x" * 95 + " (90 % interval)")
     assert text.splitlines() == ["x" * 95, "(90 % interval)"]
+    text = wrapped("x" * 96 + f" {format_count(1405)} rows")
+    assert text.splitlines()[1] == "1\u202f405 rows"
 
 
 def test_wording():

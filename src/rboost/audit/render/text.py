@@ -417,10 +417,10 @@ def fitted(text: str, columns: int) -> str:
 def wrapped(text: str, first: str = "", indent: str = "") -> str:
     """A text in lines that fit; the first begins with ``first``, the others with ``indent``.
 
-    No line ends between a number and its percent sign.
+    No line ends within a number, or between it and its percent sign.
     """
     lines, line = [], first
-    for word in re.findall(r"\S+(?: %\S*)?", text):
+    for word in re.findall(r"[^ \n]+(?: %[^ \n]*)?", text):  # thousands are set apart by \u202f
         joined = f"{line}{word}" if not line.strip() else f"{line} {word}"
         if line.strip() and width(joined) > WIDTH:
             lines.append(line)
