@@ -194,15 +194,17 @@ class TableModel(ClassifierMixin, BaseEstimator):
         """The rows of a frame with the columns that the model was fitted to, in any order."""
         return self.encoder.features_of(self.encoder.matched(_finite_columns(table)))
 
-    def probability(self, features: Features) -> Floats:
-        """Probability of each true class, for rows that are encoded, unused columns and all."""
+    def score(self, features: Features) -> Floats:
+        """Scores of all classes, for rows that are encoded, unused columns and all."""
         names = features.encoder.names
         if names != self.encoder.names:
             features = features.only([names.index(name) for name in self.encoder.names])
         scores = self.scorer.score_rows(rows_for(self.scorer, features))
-        return self.noise.probability(
-            _of_all_classes(scores, self.scorer.classes_, len(self.classes))
-        )
+        return _of_all_classes(scores, self.scorer.classes_, len(self.classes))
+
+    def probability(self, features: Features) -> Floats:
+        """Probability of each true class, for rows as :meth:`score` takes them."""
+        return self.noise.probability(self.score(features))
 
     def predict_proba(self, table: Any) -> Floats:
         """Probability of each true class, shape (n_rows, n_classes)."""

@@ -174,20 +174,36 @@ class TextTerms:
     def __len__(self) -> int:
         return len(self.words) + len(self.parts)
 
+    @cached_property
+    def _counters(self) -> list[tuple[dict[str, Any], Any]]:
+        return [
+            (options, CountVectorizer(vocabulary=list(terms), dtype=np.float32, **options))
+            for options, terms in ((WORDS, self.words), (PARTS, self.parts))
+            if terms
+        ]
+
+    def count(self, texts: Sequence[str]) -> Any:
+        """How often each text has each term, a CSR matrix, (n, n_terms)."""
+        blocks = [sparse.csr_matrix((len(texts), 0), dtype=np.float32)]
+        for options, counter in self._counters:
+            blocks.append(counter.transform(_read_part(texts, options)))
+        return sparse.hstack(blocks, format="csr", dtype=np.float32)
+
+    def weigh_counts(self, counts: Any) -> Any:
+        """TF-IDF of counts as a CSR matrix, (n, n_terms): words and parts of length 1 each."""
+        counts = counts.astype(np.float32)
+        np.log(counts.data, out=counts.data)
+        counts.data += 1
+        counts.data *= self.idf[counts.indices]
+        if not self.words or not self.parts:
+            return normalize(counts) if len(self) else counts
+        n_words = len(self.words)
+        blocks = normalize(counts[:, :n_words]), normalize(counts[:, n_words:])
+        return sparse.hstack(blocks, format="csr", dtype=np.float32)
+
     def weigh(self, column: Column) -> Any:
-        """TF-IDF of each row as a CSR matrix, (n, n_terms): words and parts of length 1 each."""
-        blocks, n_words = [], len(self.words)
-        known = (WORDS, self.words, self.idf[:n_words]), (PARTS, self.parts, self.idf[n_words:])
-        for options, terms, idf in known:
-            block = sparse.csr_matrix((len(column.words) + 1, len(terms)), dtype=np.float32)
-            if terms:
-                counter = CountVectorizer(vocabulary=list(terms), dtype=np.float32, **options)
-                counts = counter.transform((*_read_part(column, options), ""))
-                np.log(counts.data, out=counts.data)
-                counts.data += 1
-                block = normalize(counts @ sparse.diags(idf), copy=False)
-            blocks.append(block)
-        return sparse.hstack(blocks, format="csr", dtype=np.float32)[column.codes]
+        """TF-IDF of each row; nothing where the text is missing."""
+        return self.weigh_counts(self.count((*column.words, "")))[column.codes]
 
     def transform(self, weighed: Any) -> Floats:
         """The texts in the first few directions, (n, n_directions)."""
@@ -213,17 +229,17 @@ def _frequent(column: Column, options: dict[str, Any]) -> tuple[tuple[str, ...],
     """Terms of one sort, and in how many texts each is."""
     counter = CountVectorizer(binary=True, max_features=MOST_TERMS, **options)
     try:
-        counts = counter.fit_transform(_read_part(column, options))
+        counts = counter.fit_transform(_read_part(column.words, options))
     except ValueError:  # no term is in enough texts
         return (), np.zeros(0, np.intp)
     terms = tuple(counter.get_feature_names_out().tolist())
     return terms, np.bincount(counts.indices, minlength=len(terms))
 
 
-def _read_part(column: Column, options: dict[str, Any]) -> Iterator[str]:
+def _read_part(texts: Sequence[str], options: dict[str, Any]) -> Iterator[str]:
     """The beginning of each text that is read for terms of one sort."""
     longest = LONGEST_TEXT if options is WORDS else LONGEST_PARTS
-    return (word[:longest] for word in column.words)
+    return (text[:longest] for text in texts)
 
 
 @dataclass(frozen=True)

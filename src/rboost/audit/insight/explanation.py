@@ -1,4 +1,4 @@
-"""Why a label is doubted: columns with evidence against it, and the nearest rows.
+"""Why a label is doubted: columns with evidence against it, words of texts, and the nearest rows.
 
 A column is a reason if its value is not typical of rows that carry the given label, probably
 rightly, and clearly more frequent among those of the suggested one (``usual.py``). Its strength
@@ -7,8 +7,8 @@ value of that column from rows of the given label, averaged over a few of them; 
 logarithm of how many times as frequent the value is. The strength is in nats: e^strength times.
 
 Distances between rows weight each column by its relevance: the mutual information, in nats, of the
-label and the best feature of the column, less a significance cutoff. The features of a text have
-together the weight of a single number.
+label and the best feature of the column, less a significance cutoff. The squared distance of two
+texts is twice one less the cosine of their TF-IDF, which has the mean of a standardized number.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ from sklearn.utils import gen_batches
 from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats, Integers
+from rboost._validation import is_missing
 from rboost.audit.fit import TableModel, used_columns
 from rboost.audit.insight.usual import Usual, range_edges, usual_values
+from rboost.audit.insight.words import ReadText, Word, read_texts, strongest_words
 from rboost.audit.labels import NO_LABEL, TableLabels
 from rboost.progress import track
 from rboost.table.columns import TEXT
@@ -140,7 +142,8 @@ class Explanation:
 
     ``agreeing`` are positions of the nearest rows that carry the suggested label, probably rightly.
     ``opposing`` are the nearest that carry the given one. Distances weight
-    columns by their relevance for the labels.
+    columns by their relevance for the labels. ``texts`` are those of the row, with the words that
+    speak for one of the two labels.
     """
 
     row: int
@@ -153,11 +156,20 @@ class Explanation:
     agreeing_distance: tuple[float, ...] = ()
     opposing: tuple[int, ...] = ()
     opposing_distance: tuple[float, ...] = ()
+    texts: tuple[ReadText, ...] = ()
+
+    @property
+    def words(self) -> list[str]:
+        """The few words of the texts that speak most for the suggested label."""
+        return strongest_words(self.texts)
 
     def __repr__(self) -> str:
         reasons = "; ".join(
-            f"{shorten(one.column)} = {shorten(one.value)} (usually {shorten(one.typical)})"
-            for one in self.reasons
+            [f"word {shorten(word)}" for word in self.words]
+            + [
+                f"{shorten(one.column)} = {shorten(one.value)} (usually {shorten(one.typical)})"
+                for one in self.reasons
+            ]
         )
         return (
             f"Explanation: row {self.row} is labelled {shorten(self.given)}, "
@@ -209,8 +221,11 @@ class Explainer:
         strengths = self._strengths(rows, verbose)
         agreeing = self.neighbours.nearest(rows, self.suggested[rows])
         opposing = self.neighbours.nearest(rows, self.labels.given[rows])
+        texts = self._read_texts(rows)
         return [
-            self._explanation(row, self._reasons(row, strengths[i]), *agreeing[i], *opposing[i])
+            self._explanation(
+                row, self._reasons(row, strengths[i]), *agreeing[i], *opposing[i], texts[i]
+            )
             for i, row in enumerate(rows.tolist())
         ]
 
@@ -238,6 +253,34 @@ class Explainer:
                 column, cell = str(table.columns[k]), table.iloc[row, k]
                 found.append(Reason(column, cell, float(strength[k]), *typical))
         return tuple(found)
+
+    def _read_texts(self, rows: Integers) -> list[tuple[ReadText, ...]]:
+        """The texts of each row with the words that matter."""
+        found: list[tuple[ReadText, ...]] = [()] * len(rows)
+        for k in self.features.texts:
+            cells = self.audit.table.iloc[rows, k].tolist()
+            present = [i for i, cell in enumerate(cells) if not is_missing(cell)]
+            texts = [str(cells[i]) for i in present]
+            words = self._words(rows[present], k, texts)
+            for i, text, marked in zip(present, texts, words, strict=True):
+                found[i] += (ReadText(str(self.audit.table.columns[k]), text, marked),)
+        return found
+
+    def _words(self, rows: Integers, k: int, texts: list[str]) -> list[tuple[Word, ...]]:
+        """Words that speak for one of two labels; none without a model or a given label."""
+        words: list[tuple[Word, ...]] = [()] * len(rows)
+        doubted = np.flatnonzero(self.labels.given[rows] != NO_LABEL)
+        if self.audit.model is None or not len(doubted):
+            return words
+        found = read_texts(
+            self.features[rows[doubted]],
+            k,
+            [texts[i] for i in doubted],
+            lambda features, each: self._lead(features, rows[doubted[each]]),
+        )
+        for i, own in zip(doubted, found, strict=True):
+            words[i] = own
+        return words
 
     def _evidence(self, rows: Integers) -> Floats:
         """Log of how much more frequent a value is in the suggested class; 0 where no reason."""
@@ -292,6 +335,21 @@ class Explainer:
     def _borrowed(self, row: int, given: int) -> Integers:
         """A few rows that carry this label, probably rightly; always the same few."""
         return np.random.RandomState(row).choice(self._members[given], N_TYPICAL)
+
+    def _lead(self, features: Features, rows: Integers) -> Floats:
+        """How far the suggested class is ahead of the given one by the scores of the model.
+
+        Differences of scores are log-odds, which are linear in them when calibrated, and which
+        probabilities close to 0 and 1 do not resolve.
+        """
+        with threadpool_limits(1, "blas"):
+            scores = self.audit.model.score(features)
+        if scores.ndim == 1:
+            scores = np.column_stack([np.zeros(len(scores)), scores])
+        each = np.arange(len(rows))
+        return np.asarray(
+            scores[each, self.suggested[rows]] - scores[each, self.labels.given[rows]]
+        )
 
     def _log_odds(
         self, model: TableModel, features: Features, given: Integers, suggested: Integers
