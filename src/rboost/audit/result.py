@@ -34,6 +34,7 @@ from rboost.audit.insight.checked import (
 )
 from rboost.audit.insight.columns import ColumnReading, Segment, find_segments, read_columns
 from rboost.audit.insight.explanation import Explainer, Explanation
+from rboost.audit.insight.likeness import Points
 from rboost.audit.insight.summary import (
     AuditSummary,
     Quality,
@@ -225,8 +226,8 @@ class LabelAudit:
         return standardized(self.features.dense if used_columns(self.features) else of_rows)
 
     @cached_property
-    def points(self) -> Floats:
-        """Features in which distances between rows are those of columns that matter."""
+    def points(self) -> Points:
+        """Rows between which distances are those of columns that matter."""
         return self._explainer.neighbours.points
 
     def suspects(

@@ -7,7 +7,8 @@ from numpy.testing import assert_allclose
 
 from rboost.audit import audit_labels
 from rboost.audit.insight import explanation as module
-from rboost.audit.insight.explanation import MOST_COLUMNS, N_NEIGHBOURS
+from rboost.audit.insight.explanation import MOST_COLUMNS
+from rboost.audit.insight.likeness import N_NEIGHBOURS
 
 N_ROWS = 300
 
@@ -89,7 +90,7 @@ def test_a_category_that_decides_is_a_reason_and_its_frequent_value_is_typical()
 
 def nearest_by_hand(audit, row, wanted):
     """The nearest rows that carry a label and are probably right, one distance after another."""
-    points = audit._explainer.neighbours.points
+    points = audit.points.numbers
     current, wrong = audit.labels.current, audit.issue_probability
     members = [
         (float(np.sqrt(((points[k] - points[row]) ** 2).sum())), k)

@@ -62,7 +62,7 @@ def test_similar_rows_are_near_alike_and_open(tmp_path):
         (audit.labels.given == audit.labels.given[3]) & (audit.suggested == audit.suggested[3])
     )
     alike = alike[alike != 3]
-    points = audit.points
+    points = audit.points.numbers
     nearest = alike[np.argsort(np.linalg.norm(points[alike] - points[3], axis=1))]
     rows = client.get("/api/similar?row=3&count=5&opinion=1").json()["rows"]
     assert [each["row"] for each in rows] == nearest[:5].tolist()

@@ -5,10 +5,6 @@ rightly, and clearly more frequent among those of the suggested one (``usual.py`
 is how far the log-odds of the suggested class fall when the row takes the
 value of that column from rows of the given label, averaged over a few of them; without a model, the
 logarithm of how many times as frequent the value is. The strength is in nats: e^strength times.
-
-Distances between rows weight each column by its relevance: the mutual information, in nats, of the
-label and the best feature of the column, less a significance cutoff. The squared distance of two
-texts is twice one less the cosine of their TF-IDF, which has the mean of a standardized number.
 """
 
 from __future__ import annotations
@@ -18,28 +14,20 @@ from reprlib import repr as shorten
 from typing import Any
 
 import numpy as np
-from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import gen_batches
 from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats, Integers
 from rboost._validation import is_missing
 from rboost.audit.fit import TableModel, used_columns
-from rboost.audit.insight.usual import Usual, range_edges, usual_values
+from rboost.audit.insight.likeness import Neighbours, comparable, relevance
+from rboost.audit.insight.usual import Usual, usual_values
 from rboost.audit.insight.words import ReadText, Word, read_texts, strongest_words
 from rboost.audit.labels import NO_LABEL, TableLabels
 from rboost.progress import track
 from rboost.table.columns import TEXT
 from rboost.table.features import Features
 
-# Rows named as neighbours, and rows of a class among which they are looked for, at most.
-N_NEIGHBOURS, MOST_SEARCHED = 3, 200_000
-# Ranges in which a feature is counted, and rows that are looked at, at most.
-N_RANGES, MOST_ROWS = 8, 20_000
-# Significance cutoff of the mutual information, in standard deviations.
-DEVIATIONS = 3.0
-# Least weight of a column as a share of the largest: it may be relevant together with others.
-LEAST_WEIGHT = 0.005
 # Rows whose values are borrowed, columns that are tried at most, and reasons that are given.
 N_TYPICAL, MOST_COLUMNS, MOST_REASONS = 5, 60, 3
 # Rows given to the model at a time, and the probability below which none counts, so that log-odds
@@ -47,78 +35,6 @@ N_TYPICAL, MOST_COLUMNS, MOST_REASONS = 5, 60, 3
 BLOCK_ROWS, SMALLEST = 20_000, 1e-12
 # Weaker reasons are none.
 WEAKEST = 0.05
-
-
-def relevance(standardized: Floats, source: Integers, label: Integers) -> Floats:
-    """The mutual information of each column by itself and the labels, in nats.
-
-    ``source`` (n_features,) has the column of each feature, ``label`` (n_rows,) the class of rows
-    that are probably labelled rightly, −1 of others.
-    """
-    rows = np.flatnonzero(label >= 0)
-    rows = rows[:: len(rows) // MOST_ROWS + 1]
-    found = np.zeros(source.max(initial=-1) + 1)
-    for feature, column in enumerate(source):
-        own = _information(standardized[rows, feature], label[rows])
-        found[column] = max(found[column], own)
-    return found
-
-
-def comparable(standardized: Floats, source: Integers, label: Integers) -> Floats:
-    """Features in which distances between rows are those of columns that matter."""
-    worth = relevance(standardized, source, label)
-    best = worth.max(initial=0.0)
-    weight = np.maximum(worth / best, LEAST_WEIGHT) if best > 0 else np.ones(len(worth))
-    n_features = np.bincount(source, minlength=len(worth))
-    return np.asarray(standardized * np.sqrt(weight / np.maximum(n_features, 1))[source])
-
-
-class Neighbours:
-    """Finds the nearest rows of a class; ``members`` has the rows of each."""
-
-    def __init__(self, points: Floats, members: list[Integers]) -> None:
-        self.points = points
-        self._members = [rows[:: len(rows) // MOST_SEARCHED + 1] for rows in members]
-        self._searches: dict[int, NearestNeighbors] = {}
-
-    def nearest(
-        self, rows: Integers, wanted: Integers
-    ) -> list[tuple[tuple[int, ...], tuple[float, ...]]]:
-        """For each row, the nearest others of the wanted class, and how far they are."""
-        found: list[tuple[tuple[int, ...], tuple[float, ...]]] = [((), ())] * len(rows)
-        for k in np.unique(wanted[wanted != NO_LABEL]).tolist():
-            members, asked = self._members[k], np.flatnonzero(wanted == k)
-            if not len(members):
-                continue
-            if k not in self._searches:
-                search = NearestNeighbors(n_neighbors=min(N_NEIGHBOURS + 1, len(members)))
-                self._searches[k] = search.fit(self.points[members])
-            distances, places = self._searches[k].kneighbors(self.points[rows[asked]])
-            for i, distance, neighbours in zip(asked, distances, members[places], strict=True):
-                others = neighbours != rows[i]  # a row is no neighbour of its own
-                found[i] = (
-                    tuple(neighbours[others][:N_NEIGHBOURS].tolist()),
-                    tuple(distance[others][:N_NEIGHBOURS].tolist()),
-                )
-        return found
-
-
-def _information(feature: Floats, label: Integers) -> float:
-    """Mutual information of a feature and the labels above the significance cutoff, or 0."""
-    edges = range_edges(feature, N_RANGES)
-    n_rows, n_classes = len(label), label.max(initial=-1) + 1
-    counts = np.zeros((len(edges) + 1, n_classes))
-    np.add.at(counts, (np.searchsorted(edges, feature, side="right"), label), 1.0)
-    seen = counts[counts.any(axis=1)][:, counts.any(axis=0)]
-    if min(seen.shape, default=0) < 2:
-        return 0.0
-    joint = seen / n_rows
-    apart = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found = float(np.where(joint > 0, joint * np.log(joint / apart), 0.0).sum())
-    freedom = (seen.shape[0] - 1) * (seen.shape[1] - 1)
-    by_chance = (freedom + DEVIATIONS * np.sqrt(2 * freedom)) / (2 * n_rows)
-    return max(0.0, found - by_chance)
 
 
 @dataclass(frozen=True)
@@ -196,7 +112,8 @@ class Explainer:
         used, n_points = used_columns(self.features), audit.standardized.shape[1]
         self._source = self.features.encoder.source("dense") if used else np.arange(n_points)
         self._right = np.where(wrong < 0.5, labels.current, NO_LABEL)
-        points = comparable(audit.standardized, self._source, self._right)
+        texts = self.features.texts
+        points = comparable(audit.standardized, self._source, self._right, texts)
         self.neighbours = Neighbours(points, self._members)
         self._tried = self._columns_tried(used)
         self._known: dict[int, Explanation] = {}

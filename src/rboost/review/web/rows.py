@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from rboost._typing import Floats
 from rboost._validation import is_missing
 from rboost.audit import Explanation, LabelAudit
+from rboost.audit.insight.likeness import Points
 from rboost.audit.labels import NO_LABEL
 from rboost.review.snapshot import Json
 
@@ -167,7 +167,7 @@ def _snippet(text: str, wanted: str) -> str:
 def similar(
     live: LabelAudit,
     columns: list[Any],
-    points: Floats,
+    points: Points,
     row: int,
     answered: Iterable[int],
     count: int,
@@ -175,7 +175,7 @@ def similar(
 ) -> list[Json]:
     """The nearest rows with the same given label that nobody has looked at.
 
-    Distances are those of ``points``, one a row. Where the opinion is shown the suggestion is the
+    Distances are those of ``points``. Where the opinion is shown the suggestion is the
     same as well; else the choice would tell it.
     """
     labels = live.labels
@@ -184,7 +184,7 @@ def similar(
         is_alike &= live.suggested == live.suggested[row]
     is_alike[[row, *answered]] = False
     rows = np.flatnonzero(is_alike)
-    distance = np.square(points[rows] - points[row]).sum(axis=1)
+    distance = points.distances(np.array([row]), rows)[0]
     nearest = rows[np.argsort(distance, kind="stable")[:count]].tolist()
     described = [describe_row(live, columns, each, LONGEST_BESIDE) for each in nearest]
     if is_opinion_shown:
