@@ -5,6 +5,7 @@ from rboost.audit.insight.checked import AnswersContradictWarning
 from rboost.audit.insight.explanation import Explanation, Reason
 from rboost.audit.insight.summary import Suspects
 from rboost.audit.insight.suspicion import SuspiciousColumn, SuspiciousColumnWarning
+from rboost.audit.insight.words import ReadText, Word
 from rboost.audit.labels import TableLabels
 from rboost.audit.render.plots import (
     CalibrationDisplay,
@@ -25,11 +26,13 @@ __all__ = [
     "LabelAudit",
     "NoiseMatrixDisplay",
     "ProjectionDisplay",
+    "ReadText",
     "Reason",
     "ReviewGainDisplay",
     "Suspects",
     "SuspiciousColumn",
     "SuspiciousColumnWarning",
     "TableLabels",
+    "Word",
     "audit_labels",
 ]
