@@ -156,6 +156,19 @@ def test_two_classes_are_ranked_no_worse_than_by_margin(kind):
     assert np.mean(ours) > np.mean(theirs) - 0.005
 
 
+def test_flips_of_one_class_are_ranked_better_than_by_margin():
+    ours, theirs = [], []
+    for seed in range(6):
+        random = np.random.RandomState(seed)
+        scores = random.normal(0, 2, size=800)
+        true = (random.uniform(size=800) < expit(scores)).astype(int)
+        label = flip_labels(true, asymmetric(0.3, from_class=1), random_state=seed)[0]
+        margin, issue = np.where(label > 0, -scores, scores), infer_noise(scores, label)
+        for own, order in ((theirs, margin), (ours, issue.issue_probability(scores, label))):
+            own.append(average_precision_score(true != label, order))
+    assert np.mean(ours) > np.mean(theirs) + 0.05
+
+
 def test_a_rare_class_that_is_never_sure_is_no_noise():
     random = np.random.RandomState(0)
     top = random.beta(1, 9, size=3000)

@@ -63,10 +63,11 @@ N_KNOTS = 256
 LEAST = 1e-6
 # Rows are ranked by the margin of the raw probabilities as well, beside the log-odds of the
 # reading, which count up to FARTHEST: of more than two classes, and of two as far as labels look
-# like overlap. It ranks errors near the boundary better, and flips of one class worse; of a class
-# with a smaller share of the labels than RARE_CLASS it doubts nearly all labels, right ones too.
-# Twice these weights gain .002 of average precision near the boundary and lose .006 on flips.
-SEVERAL_CLASSES_MARGIN, TWO_CLASSES_MARGIN, RARE_CLASS = 2.5, 16.0, 0.25
+# like overlap, if flips explain less than MOST_BY_FLIPS of the doubt. It ranks errors near the
+# boundary better, and flips of one class much worse; of a class with a smaller share of the labels
+# than RARE_CLASS it doubts nearly all labels, right ones too.
+SEVERAL_CLASSES_MARGIN, TWO_CLASSES_MARGIN = 2.5, 16.0
+MOST_BY_FLIPS, RARE_CLASS = 0.3, 0.25
 FARTHEST = 7.0
 # Shares of guessed labels that answers of people are compared with. If none was guessed, answers
 # against labels are mistakes; it is the last, as saved models number these shares.
@@ -304,6 +305,21 @@ def _rates(weight: Floats, rate: Floats, deviation: Floats, below: float) -> tup
     return mean, np.stack([np.minimum(low, mean), np.maximum(high, mean)])
 
 
+def weight_of_margin(flipped: NoisePosterior, rows: Sample) -> float:
+    """How much the margin counts in the order of rows of two classes that overlap."""
+    some = np.unique(np.linspace(0, len(rows.observed) - 1, EVEN_ROWS).round().astype(np.intp))
+    scores, label, weight = rows.scores[some], rows.observed[some], rows.weight[some]
+    total = max(float(weight.sum()), 1e-300)
+    posterior, p = flipped.posterior(scores, label), flipped.probability(scores)
+    wrong = float(weight @ (1 - posterior[np.arange(len(some)), label])) / total
+    doubt = float(weight @ (posterior * (1 - p)).sum(axis=1)) / total
+    by_flips = wrong / max(wrong + doubt, 1e-9)
+    share = float(weight @ label) / total
+    rarer = min(share, 1 - share, RARE_CLASS)
+    left = max(0.0, 1 - by_flips / MOST_BY_FLIPS)
+    return TWO_CLASSES_MARGIN * left * (rarer / RARE_CLASS) ** 2
+
+
 @dataclass(frozen=True, eq=False)
 class RowDependentNoise(NoisePosterior):
     """What is known of the noise: flips at random, overlap, and errors that depend on the row.
@@ -336,9 +352,7 @@ class RowDependentNoise(NoisePosterior):
         everything = Sample(scores, observed, weight, float(weight.sum()))
         margin_weight = 0.0 if is_known else SEVERAL_CLASSES_MARGIN
         if scores.ndim == 1 and not is_known:
-            share = float(weight @ observed) / max(float(weight.sum()), 1e-300)
-            rarer = min(share, 1 - share, RARE_CLASS)
-            margin_weight = TWO_CLASSES_MARGIN * overlapping * (rarer / RARE_CLASS) ** 2
+            margin_weight = overlapping * weight_of_margin(flipped, everything)
         found = cls(flipped, overlap, overlapping, everything, margin_weight, is_known)
         sample = everything.fewer(found.order(scores, observed))
         return replace(found, basis=sample)
