@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import Any
 
@@ -64,6 +65,18 @@ def shortened(value: Any, longest: int = LONGEST_VALUE) -> str:
         return f"{value:.6g}"
     text = str(value)
     return text if len(text) <= longest else f"{text[:longest]}… ({len(text)} characters)"
+
+
+def end_at_word(text: str, longest: int) -> int:
+    """Where to cut a text so that it is not longer: between two words, if one ends near there.
+
+    >>> end_at_word("to be or not", 11), end_at_word("to be", 5), end_at_word("a tobeornot", 5)
+    (8, 5, 5)
+    """
+    if len(text) <= longest:
+        return len(text)
+    ends = [word.end() for word in re.finditer(r"\S+(?=\s)", text[: longest + 1])]
+    return ends[-1] if ends and ends[-1] > longest / 2 else longest
 
 
 def visible(text: str) -> str:

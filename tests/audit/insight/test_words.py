@@ -183,7 +183,7 @@ def test_rows_without_a_text_or_a_label_have_no_words():
     assert audit.explain(30).words == []
 
 
-def test_the_strongest_words_are_named_once_and_weak_ones_not():
+def test_the_strongest_words_are_named_once():
     text = "pay Pay card the my not"
     contributions = [2.0, 2.0, 4.0, 0.5, 1.5, -6.0]
     words = tuple(
@@ -192,6 +192,16 @@ def test_the_strongest_words_are_named_once_and_weak_ones_not():
     other = ReadText("b", "big", (Word(0, 3, 3.0),))
     assert strongest_words([ReadText("a", text, words), other]) == ["card", "big", "pay"]
     assert strongest_words([ReadText("a", text, words)]) == ["card", "pay", "my"]
-    assert strongest_words([ReadText("a", text, words[3:4])]) == ["the"]
     assert strongest_words([ReadText("a", text, words[5:])]) == []
     assert strongest_words([]) == []
+
+
+@given(st.text(alphabet="ab .\n", max_size=30), st.integers(0, 30))
+def test_the_parts_of_a_text_are_the_text(text, end):
+    read = ReadText(
+        "a", text, tuple(Word(*span, (-1.0) ** k) for k, span in enumerate(find_words(text)))
+    )
+    assert "".join(part for part, _ in read.parts()) == text
+    assert "".join(part for part, _ in read.parts(end)) == text[:end]
+    for k, span in enumerate(find_words(text[:end])[:-1]):
+        assert (text[slice(*span)], ("suggested", "given")[k % 2]) in read.parts(end)

@@ -33,9 +33,9 @@ MOST_WORDS = 40
 # Texts that are read at a time, and scored with words left out.
 BLOCK_TEXTS = 50
 # Words of a smaller contribution, in nats and as a share of the largest, say nothing.
-WEAKEST, LEAST_SHARE = 0.05, 0.2
-# Words that are named in a sentence, and the least share of the strongest that each has.
-MOST_NAMED, NAMED_SHARE = 3, 0.25
+WEAKEST, LEAST_SHARE = 0.05, 0.3
+# Words that are named in a sentence.
+MOST_NAMED = 3
 # Signs with marks above or below them, of scripts without spaces between words: two are a word.
 _SIGN = rf"(?=\w){UNSPACED.pattern}(?:(?!\w){UNSPACED.pattern})*"
 _PIECE = re.compile(rf"(?:{_SIGN}){{1,2}}|(?:(?!{_SIGN}).)+")
@@ -68,6 +68,20 @@ class ReadText:
     text: str
     words: tuple[Word, ...] = ()
 
+    def parts(self, end: int | None = None) -> list[tuple[str, str]]:
+        """The text up to ``end`` in parts, each with whether it speaks for the "suggested" class.
+
+        For the others that is "given", or nothing.
+        """
+        text, found, done = self.text[:end], [], 0
+        for word in self.words:
+            if word.end > len(text):
+                break
+            side = "suggested" if word.contribution > 0 else "given"
+            found += [(text[done : word.start], ""), (text[word.start : word.end], side)]
+            done = word.end
+        return [part for part in (*found, (text[done:], "")) if part[0]]
+
 
 def strongest_words(texts: Sequence[ReadText]) -> list[str]:
     """The few words that speak most for the suggested class, the strongest first."""
@@ -77,8 +91,7 @@ def strongest_words(texts: Sequence[ReadText]) -> list[str]:
             written = one.text[word.start : word.end]
             found.setdefault(written.casefold(), (word.contribution, written))
     ordered = sorted(found.values(), key=lambda each: -each[0])[:MOST_NAMED]
-    least = max(ordered[0][0] * NAMED_SHARE, WEAKEST) if ordered else 0.0
-    return [written for contribution, written in ordered if contribution >= least]
+    return [written for contribution, written in ordered if contribution > 0]
 
 
 def find_words(text: str) -> list[Span]:

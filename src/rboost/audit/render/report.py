@@ -14,7 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from rboost._validation import is_missing
+from rboost.audit.insight.explanation import Explanation
 from rboost.audit.insight.summary import ASSUMPTIONS, Suspects
+from rboost.audit.insight.words import ReadText
 from rboost.audit.render.plots import (
     CalibrationDisplay,
     GroupNoiseDisplay,
@@ -25,15 +28,19 @@ from rboost.audit.render.plots import (
 )
 from rboost.audit.render.text import (
     NEXT,
+    SHOWN_TEXT,
     describe_calibration,
     describe_cautions,
     describe_confusions,
     describe_findings,
     describe_groups,
+    describe_words,
     find_confusions,
     in_words,
+    no_reason,
 )
 from rboost.audit.wording import (
+    end_at_word,
     format_count,
     one_line,
     percent,
@@ -62,6 +69,8 @@ LIMITS = {
 # bytes that the markup of one value takes.
 LONGEST_CELL, LONGEST_NAME = 200, 60
 MOST_BYTES, MARKUP_BYTES = 1_000_000, 30
+# Characters of the nearest texts.
+LONGEST_NEAR = 80
 # For a report whose folder is not known.
 COMMANDS = {
     "review": "rboost review FOLDER",
@@ -85,6 +94,30 @@ class Origin:
     model: str
     commands: dict[str, str]
     left_aside: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class ShownText:
+    """A text of a row in parts, as :meth:`ReadText.parts` has them: its beginning, and all.
+
+    ``whole`` is empty where the beginning is all; ``n_characters`` are those of a text that is
+    longer still.
+    """
+
+    column: str
+    beginning: list[tuple[str, str]]
+    whole: list[tuple[str, str]]
+    n_characters: int
+
+
+@dataclass(frozen=True)
+class ShownRow:
+    """A row of the report: its texts, the texts of its neighbours, and its other values."""
+
+    why: Explanation
+    texts: list[ShownText]
+    near: list[tuple[Any, str]]
+    cells: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -128,7 +161,7 @@ def render_report(audit: Any, suspects: Suspects, title: str, origin: Origin | N
     summary, missing = audit.summary(suspects), audit.missing()
     surest = np.argsort(-audit.inference.posterior[missing].max(axis=1), kind="stable")
     explained = audit.explain_all(suspects.rows[:MOST_SUSPECTS])
-    room = MOST_BYTES // max(1, len(explained))
+    texts = list(audit.features.texts)
     style, script = _part("report.css"), _part("report.js")
     return _environment().get_template("report.html.jinja").render(
         audit=audit,
@@ -148,9 +181,10 @@ def render_report(audit: Any, suspects: Suspects, title: str, origin: Origin | N
         ids=audit.ids,
         id_name=one_line(audit.id_name, 40),
         label_name=one_line(summary.label_name, 40),
-        suspects=[(one, _cells(audit.table, one.row, room)) for one in explained],
-        n_columns=audit.table.shape[1],
-        unlabelled=audit.explain_all(missing[surest[:MOST_UNLABELLED]]),
+        suspects=_rows(audit, explained),
+        text_names=[str(audit.table.columns[k]) for k in texts],
+        n_columns=audit.table.shape[1] - len(texts),
+        unlabelled=_rows(audit, audit.explain_all(missing[surest[:MOST_UNLABELLED]])),
         assumptions=ASSUMPTIONS,
         calibration_sentence=describe_calibration(audit.calibration),
         origin=origin,
@@ -220,10 +254,49 @@ def draw(display: Any, width: float, height: float) -> str:
     return f"data:image/svg+xml;base64,{base64.b64encode(buffer.getvalue()).decode('ascii')}"
 
 
-def _cells(table: Any, row: int, room: int) -> tuple[tuple[str, str], ...]:
+def _rows(audit: Any, explained: list[Explanation]) -> list[ShownRow]:
+    """Rows as the report shows them, each in its share of the room."""
+    room, texts = MOST_BYTES // max(1, len(explained)), list(audit.features.texts)
+    others = [k for k in range(audit.table.shape[1]) if k not in texts]
+    return [
+        ShownRow(
+            one,
+            [show_text(text, max(room, SHOWN_TEXT)) for text in one.texts],
+            [
+                (audit.ids[row], _beginning(audit.table.iat[row, texts[0]]) if texts else "")
+                for row in one.agreeing
+            ],
+            _cells(audit.table, one.row, others, room),
+        )
+        for one in explained
+    ]
+
+
+def show_text(read: ReadText, longest: int) -> ShownText:
+    """A text of which the beginning is seen at first, and no more than ``longest`` at all."""
+    end, last = (end_at_word(read.text, most) for most in (SHOWN_TEXT, longest))
+    is_whole = end == len(read.text)
+    return ShownText(
+        one_line(read.column, LONGEST_NAME),
+        read.parts(end),
+        [] if is_whole else read.parts(last),
+        len(read.text) if last < len(read.text) else 0,
+    )
+
+
+def _beginning(value: Any) -> str:
+    """The first words of a neighbour."""
+    if is_missing(value):
+        return ""
+    end = end_at_word(str(value), LONGEST_NEAR)
+    return str(value)[:end] + ("…" if end < len(str(value)) else "")
+
+
+def _cells(table: Any, row: int, columns: list[int], room: int) -> tuple[tuple[str, str], ...]:
     """The values of a row, column by column, as long as there is room for them."""
     cells: list[tuple[str, str]] = []
-    for k, column in enumerate(table.columns):
+    for k in columns:
+        column = table.columns[k]
         # One by one, as a whole row would turn whole numbers into fractions.
         value = visible(shortened(table.iat[row, k], LONGEST_CELL))
         name = one_line(column, LONGEST_NAME)
@@ -247,7 +320,8 @@ def _environment() -> Any:
     environment.filters.update(
         format_count=format_count, with_noun=with_noun, short=one_line, visible=visible,
         name=lambda value: one_line(value, LONGEST_NAME), unbroken=_unbroken,
-        quoted=quoted, in_words=in_words,
+        quoted=quoted, in_words=in_words, describe_words=describe_words, no_reason=no_reason,
+        beginning=lambda read: show_text(read, SHOWN_TEXT),
         percent=lambda share: _unbroken(percent(share)),
     )  # fmt: skip
     return environment

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,25 +21,30 @@ from rboost.audit.insight.summary import (
     width_after_checks,
 )
 from rboost.audit.insight.suspicion import COPY, EMPTY, FILLED, SuspiciousColumn
+from rboost.audit.insight.words import ReadText
 from rboost.audit.labels import FEWEST_OF_CLASS
 from rboost.audit.wording import (
+    end_at_word,
     format_count,
     listed,
     one_line,
     percent,
     quoted,
     shortened,
+    visible,
     with_noun,
 )
 from rboost.packages import package
 
 # Fewer expected rows of a confusion than this are not worth a line.
 FEWEST_ROWS = 1.0
-WIDTH = 100
+WIDTH, MOST_INDENT = 100, 4
 MOST_FLIPS, MOST_GROUPS, MOST_DOUBTED = 6, 12, 5
 # Widest columns: name of the row, label given, label suggested, probability.
 WIDEST = (18, 16, 18, 7)
-NO_REASON = "no single column stands out"
+NO_REASON, NO_WORD = "no single column stands out", "no single word or column stands out"
+# Characters of a text that are shown at first.
+SHOWN_TEXT = 300
 NEXT = "report() shows all, to_frame() lists the suspects, explain(row) gives reasons."
 _CUT = "…"
 _ISOLATES = {0x2068: None, 0x2069: None}
@@ -350,7 +356,9 @@ def describe(
         suspects,
     ]
     if most_suspicious:
-        parts.append(_aligned(most_suspicious, ids, id_name))
+        has_texts = any(one.texts for one in most_suspicious)
+        show = _below_texts if has_texts else _aligned
+        parts.append(show(most_suspicious, ids, id_name))
         if summary.n_suspects > len(most_suspicious):
             n_more = summary.n_suspects - len(most_suspicious)
             parts[-1] += f"\n… and {with_noun(n_more, 'more suspect')}"
@@ -387,9 +395,51 @@ def _aligned(rows: list[Explanation], ids: Any, id_name: str) -> str:
     )
 
 
+def _below_texts(rows: list[Explanation], ids: Any, id_name: str) -> str:
+    """The text of each row, then what is said of it."""
+    blocks = ["Words between * speak for the suggested label."]
+    for one in rows:
+        label = f"{one_line(one.given, 40)} → {one_line(one.suggested, 40)}"
+        name = f"{one_line(id_name, 24)} {one_line(ids[one.row], 40)}"
+        below = (f"{name}: {label}, wrong {percent(one.probability_wrong)}", _strongest(one))
+        lines = [wrapped(_starred(text)) for text in one.texts] or ["(no text)"]
+        blocks.append("\n".join([*lines, *(wrapped(line, "  ", "    ") for line in below)]))
+    return "\n\n".join(blocks)
+
+
+def _starred(read: ReadText) -> str:
+    """The beginning of a text as a single line, words that speak for the suggested label marked."""
+    end = end_at_word(read.text, SHOWN_TEXT)
+    marked = "".join(f"*{part}*" if side == "suggested" else part for part, side in read.parts(end))
+    cut = f" {_CUT}" if end < len(read.text) else ""
+    return " ".join(visible(marked).split()) + cut
+
+
 def _strongest(explanation: Explanation) -> str:
+    said = describe_words(explanation)
     if not explanation.reasons:
-        return NO_REASON
+        return said or no_reason(explanation)
+    if said:
+        return f"{said}; {_first_reason(explanation)}"
+    return _first_reason(explanation)
+
+
+def no_reason(explanation: Explanation) -> str:
+    """What is said of a row of which nothing speaks against its label."""
+    return NO_WORD if explanation.texts else NO_REASON
+
+
+def describe_words(explanation: Explanation) -> str:
+    """Which words speak for the suggested label; empty where none does."""
+    words = [quoted(word, 24) for word in explanation.words]
+    if not words:
+        return ""
+    given, suggested = one_line(explanation.given, 40), one_line(explanation.suggested, 40)
+    speak = "speaks" if len(words) == 1 else "speak"
+    return f"{', '.join(words)} {speak} for '{suggested}', not for '{given}'"
+
+
+def _first_reason(explanation: Explanation) -> str:
     reason = explanation.reasons[0]
     column, value = one_line(reason.column, 24), one_line(reason.value, 24)
     usual, instead = one_line(reason.typical, 24), one_line(reason.typical_suggested, 40)
@@ -420,13 +470,24 @@ def wrapped(text: str, first: str = "", indent: str = "") -> str:
     No line ends within a number, or between it and its percent sign.
     """
     lines, line = [], first
-    for word in re.findall(r"[^ \n]+(?: %[^ \n]*)?", text):  # thousands are set apart by \u202f
+    for word in _breakable(text):
         joined = f"{line}{word}" if not line.strip() else f"{line} {word}"
         if line.strip() and width(joined) > WIDTH:
             lines.append(line)
             joined = indent + word
         line = joined
     return "\n".join([*lines, line])
+
+
+def _breakable(text: str) -> Iterator[str]:
+    """The words of a text; those that no line holds in pieces."""
+    for word in re.findall(r"[^ \n]+(?: %[^ \n]*)?", text):  # thousands are set apart by \u202f
+        while width(word) > WIDTH:
+            ends = np.cumsum([_width_of(character) for character in word])
+            fits = max(1, int(np.searchsorted(ends, WIDTH - MOST_INDENT, side="right")))
+            yield word[:fits]
+            word = word[fits:]
+        yield word
 
 
 def _width_of(character: str) -> int:
@@ -470,11 +531,12 @@ def renamed(columns: Any, taken: list[str]) -> list[str]:
 
 def in_words(explanation: Explanation) -> str:
     """The reasons in one line; nothing where none were looked for, which leaves no neighbours."""
-    if not explanation.reasons:
-        return NO_REASON if explanation.given and explanation.agreeing else ""
     given, suggested = one_line(explanation.given, 24), one_line(explanation.suggested, 24)
-    return "; ".join(
+    said = [
         f"{one.column} = {shortened(one.value)} (usually {one_line(one.typical)} for '{given}', "
         f"{one_line(one.typical_suggested)} for '{suggested}')"
         for one in explanation.reasons
-    )
+    ]
+    found = "; ".join(filter(None, [describe_words(explanation), *said]))
+    is_explained = explanation.given and explanation.agreeing
+    return found or (no_reason(explanation) if is_explained else "")
