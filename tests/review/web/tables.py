@@ -66,3 +66,20 @@ def with_pictures(folder):
     return audit_labels(
         table, np.array(["tame", "wild"])[labels], model="linear", check_columns=False
     )
+
+
+@cache
+def messages():
+    """The audit of messages of two classes and a number; the first twenty have a wrong label."""
+    rng = np.random.RandomState(0)
+    true = np.arange(200) % 2
+    own = [("card", "arrived"), ("transfer", "pending")]
+    filler = ("my", "the", "is", "still", "why", "has", "not", "<b>today</b>", "it")
+    texts = [" ".join(rng.permutation([*rng.choice(filler, 5), *own[k]])) + "?" for k in true]
+    table = pd.DataFrame({"amount": rng.normal(size=200).round(2), "message": texts})
+    labels = np.where(np.arange(200) < 20, 1 - true, true)
+    table["message"] += [f" {k}" for k in range(200)]
+    return audit_labels(
+        table, np.array(["card", "<i>transfer</i>"], dtype=object)[labels],
+        model="linear", check_columns=False,
+    )  # fmt: skip

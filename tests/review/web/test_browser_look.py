@@ -5,7 +5,7 @@ from selenium.webdriver.common.keys import Keys
 
 from tests.browser import complaints, resize
 from tests.review.web.pages import NARROW, WIDE
-from tests.review.web.tables import WORDS, labelled, with_pictures
+from tests.review.web.tables import WORDS, labelled, messages, with_pictures
 
 pytestmark = pytest.mark.browser
 
@@ -125,3 +125,27 @@ def test_pictures_and_long_texts_are_shown_as_such(visit, tmp_path, size):
     page.until(lambda: page.row() == 5)
     page.until(lambda: "no picture:" in page.text("large"))
     assert "5.png" in page.text("large")
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+def test_a_text_stands_first_and_its_words_are_marked_with_the_opinion_alone(visit, size):
+    page = visit(messages(), size)
+    assert page.all("#large h3")[0].text == "message"
+    assert page.all("#values tbody th")[0].text == "message"
+    text = page.all("#large .text")[0]
+    assert text.text == messages().table["message"][page.row()]
+    marks = page.all("#large mark")
+    assert {mark.text for mark in marks} <= set(text.text.replace("?", " ").split())
+
+    def grounds():
+        return {mark.value_of_css_property("background-color") for mark in marks}
+
+    assert marks
+    assert "rgba(0, 0, 0, 0)" not in grounds()
+    said = page.text("opinion-text")
+    assert "speak for" in said or "speaks for" in said
+    assert page.run(CONTRASTS) == []
+    assert not page.scrolls_sideways()
+    page.press("m")
+    page.until(lambda: grounds() == {"rgba(0, 0, 0, 0)"})
+    assert complaints(page.browser) == []

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import linalg
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import gen_batches
 
@@ -29,6 +30,8 @@ N_RANGES, MOST_ROWS = 8, 20_000
 DEVIATIONS = 3.0
 # Least weight of a column as a share of the largest: it may be relevant together with others.
 LEAST_WEIGHT = 0.005
+# Less than any product of lengths that are not 0.
+TINY = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +39,8 @@ class Points:
     """Rows between which there are distances.
 
     ``numbers`` (n, n_features) are weighted. ``texts`` has the weight of each column of texts, its
-    TF-IDF (n, n_terms), and the squared lengths of its rows, (n,).
+    TF-IDF (n, n_terms), and the lengths of its rows, (n,); rows of length 0, such as those without
+    a text, are alike and have nothing in common with others.
     """
 
     numbers: Floats
@@ -54,8 +58,10 @@ class Points:
         lengths = np.square(one).sum(axis=1)[:, np.newaxis] + np.square(other).sum(axis=1)
         found = lengths - 2 * one @ other.T
         for weight, terms, length in self.texts:
-            common = (terms[rows] @ terms[others].T).toarray()
-            found += weight * (length[rows][:, np.newaxis] + length[others] - 2 * common)
+            cosine = (terms[rows] @ terms[others].T).toarray()
+            cosine /= np.maximum(np.outer(length[rows], length[others]), TINY)
+            cosine += np.outer(length[rows] == 0, length[others] == 0)
+            found += 2 * weight * (1 - cosine)
         return np.asarray(found)
 
 
@@ -74,12 +80,10 @@ def comparable(
     n_features = np.bincount(source, minlength=len(worth))
     is_number = ~np.isin(source, list(texts))
     scale = np.sqrt(weight / np.maximum(n_features, 1))[source[is_number]]
-    read = []
-    for place, terms in texts.items():
-        lengths = np.asarray(terms.multiply(terms).sum(axis=1), dtype=np.float64).ravel()
-        longest = lengths.max(initial=0.0) or 1.0  # words and parts of words are of length 1 each
-        read.append((float(weight[place] / longest), terms, lengths))
-    return Points(np.asarray(standardized[:, is_number] * scale), tuple(read))
+    read = tuple(
+        (float(weight[place]), terms, linalg.norm(terms, axis=1)) for place, terms in texts.items()
+    )
+    return Points(np.asarray(standardized[:, is_number] * scale), read)
 
 
 def relevance(standardized: Floats, source: Integers, label: Integers) -> Floats:

@@ -46,7 +46,11 @@ class ReviewApi:
 
     @cached_property
     def _kinds(self) -> list[str]:
-        return [display_of(column, self.review.images_root) for column in self._columns]
+        kinds = [display_of(column, self.review.images_root) for column in self._columns]
+        for k in self.review.snapshot.fitted.features.texts:
+            if kinds[k] != "image":
+                kinds[k] = "text"
+        return kinds
 
     def next(self, query: Json) -> Json:
         """The rows to look at next."""

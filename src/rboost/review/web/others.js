@@ -1,7 +1,7 @@
 // Other rows: found by their name or by what stands in them, or like the one on the page, to be
 // answered together.
 
-import { showCell } from "/row.js";
+import { columnsOf, showCell } from "/row.js";
 import { Gone, Refused, ask, need } from "/talk.js";
 import { at, count, labelName, make, makeButton, own, percent } from "/words.js";
 
@@ -94,13 +94,13 @@ function line(about, each, isFirst, isOpinionShown) {
   const wrong = isOpinionShown ? each.opinion.probability_wrong : null;
   if (wrong !== null) name.append(make("div", `wrong: ${percent(wrong)}`, "quiet"));
   tr.append(name);
-  each.values.forEach((cell, k) => tr.append(showCell(about, make("td"), each.row, k, cell)));
+  for (const k of columnsOf(about)) tr.append(showCell(about, make("td"), each.row, k, each.values[k]));
   return tr;
 }
 
 function head(about) {
   const tr = make("tr");
-  tr.append(make("th", "Row"), ...about.columns.map((column) => make("th", column)));
+  tr.append(make("th", "Row"), ...columnsOf(about).map((k) => make("th", about.columns[k])));
   for (const cell of tr.children) cell.scope = "col";
   return tr;
 }

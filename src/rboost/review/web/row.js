@@ -8,21 +8,30 @@ const LINES = 6;
 // Reasons name values that stand in the table anyway; so much of them is enough.
 const SHORT = 60;
 
-function fill(element, cell) {
+// The columns in the order in which they are shown: texts first.
+export function columnsOf(about) {
+  const places = [...about.columns.keys()];
+  const isText = (k) => about.kinds[k] === "text";
+  return [...places.filter(isText), ...places.filter((k) => !isText(k))];
+}
+
+// A cell as text; parts of it speak for one of two labels.
+function fill(element, cell, parts) {
   element.dir = "auto";
   if (cell === null) {
     element.append(make("span", "missing", "missing"));
     return element;
   }
-  element.append(cell.text);
+  if (parts) element.append(...parts.map(([text, side]) => (side ? make("mark", text, side) : text)));
+  else element.append(cell.text);
   if (cell.length) element.append(make("span", `… (${cell.length} characters)`, "cut"));
   return element;
 }
 
 
 // A text that can be unfolded where it is long.
-function readable(cell) {
-  const block = fill(make("div", null, "text"), cell);
+function readable(cell, parts) {
+  const block = fill(make("div", null, "text"), cell, parts);
   const isLong = cell !== null && (cell.text.length > LONG || cell.text.split("\n").length > LINES);
   if (!isLong) return [block];
   block.classList.add("folded");
@@ -45,23 +54,23 @@ function picture(row, column, cell) {
   return [image, path];
 }
 
-export function showCell(about, element, row, column, cell) {
+export function showCell(about, element, row, column, cell, parts) {
   if (about.kinds[column] === "image" && cell !== null) element.append(...picture(row, column, cell));
-  else element.append(...readable(cell));
+  else element.append(...readable(cell, parts));
   return element;
 }
 
-const isLarge = (kind) => kind === "image" || kind === "long";
+const isLarge = (kind) => kind !== "short";
 
-// Pictures and long texts of this row stand above the table, where there is room for them.
+// Texts and pictures of this row stand above the table, where there is room for them.
 function showLarge(about, row) {
-  const parts = about.columns.flatMap((column, k) => {
-    if (!isLarge(about.kinds[k])) return [];
+  const texts = row.opinion ? row.opinion.texts : {};
+  const parts = columnsOf(about).filter((k) => isLarge(about.kinds[k])).map((k) => {
     const part = make("section");
-    const title = make("h3", column);
+    const title = make("h3", about.columns[k]);
     title.dir = "auto";
     part.append(title);
-    return [showCell(about, part, row.row, k, row.values[k])];
+    return showCell(about, part, row.row, k, row.values[k], texts[k]);
   });
   at("large").replaceChildren(...parts);
 }
@@ -86,7 +95,8 @@ export function showValues(about, row) {
   const marked = new Set((row.opinion ? row.opinion.reasons : []).map((reason) => reason.column));
   showLarge(about, row);
   const body = make("tbody");
-  about.columns.forEach((column, k) => {
+  columnsOf(about).forEach((k) => {
+    const column = about.columns[k];
     const isAbove = isLarge(about.kinds[k]);
     if (isAbove && !neighbours.length) return;
     const line = make("tr");
@@ -119,11 +129,31 @@ export function showQuestion(about, row) {
 
 const shortened = (text) => (text.length > SHORT ? `${text.slice(0, SHORT)}…` : text);
 
+const isMarked = (parts) => parts.some(([, side]) => side);
+
+// Which words speak for the suggested label; each label is marked as its words in the text are.
+function sayWords(about, { given, opinion }) {
+  const labels = [[opinion.suggested, "suggested"], [given, "given"]].map(([label, side]) => {
+    const mark = make("mark", null, side);
+    mark.append(own(labelName(about, label)));
+    return mark;
+  });
+  const words = opinion.words.flatMap((word) => [", ", own(`“${word}”`)]).slice(1);
+  const line = make("p");
+  if (!words.length) {
+    line.append("Words of the text speak for ", labels[1], ".");
+    return line;
+  }
+  line.append(...words, opinion.words.length > 1 ? " speak for " : " speaks for ", labels[0], ", not for ", labels[1], ".");
+  return line;
+}
+
 export function showOpinion(about, row, isShown) {
   at("opinion-button").replaceChildren(
     `${isShown ? "Hide" : "Show"} the model’s opinion `, make("kbd", "M"));
   at("opinion-button").setAttribute("aria-expanded", String(isShown));
   at("opinion-text").hidden = !isShown;
+  at("large").classList.toggle("marked", isShown);
   at("opinion-text").replaceChildren();
   if (!isShown) return;
   const { opinion } = row;
@@ -137,6 +167,7 @@ export function showOpinion(about, row, isShown) {
   const isSaid = about.classes.length === 2 && row.given !== null;
   line.append(isSaid ? "." : ` (${percent(opinion.probability_suggested)}).`);
   at("opinion-text").append(line);
+  if (Object.values(opinion.texts).some(isMarked)) at("opinion-text").append(sayWords(about, row));
   if (!opinion.reasons.length) return;
   const reasons = make("ul");
   for (const reason of opinion.reasons) {

@@ -117,8 +117,27 @@ def describe_opinion(live: LabelAudit, row: int, explanation: Explanation) -> Js
         }
         for reason in explanation.reasons
     ]
-    probable = most_probable(live, row)
-    return {**describe_suggestion(live, row), "reasons": reasons, "probable": probable}
+    return {
+        **describe_suggestion(live, row),
+        **_describe_texts(live, row, explanation),
+        "reasons": reasons,
+        "probable": most_probable(live, row),
+    }
+
+
+def _describe_texts(live: LabelAudit, row: int, explanation: Explanation) -> Json:
+    """The strongest words, and texts in parts by the places of their columns.
+
+    None where answers have changed which label is suggested since the words were found.
+    """
+    (suggested,) = live.labels.names([live.suggested[row]])
+    if suggested != explanation.suggested:
+        return {"words": [], "texts": {}}
+    places = {str(column): k for k, column in enumerate(live.table.columns)}
+    return {
+        "words": [word[:LONGEST_NAME_BESIDE] for word in explanation.words],
+        "texts": {places[one.column]: one.parts(LONGEST) for one in explanation.texts},
+    }
 
 
 def most_probable(live: LabelAudit, row: int) -> list[int]:
