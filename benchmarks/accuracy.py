@@ -4,12 +4,13 @@
     python -m benchmarks.accuracy --jobs 2 --suite classes --page docs/classes
     python -m benchmarks.accuracy --jobs 2 --suite large --page docs/large
     python -m benchmarks.accuracy --jobs 2 --suite mixed --page docs/mixed
+    python -m benchmarks.accuracy --jobs 2 --suite texts --data ../shared --page docs/texts
 
 write ``leaderboard.md`` and ``leaderboard.png``; of more than two classes ``classes.md`` and
 ``classes.png``, of large tables ``large.md`` and ``large.png``, of tables of words, dates and
-numbers ``mixed.md`` and ``mixed.png``. They need the extras ``audit`` and
-``peers``. A run can be killed and resumed; results of peers stay when the package changes, and of
-the package when only peers do.
+numbers ``mixed.md`` and ``mixed.png``, of texts ``texts.md`` and ``texts.png``. They need the
+extras ``audit`` and ``peers``. A run can be killed and resumed; results of peers stay when the
+package changes, and of the package when only peers do.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from pathlib import Path
 from joblib import Parallel, delayed
 
 from benchmarks.measure import ESTIMATORS, Job, run_job
-from benchmarks.methods import ENGINES, JUDGES, LARGE, LEADERBOARD, METHODS, MIXED, SEVERAL
+from benchmarks.methods import ENGINES, JUDGES, LARGE, LEADERBOARD, METHODS, MIXED, SEVERAL, TEXTS
 from benchmarks.pages import write_page
 from benchmarks.report import render
 from benchmarks.store import Record, ResultStore
@@ -39,6 +40,7 @@ COMPARED = {
     "large": LARGE,
     "sizes": ("rBoost", *ENGINES),
     "mixed": MIXED,
+    "texts": TEXTS,
 }
 
 
@@ -51,6 +53,7 @@ class Options:
     methods: tuple[str, ...]
     repeats: int
     seed: int
+    data: Path | None = None
 
 
 def jobs(options: Options) -> Iterator[Job]:
@@ -59,7 +62,7 @@ def jobs(options: Options) -> Iterator[Job]:
         for dataset, setting in SUITES[options.suite].cases(options.datasets):
             for method in options.methods:
                 if _is_measured(method, setting):
-                    yield Job(options.suite, dataset, setting, repeat, method)
+                    yield Job(options.suite, dataset, setting, repeat, method, options.data)
 
 
 def _is_measured(method: str, setting: str) -> bool:
@@ -99,6 +102,9 @@ def _parser() -> argparse.ArgumentParser:
         type=int,
         help="splits of each table (10; 3 of several classes, 1 of large tables)",
     )
+    parser.add_argument(
+        "--data", type=Path, metavar="DIR", help="folder that holds texts/ and crowd/, for texts"
+    )
     parser.add_argument("--seed", type=int, default=0, help="seed of splits and flips")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--out", type=Path, default=Path("build/accuracy"), help="folder to write")
@@ -122,7 +128,10 @@ def parse(arguments: Sequence[str] | None = None) -> tuple[Options, argparse.Nam
     repeats = suite.repeats if given.repeats is None else given.repeats
     if repeats < 1 or given.jobs < 1:
         parser.error("--repeats and --jobs must be at least 1")
-    return Options(given.suite, tuple(datasets), tuple(methods), repeats, given.seed), given
+    if given.suite == "texts" and given.data is None:
+        parser.error("--suite texts needs --data DIR, the folder that holds texts/ and crowd/")
+    chosen = given.suite, tuple(datasets), tuple(methods), repeats, given.seed, given.data
+    return Options(*chosen), given
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -39,6 +39,7 @@ class Job:
     setting: str
     repeat: int
     method: str
+    data: Path | None = None
 
     def key(self, seed: int) -> str:
         """Everything that the result depends on."""
@@ -54,13 +55,22 @@ class Job:
 def protocol_fingerprint() -> str:
     """A number that changes with the tables, the flips, the settings and what is measured."""
     here = Path(__file__).parent
-    names = ("methods", "literature", "suites", "generators", "mixed", "estimators", "judge")
+    names = (
+        "methods",
+        "literature",
+        "suites",
+        "generators",
+        "mixed",
+        "texts",
+        "estimators",
+        "judge",
+    )
     return fingerprint_of(here / f"{name}.py" for name in (*names, "measure", "paper/protocol"))
 
 
 def run_job(job: Job, seed: int) -> Record:
     """Fit and measure."""
-    trial = draw_trial(job.suite, job.dataset, job.setting, job.repeat, seed)
+    trial = draw_trial(job.suite, job.dataset, job.setting, job.repeat, seed, job.data)
     # One thread: processes compete already, and results must not depend on the machine.
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")

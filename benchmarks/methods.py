@@ -40,6 +40,7 @@ from xgboost import XGBClassifier
 from benchmarks.literature import LITERATURE
 from benchmarks.mixed import WithPlainColumns
 from benchmarks.paper.methods import METHODS as PAPER_METHODS
+from benchmarks.texts import SelfConfident, linear_pipeline
 from rboost import NoiseCalibratedClassifier, RBoostClassifier, RobustLogisticRegression
 from rboost._typing import Floats
 
@@ -180,7 +181,13 @@ MIXED_ALONE: dict[str, Method] = {
     )
     for n_rounds in (150, 300)
 }
-METHODS = LEADERBOARD | LARGE_ALONE | MIXED_ALONE
+# What is compared on texts: what twenty lines of scikit-learn do, and what is around them.
+TEXTS_ALONE: dict[str, Method] = {
+    "TF-IDF + LR": Method(lambda noise, seed: SelfConfident(), "scikit-learn", None),
+    "cleanlab around TF-IDF + LR": _cleaned(lambda seed: linear_pipeline()),
+    "noise-calibrated TF-IDF + LR": _noise_calibrated(lambda seed: linear_pipeline()),
+}
+METHODS = LEADERBOARD | LARGE_ALONE | MIXED_ALONE | TEXTS_ALONE
 OURS = tuple(
     name
     for name, method in METHODS.items()
@@ -213,6 +220,7 @@ LARGE = (
 )
 ENGINES = ("rBoost pool", "rBoost trees")
 MIXED = ("rBoost", *ENGINES, *MIXED_ALONE)
+TEXTS = ("rBoost", *TEXTS_ALONE)
 # Those that are asked how many labels are wrong in tables as they came.
 JUDGES = ("rBoost", "noise-calibrated forest", "cleanlab around a forest")
 

