@@ -28,6 +28,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,8 @@ SENTENCE = 5
 UNSPACED, FEWEST_SIGNS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u9fff]"), 6
 # The fewest copies, and the least share of the table, that are worth a warning.
 MANY_COPIES, LARGE_SHARE = 20, 0.05
+# What of a column of numbers linear learners need.
+SCALING = "center", "scale"
 # Replaces a missing value where rows are compared.
 UNUSUAL = -7654.321
 
@@ -271,6 +274,11 @@ class ColumnEncoder:
         """Whether the column tells no rows apart: empty, constant, or names of rows."""
         return self.kind == NAME or self.is_constant or self.is_empty
 
+    @property
+    def is_scaled(self) -> bool:
+        """Whether linear learners get it as a number."""
+        return self.terms is None and self.levels is None and not self.is_idle
+
     # ---- Cells to one number a row ----
 
     def read(self, column: Column) -> Floats:
@@ -372,8 +380,12 @@ class ColumnEncoder:
             return self.levels.sparse(values)
         if self.is_idle:
             return sparse.csr_matrix((len(values), 0))
-        scaled = np.nan_to_num((values - self.center) / self.scale, nan=0.0)
-        return sparse.csr_matrix(np.clip(scaled, -5, 5)[:, np.newaxis])
+        return _scaled(values[:, np.newaxis], self.center, self.scale)
+
+
+def _scaled(values: Floats, center: Any, scale: Any) -> Any:
+    """Numbers as linear learners take them; a missing one is the mean."""
+    return sparse.csr_matrix(np.clip(np.nan_to_num((values - center) / scale, nan=0.0), -5, 5))
 
 
 def date_part(seconds: Floats, part: str) -> Floats:
@@ -513,7 +525,17 @@ class Features:
     @cached_property
     def sparse(self) -> Any:
         """The rows as linear learners take them: a CSR matrix without missing values."""
-        return sparse.hstack(self.columns("sparse"), format="csr")
+        blocks, columns = [], self.encoder.columns
+        for is_scaled, run in groupby(range(len(columns)), lambda place: columns[place].is_scaled):
+            places = list(run)
+            if is_scaled:  # wide tables have thousands of numbers
+                center, scale = ([getattr(columns[p], own) for p in places] for own in SCALING)
+                blocks.append(_scaled(self.values[:, places], np.array(center), np.array(scale)))
+            else:
+                blocks += [
+                    columns[p].for_sparse(self.values[:, p], self.texts.get(p)) for p in places
+                ]
+        return sparse.hstack(blocks, format="csr")
 
     def only(self, columns: Sequence[int]) -> Features:
         """The same rows with some of the columns."""
