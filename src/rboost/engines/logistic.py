@@ -18,7 +18,7 @@ honest, and decides which fit is kept. The member is the mean of the models of a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any
 
@@ -97,7 +97,7 @@ def _fit(
             reason = "labels hardly change"
             break
     assert best is not None
-    if number == 1:  # the labels are right, and all rows can be fitted to
+    if number == 1:  # the targets of all folds were the same, so that all rows can be fitted to
         best = replace(best, weights=folds.fitted_to_all())
     source, n_columns = source_of(rows.X, "sparse"), rows.X.shape[1]
     member = scaling.member(best.weights, n_columns, source)
@@ -239,32 +239,23 @@ class Targets:
         return float(self.weight @ loss.sum(axis=1)), self.weight[:, np.newaxis] * gradient
 
 
-@dataclass(eq=False)
 class FoldRegressions:
     """The models of all folds, each fitted to the rows of the others."""
 
-    X: Any
-    start: Likelihood
-    shares: Floats
-    seed: int
-    C: float = PATH[0]
-    weights: list[Singles] = field(default_factory=list)
-    targets: list[Targets] = field(default_factory=list)
-    are_renewed: bool = False
-    pairs: dict[tuple[int, int], Singles] = field(default_factory=dict)
-    path: dict[float, Floats] = field(default_factory=dict)  # held-out scores of the last fit by C
-
-    def __post_init__(self) -> None:
-        likelihood = self.start
-        n_folds = min(N_FOLDS, len(likelihood))
-        likeliest = likelihood.columns.argmax(axis=0)[likelihood.code]
-        self.fold = stratified_folds(likeliest, n_folds, self.seed)
-        prior = np.log(np.maximum(self.shares, LEAST_LIKELIHOOD))
-        first = posterior(np.tile(prior, (len(likelihood), 1)), likelihood)
-        self.first = Targets.of(first, likelihood.weight)
-        self.targets = [self.first] * n_folds
-        n_entries = self.X.nnz if sparse.issparse(self.X) else self.X.size
-        self.n_choosing = 1 if n_entries * likelihood.n_classes > MANY_PRODUCTS else n_folds
+    def __init__(self, X: Any, start: Likelihood, shares: Floats, seed: int) -> None:
+        n_folds, n_classes = min(N_FOLDS, len(start)), start.n_classes
+        likeliest = start.columns.argmax(axis=0)[start.code]
+        self.X, self.fold = X, stratified_folds(likeliest, n_folds, seed)
+        prior = np.log(np.maximum(shares, LEAST_LIKELIHOOD))
+        first = posterior(np.broadcast_to(prior, (len(start), n_classes)), start)
+        self.first = Targets.of(first, start.weight)
+        self.targets, self.are_renewed = [self.first] * n_folds, False
+        n_entries = X.nnz if sparse.issparse(X) else X.size
+        self.n_choosing = 1 if n_entries * n_classes > MANY_PRODUCTS else n_folds
+        self.C = PATH[0]
+        self.path: dict[float, Floats] = {}  # held-out scores of the last fit, by C
+        self.weights: list[Singles] = []
+        self.pairs: dict[tuple[int, int], Singles] = {}  # weights without two of the folds
 
     @property
     def n_folds(self) -> int:
