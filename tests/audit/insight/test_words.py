@@ -174,6 +174,17 @@ def test_words_of_a_class_speak_for_it_whatever_the_model(model):
     assert np.mean(right) >= least
 
 
+def test_without_a_model_words_are_those_of_naive_bayes():
+    table, y = messages()
+    true = (y == "transfer").astype(int)
+    y[:20] = np.where(y[:20] == "card", "transfer", "card")
+    given = np.column_stack([1 - true, true]) * 0.9 + 0.05
+    audit = audit_labels(table, y, probabilities=given, check_columns=False)
+    assert audit.model is None
+    for one in audit.explain_all(np.arange(20)):
+        assert {*one.words[:2]} == {*TELLING[one.suggested]}
+
+
 def test_rows_without_a_text_or_a_label_have_no_words():
     audit = audited("linear")
     assert audit.explain(25).texts == ()

@@ -22,7 +22,7 @@ from rboost._validation import is_missing
 from rboost.audit.fit import TableModel, used_columns
 from rboost.audit.insight.likeness import Neighbours, comparable, relevance
 from rboost.audit.insight.usual import Usual, usual_values
-from rboost.audit.insight.words import ReadText, Word, read_texts, strongest_words
+from rboost.audit.insight.words import ReadText, Word, bayes_weights, read_texts, strongest_words
 from rboost.audit.labels import NO_LABEL, TableLabels
 from rboost.progress import track
 from rboost.table.columns import TEXT
@@ -118,6 +118,7 @@ class Explainer:
         self._tried = self._columns_tried(used)
         self._known: dict[int, Explanation] = {}
         self._usual: dict[int, Usual] = {}
+        self._bayes: dict[int, Floats] = {}
 
     def explain(self, rows: Integers, verbose: bool = False) -> list[Explanation]:
         """Explain all of these rows; those that were explained before are remembered."""
@@ -138,7 +139,7 @@ class Explainer:
         strengths = self._strengths(rows, verbose)
         agreeing = self.neighbours.nearest(rows, self.suggested[rows])
         opposing = self.neighbours.nearest(rows, self.labels.given[rows])
-        texts = self._read_texts(rows)
+        texts = self._read_texts(rows, verbose)
         return [
             self._explanation(
                 row, self._reasons(row, strengths[i]), *agreeing[i], *opposing[i], texts[i]
@@ -171,29 +172,32 @@ class Explainer:
                 found.append(Reason(column, cell, float(strength[k]), *typical))
         return tuple(found)
 
-    def _read_texts(self, rows: Integers) -> list[tuple[ReadText, ...]]:
+    def _read_texts(self, rows: Integers, verbose: bool) -> list[tuple[ReadText, ...]]:
         """The texts of each row with the words that matter."""
         found: list[tuple[ReadText, ...]] = [()] * len(rows)
         for k in self.features.texts:
             cells = self.audit.table.iloc[rows, k].tolist()
             present = [i for i, cell in enumerate(cells) if not is_missing(cell)]
             texts = [str(cells[i]) for i in present]
-            words = self._words(rows[present], k, texts)
+            words = self._words(rows[present], k, texts, verbose)
             for i, text, marked in zip(present, texts, words, strict=True):
                 found[i] += (ReadText(str(self.audit.table.columns[k]), text, marked),)
         return found
 
-    def _words(self, rows: Integers, k: int, texts: list[str]) -> list[tuple[Word, ...]]:
-        """Words that speak for one of two labels; none without a model or a given label."""
+    def _words(
+        self, rows: Integers, k: int, texts: list[str], verbose: bool
+    ) -> list[tuple[Word, ...]]:
+        """Words that speak for one of two labels; none without a given label."""
         words: list[tuple[Word, ...]] = [()] * len(rows)
         doubted = np.flatnonzero(self.labels.given[rows] != NO_LABEL)
-        if self.audit.model is None or not len(doubted):
+        if not len(doubted):
             return words
         found = read_texts(
             self.features[rows[doubted]],
             k,
             [texts[i] for i in doubted],
-            lambda features, each: self._lead(features, rows[doubted[each]]),
+            lambda features, each: self._lead(features, rows[doubted[each]], k),
+            verbose,
         )
         for i, own in zip(doubted, found, strict=True):
             words[i] = own
@@ -253,20 +257,25 @@ class Explainer:
         """A few rows that carry this label, probably rightly; always the same few."""
         return np.random.RandomState(row).choice(self._members[given], N_TYPICAL)
 
-    def _lead(self, features: Features, rows: Integers) -> Floats:
+    def _lead(self, features: Features, rows: Integers, k: int) -> Floats:
         """How far the suggested class is ahead of the given one by the scores of the model.
 
         Differences of scores are log-odds, which are linear in them when calibrated, and which
-        probabilities close to 0 and 1 do not resolve.
+        probabilities close to 0 and 1 do not resolve. Without a model the scores are those of naive
+        Bayes on the texts of column ``k``.
         """
-        with threadpool_limits(1, "blas"):
-            scores = self.audit.model.score(features)
+        if self.audit.model is None:
+            if k not in self._bayes:
+                texts, n_classes = self.features.texts[k], len(self.labels.classes)
+                self._bayes[k] = bayes_weights(texts, self._right, n_classes)
+            scores = np.asarray(features.texts[k] @ self._bayes[k])
+        else:
+            with threadpool_limits(1, "blas"):
+                scores = self.audit.model.score(features)
         if scores.ndim == 1:
             scores = np.column_stack([np.zeros(len(scores)), scores])
-        each = np.arange(len(rows))
-        return np.asarray(
-            scores[each, self.suggested[rows]] - scores[each, self.labels.given[rows]]
-        )
+        each, given = np.arange(len(rows)), self.labels.given[rows]
+        return np.asarray(scores[each, self.suggested[rows]] - scores[each, given])
 
     def _log_odds(
         self, model: TableModel, features: Features, given: Integers, suggested: Integers

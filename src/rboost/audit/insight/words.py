@@ -23,9 +23,11 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.naive_bayes import MultinomialNB
 from sklearn.utils import gen_batches
 
 from rboost._typing import Floats, Integers
+from rboost.progress import track
 from rboost.table.features import LONGEST_PARTS, UNSPACED, Features, TextTerms
 
 # Words that are left out of a text one after the other, and stretches of a longer text.
@@ -34,6 +36,8 @@ MOST_WORDS = 40
 BLOCK_TEXTS = 50
 # Words of a smaller contribution, in nats and as a share of the largest, say nothing.
 WEAKEST, LEAST_SHARE = 0.05, 0.3
+# Pseudo-count of each term in each class, where naive Bayes stands in for an unknown model.
+PSEUDO_COUNT = 0.1
 # Words that are named in a sentence.
 MOST_NAMED = 3
 # Signs with marks above or below them, of scripts without spaces between words: two are a word.
@@ -114,7 +118,7 @@ def find_words(text: str) -> list[Span]:
 
 
 def read_texts(
-    features: Features, place: int, texts: Sequence[str], lead: Lead
+    features: Features, place: int, texts: Sequence[str], lead: Lead, verbose: bool = False
 ) -> list[tuple[Word, ...]]:
     """The words of texts, of which ``features`` are the rows, that speak for one of two classes.
 
@@ -128,7 +132,7 @@ def read_texts(
         _within(words, parts, np.abs(found)) if parts else list(words.values())
         for words, parts, found in zip(named, stretches, of_stretches, strict=True)
     ]
-    contributions = occlusion.contributions(chosen)
+    contributions = occlusion.contributions(chosen, verbose)
     return [_clear(*each) for each in zip(chosen, contributions, strict=True)]
 
 
@@ -171,6 +175,18 @@ def _clear(words: list[list[Span]], contributions: Floats) -> tuple[Word, ...]:
     return tuple(sorted(found, key=lambda word: word.start))
 
 
+def bayes_weights(weighed: Any, label: Integers, n_classes: int) -> Floats:
+    """Weights of terms by naive Bayes, (n_terms, n_classes), which stands in for an unknown model.
+
+    ``weighed`` is the TF-IDF of all texts, ``label`` the class of rows that are probably labelled
+    rightly, −1 of others.
+    """
+    right = np.flatnonzero(label >= 0)
+    model = MultinomialNB(alpha=PSEUDO_COUNT)
+    model.partial_fit(weighed[right], label[right], np.arange(n_classes))
+    return np.asarray(model.feature_log_prob_.T)
+
+
 class _Occlusion:
     """Scores texts with some words left out."""
 
@@ -182,10 +198,13 @@ class _Occlusion:
         self._counts = terms.count(texts)
         self._whole = self._score(np.arange(len(texts)), terms.weigh_counts(self._counts))
 
-    def contributions(self, groups: Sequence[Sequence[list[Span]]]) -> list[Floats]:
+    def contributions(
+        self, groups: Sequence[Sequence[list[Span]]], verbose: bool = False
+    ) -> list[Floats]:
         """For each text how much each of these groups of words contributes."""
         found: list[Floats] = []
-        for block in gen_batches(len(self._texts), BLOCK_TEXTS):
+        blocks = list(gen_batches(len(self._texts), BLOCK_TEXTS))
+        for block in track(blocks, len(blocks), "Looking for words", enabled=verbose):
             sizes = [len(own) for own in groups[block]]
             each = np.repeat(np.arange(len(self._texts))[block], sizes)
             falls = np.zeros(0)
