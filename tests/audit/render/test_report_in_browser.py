@@ -4,6 +4,7 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
+from tests.audit.render.test_texts import make_audit as audit_of_texts
 from tests.browser import complaints, requested, resize
 
 pytestmark = pytest.mark.browser
@@ -12,7 +13,8 @@ pytestmark = pytest.mark.browser
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory, small_audit, hostile_audit):
     folder = tmp_path_factory.mktemp("reports")
-    for name, audit in [("small", small_audit), ("hostile", hostile_audit)]:
+    audits = {"small": small_audit, "hostile": hostile_audit, "texts": audit_of_texts()}
+    for name, audit in audits.items():
         html = audit.to_html(audit.suspects(n=40), f"The {name} report")
         (folder / f"{name}.html").write_text(html, encoding="utf-8")
     return folder
@@ -105,13 +107,24 @@ def test_hostile_texts_are_shown_and_do_nothing(page, width):
     assert driver.title == "The hostile report"
 
 
-@pytest.mark.parametrize("name", ["small", "hostile"])
+@pytest.mark.parametrize("name", ["small", "hostile", "texts"])
 @pytest.mark.parametrize("width", [1280, 768, 390, 320])
 def test_page_is_never_wider_than_the_screen(page, name, width):
     driver = page(name, width)
     driver.execute_script("document.querySelectorAll('details').forEach((d) => d.open = true)")
     wide = driver.execute_script("return document.documentElement.scrollWidth")
     assert wide <= driver.execute_script("return document.documentElement.clientWidth")
+
+
+def test_a_long_text_is_unfolded(page):
+    driver = page("texts")
+    [fold] = driver.find_elements(By.CSS_SELECTOR, ".suspects .text details")
+    beginning = fold.find_element(By.CLASS_NAME, "beginning")
+    assert beginning.is_displayed()
+    assert "number99" not in fold.text
+    fold.find_element(By.CSS_SELECTOR, ".fold").click()
+    assert "number99" in fold.text
+    assert not beginning.is_displayed()
 
 
 def test_pictures_are_drawn(page):
