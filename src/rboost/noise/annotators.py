@@ -1,0 +1,496 @@
+"""The noise of several annotators: who errs how, and the class of each row.
+
+Annotator a says k of a row of class j with probability T_a[j, k], whatever others say, and the
+columns say p(y = j | x) ∝ exp(β·F_j + b_j) by held-out scores F. Without scores this is the model
+of Dawid and Skene (1979). As few labels do not make an annotator perfect, T_a has a prior, a
+mixture over
+
+    informative   the rows of T_a are drawn from Dirichlet(s·M_j), around a common matrix M
+    guesses       the same shares of labels whatever the class, drawn uniformly
+    always k      the same, where nearly all labels are k
+    reversed      like informative, with the odds of M turned around
+
+whose shares, M and the strength s are learnt from all annotators (empirical Bayes: the fixed point
+of the Dirichlet-multinomial likelihood of expected counts, with hyperpriors worth a few labels).
+EM alternates between the posterior q of each row's class, expected counts with the posterior means
+of T_a, and β and b by the likelihood of q. It starts from the shares of votes. Where it loses a
+class that has votes, or takes nearly all annotators for guessers, all are taken to be alike, with
+a warning.
+
+    row, annotator, stated   (n_labels,), the list of labels
+    q                        (n_rows, K), p(y = j | all labels of the row, scores)
+    counts                   (n_annotators, K, K), expected rows of class j of which a said k
+    M, matrices              ``M[j, k]`` and ``matrices[a, j, k]`` = p(a says k | true j)
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.special import digamma, gammaln, log_softmax, softmax
+
+from rboost._typing import Floats, Integers
+from rboost.noise.likelihood import true_posterior
+from rboost.noise.posterior import NoisePosterior, Reading, beta_interval
+
+INFORMATIVE, GUESSES, REVERSED = "informative", "guesses", "reversed"
+# Prior shares of kinds, and how many annotators this prior is worth.
+PRIOR_SHARES = {INFORMATIVE: 0.9, GUESSES: 0.04, "always": 0.04, REVERSED: 0.02}
+PRIOR_ANNOTATORS = 10.0
+# Who says always the same: pseudo-counts, and how many of them are of other labels.
+ALWAYS, OTHERWISE = 20.0, 0.4
+# The prior of M: pseudo-counts of each class, and the share of them that is right.
+PRIOR_COUNT, PRIOR_ACCURACY = 3.0, 0.75
+# The Gamma prior of the strength s: its shape and mean, in labels.
+SHAPE, MEAN_STRENGTH = 2.0, 10.0
+# EM stops when no posterior changes by more, or after this many steps.
+ENOUGH, MOST_STEPS = 1e-3, 200
+# L2 penalty on slope (in units of the spread of scores) and offsets.
+PENALTY = 1e-2
+# EM is lost if a class keeps less than this share of its votes, unless it had very few, or if those
+# who neither guess nor repeat themselves have given less than this share of all labels.
+LEAST_KEPT, FEWEST_VOTES = 0.2, 5.0
+NEWTON_STEPS = 30
+# Annotators err together on hard rows, of which their labels alone show little. The correlation of
+# their errors given the true class is .3 in sentences of film reviews and .2 in pairs of products
+# with known classes. So m labels count as m / (1 + (m − 1)·ρ) in probabilities that are reported;
+# the class of a row that is the likeliest stays so.
+CORRELATION = 0.2
+
+
+class Statements(NamedTuple):
+    """The list of labels: annotator ``annotator[s]`` says that ``row[s]`` is of ``stated[s]``.
+
+    ``known`` has p(what is known of the row otherwise | class), (n_rows, K), up to a factor.
+    """
+
+    row: Integers
+    annotator: Integers
+    stated: Integers
+    n_rows: int
+    n_annotators: int
+    n_classes: int
+    known: Floats | None = None
+
+    @property
+    def table(self) -> csr_array:
+        """(n_rows, n_annotators · K), 1 where the annotator says the class of the row."""
+        column = self.annotator * self.n_classes + self.stated
+        shape = self.n_rows, self.n_annotators * self.n_classes
+        return csr_array((np.ones(len(self.row)), (self.row, column)), shape=shape)
+
+    @property
+    def votes(self) -> Floats:
+        """How many annotators name each class of each row, (n_rows, K)."""
+        cell = self.row * self.n_classes + self.stated
+        counts = np.bincount(cell, minlength=self.n_rows * self.n_classes)
+        return counts.reshape(self.n_rows, self.n_classes).astype(np.float64)
+
+    @property
+    def is_spoken_of(self) -> NDArray[np.bool_]:
+        """Whether anything was said of each row."""
+        found = np.bincount(self.row, minlength=self.n_rows) > 0
+        return found if self.known is None else found | (np.ptp(self.known, axis=1) > 0)
+
+    def take(self, rows: Integers) -> Statements:
+        """Some of the rows, by their numbers, each at most once."""
+        place = np.full(self.n_rows, -1)
+        place[rows] = np.arange(len(rows))
+        kept = place[self.row] >= 0
+        return self._replace(
+            row=place[self.row[kept]],
+            annotator=self.annotator[kept],
+            stated=self.stated[kept],
+            n_rows=len(rows),
+            known=None if self.known is None else self.known[rows],
+        )
+
+    def log_likelihood(self, matrices: Floats, table: csr_array | None = None) -> Floats:
+        """log p(all that was said of row i | true class j), (n_rows, K)."""
+        table = self.table if table is None else table
+        logs = np.log(matrices).transpose(0, 2, 1).reshape(-1, self.n_classes)
+        found = np.asarray(table @ logs)
+        if self.known is not None:
+            found = found + np.log(np.maximum(self.known, 1e-300))
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class AnnotatorPrior:
+    """The prior of annotators' matrices: pseudo-counts s·M of informative ones, shares of kinds."""
+
+    informative: Floats  # (K, K)
+    shares: Floats  # informative, guesses, always 0 ... always K − 1, reversed
+
+    @classmethod
+    def first(cls, n_classes: int) -> AnnotatorPrior:
+        """Before anything is learnt."""
+        always = np.full(n_classes, PRIOR_SHARES["always"] / n_classes)
+        ends = PRIOR_SHARES[INFORMATIVE], PRIOR_SHARES[GUESSES], PRIOR_SHARES[REVERSED]
+        shares = np.concatenate([ends[:2], always, ends[2:]])
+        return cls(MEAN_STRENGTH * _first_matrix(n_classes), shares)
+
+    @property
+    def reversed(self) -> Floats:
+        """Pseudo-counts of annotators who avoid the true class as often as others name it."""
+        strength = self.informative.sum(axis=1, keepdims=True)
+        return (strength - self.informative) / (len(self.informative) - 1)
+
+    @property
+    def same(self) -> Floats:
+        """Pseudo-counts of labels of those who do not look: guesses, always 0, ..., (K + 1, K)."""
+        n_classes = len(self.informative)
+        always = np.full((n_classes, n_classes), OTHERWISE / max(n_classes - 1, 1))
+        np.fill_diagonal(always, ALWAYS - OTHERWISE)
+        return np.vstack([np.ones(n_classes), always])
+
+    def log_evidence(self, counts: Floats) -> Floats:
+        """log p(labels of each annotator, kind), (n_annotators, n_kinds)."""
+        said = counts.sum(axis=1)
+        logs = [_log_marginal(counts, self.informative).sum(axis=1)]
+        logs += [_log_marginal(said, own) for own in self.same]
+        logs.append(_log_marginal(counts, self.reversed).sum(axis=1))
+        with np.errstate(divide="ignore"):
+            return np.stack(logs, axis=1) + np.log(self.shares)
+
+    def kinds(self, counts: Floats) -> Floats:
+        """The probability of each kind of each annotator, (n_annotators, n_kinds)."""
+        return softmax(self.log_evidence(counts), axis=1)
+
+    def posteriors(self, counts: Floats) -> Iterator[Floats]:
+        """Pseudo-counts of the Dirichlet posterior of T_a given each kind, (n_annotators, K, K)."""
+        yield counts + self.informative
+        said = counts.sum(axis=1, keepdims=True)
+        for own in self.same:
+            yield np.broadcast_to(said + own, counts.shape)
+        yield counts + self.reversed
+
+    def matrices(self, counts: Floats, kinds: Floats) -> Floats:
+        """Posterior means of T_a."""
+        found = np.zeros(counts.shape)
+        for chance, own in zip(kinds.T, self.posteriors(counts), strict=True):
+            found += chance[:, np.newaxis, np.newaxis] * _mean(own)
+        return found
+
+    def learnt(self, counts: Floats, kinds: Floats) -> AnnotatorPrior:
+        """One step towards the likeliest prior, given expected counts and kinds."""
+        weight, first = kinds[:, 0], AnnotatorPrior.first(len(self.informative))
+        strength = self.informative.sum(axis=1)
+        drawn = digamma(counts + self.informative) - digamma(self.informative)
+        tables = self.informative * np.tensordot(weight, drawn, 1)
+        matrix = tables + PRIOR_COUNT * _first_matrix(len(self.informative))
+        matrix /= matrix.sum(axis=1, keepdims=True)
+        rows = counts.sum(axis=2)
+        passed = weight @ (digamma(rows + strength) - digamma(strength))
+        strength = (SHAPE - 1 + tables.sum()) / (SHAPE / MEAN_STRENGTH + passed.sum())
+        shares = kinds.sum(axis=0) + PRIOR_ANNOTATORS * first.shares
+        return AnnotatorPrior(strength * matrix, shares / shares.sum())
+
+
+def _first_matrix(n_classes: int) -> Floats:
+    """The prior mean of M."""
+    return PRIOR_ACCURACY * np.eye(n_classes) + (1 - PRIOR_ACCURACY) / n_classes
+
+
+def _mean(pseudo_counts: Floats) -> Floats:
+    """The mean of Dirichlet distributions along the last axis."""
+    return pseudo_counts / pseudo_counts.sum(axis=-1, keepdims=True)
+
+
+def _log_marginal(counts: Floats, prior: Floats) -> Floats:
+    """log p(labels) where their shares are drawn from Dirichlet(prior), along the last axis."""
+    total, strength = counts.sum(axis=-1), prior.sum(axis=-1)
+    each = (gammaln(counts + prior) - gammaln(prior)).sum(axis=-1)
+    return each + gammaln(strength) - gammaln(total + strength)
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """p(y = j | x) ∝ exp(β·F_j + b_j), from held-out scores F of two or more classes."""
+
+    slope: float
+    offsets: Floats
+
+    def log_probability(self, scores: Floats) -> Floats:
+        """log p(y = j | x), (n_rows, K)."""
+        return log_softmax(self.slope * class_scores(scores) + self.offsets, axis=1)
+
+    def fitted(self, F: Floats, q: Floats, weight: Floats, spread: float) -> Calibration:
+        """One step of Newton towards the likeliest for targets q, as long as it helps."""
+        n_classes = len(self.offsets)
+        p = np.exp(log_softmax(self.slope * F + self.offsets, axis=1))
+        left = weight[:, np.newaxis] * (q - p)
+        gradient = np.append((left * F).sum(), left.sum(axis=0))
+        centred = weight[:, np.newaxis] * p * (F - (p * F).sum(axis=1, keepdims=True))
+        hessian = np.empty((n_classes + 1, n_classes + 1))
+        hessian[0, 0], hessian[0, 1:] = (centred * F).sum(), centred.sum(axis=0)
+        hessian[1:, 0] = hessian[0, 1:]
+        hessian[1:, 1:] = np.diag(weight @ p) - (p * weight[:, np.newaxis]).T @ p
+        penalty = PENALTY * np.append(spread**2, np.ones(n_classes))
+        now = np.append(self.slope, self.offsets)
+        step = np.linalg.solve(hessian + np.diag(penalty), gradient - penalty * now)
+        before = _cost(self, F, q, weight, penalty)
+        for shorter in (1.0, 0.5, 0.25, 0.1, 0.01):
+            moved = now + shorter * step
+            tried = Calibration(max(float(moved[0]), 0.0), moved[1:])
+            if _cost(tried, F, q, weight, penalty) <= before:
+                return tried
+        return self
+
+
+def _cost(own: Calibration, F: Floats, q: Floats, weight: Floats, penalty: Floats) -> float:
+    logs = log_softmax(own.slope * F + own.offsets, axis=1)
+    parameters = np.append(own.slope, own.offsets)
+    return float(0.5 * penalty @ parameters**2 - weight @ (q * logs).sum(axis=1))
+
+
+def class_scores(scores: Floats) -> Floats:
+    """One score for each class, (n_rows, K), also of two."""
+    if scores.ndim == 1:
+        return np.column_stack([np.zeros(len(scores)), scores])
+    return scores - scores.max(axis=1, keepdims=True)
+
+
+@dataclass(frozen=True, eq=False)
+class AnnotatorFit:
+    """What EM ends with: q of every row, matrices, their prior, kinds, and the calibration."""
+
+    posterior: Floats
+    matrices: Floats
+    counts: Floats
+    kinds: Floats
+    prior: AnnotatorPrior
+    calibration: Calibration
+    said: Statements
+    weight: Floats
+    is_majority: bool = False
+
+    def kind_names(self, classes: Sequence[Any]) -> list[str]:
+        """The likeliest kind of each annotator; classes are called as they are given."""
+        always = [f"always says {name}" for name in classes]
+        names = [INFORMATIVE, GUESSES, *always, REVERSED]
+        return [names[place] for place in self.kinds.argmax(axis=1)]
+
+    @property
+    def accuracy(self) -> Floats:
+        """The share of right labels of each annotator in the long run, with 90 % intervals, (3, A).
+
+        Σⱼ π_j·T_a[j, j] for the shares π of true classes. The variance is that of the posterior of
+        T_a given the expected counts, plus that of the number of right labels given q.
+        """
+        shares = _normalised((self.weight @ self.posterior)[np.newaxis])[0]
+        mean, within = [], []
+        for own in self.prior.posteriors(self.counts):
+            total = own.sum(axis=2)
+            right = np.diagonal(own, axis1=1, axis2=2) / total
+            mean.append(right @ shares)
+            within.append((right * (1 - right) / (total + 1)) @ shares**2)
+        each = np.stack(mean, axis=1)
+        expected = np.sum(self.kinds * each, axis=1)
+        spread = np.stack(within, axis=1) + (each - expected[:, np.newaxis]) ** 2
+        low, high = beta_interval(expected, np.sum(self.kinds * spread, axis=1) + self._doubt)
+        return np.stack([expected, np.minimum(low, expected), np.maximum(high, expected)])
+
+    @property
+    def _doubt(self) -> Floats:
+        """The variance of each annotator's share of right labels, as classes are not certain."""
+        said = self.said
+        right = self.posterior[said.row, said.stated]
+        n_labels = np.bincount(said.annotator, self.weight[said.row], said.n_annotators)
+        doubt = np.bincount(
+            said.annotator, self.weight[said.row] * right * (1 - right), said.n_annotators
+        )
+        strength = self.prior.informative.sum(axis=1).mean()
+        return doubt / (n_labels + strength) ** 2
+
+
+def fit_annotators(
+    said: Statements,
+    scores: Floats | None = None,
+    weight: Floats | None = None,
+    prior: AnnotatorPrior | None = None,
+) -> AnnotatorFit:
+    """Find annotators' matrices and the class of each row.
+
+    Parameters
+    ----------
+    said : Statements
+        Who said what.
+    scores : array of shape (n_rows,) or (n_rows, K), default=None
+        Held-out scores of rows; None where nothing is known of rows but their labels.
+    weight : array of shape (n_rows,), default=None
+        How often each row counts.
+    prior : AnnotatorPrior, default=None
+        A prior that is kept as it is; None means that it is learnt.
+    """
+    n_rows, n_classes = said.n_rows, said.n_classes
+    weight = np.ones(n_rows) if weight is None else weight
+    votes = said.votes
+    q = _normalised(votes + 0.5 / n_classes)
+    if said.known is not None:
+        q = _normalised(q * said.known)
+    F = np.zeros((n_rows, n_classes)) if scores is None else class_scores(scores)
+    # Rows of which nothing was said say nothing about the calibration.
+    used = np.where(said.is_spoken_of, weight, 0.0)
+    found = _run_em(said, F, q, used, prior)
+    if prior is None and _is_lost(found):
+        warnings.warn(
+            "Labels of annotators contradict each other too much to tell who errs; all annotators "
+            "are taken to be alike, so that the majority of each row decides; add labels, or leave "
+            "out annotators who guess.",
+            stacklevel=2,
+        )
+        return _majority(said, F, q, used)
+    return found
+
+
+def _is_lost(found: AnnotatorFit) -> bool:
+    """Whether EM gave up a class that has votes, or nearly all annotators."""
+    votes = found.said.votes
+    shares = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1.0)
+    kept, had = found.weight @ found.posterior, found.weight @ shares
+    n_labels = found.counts.sum(axis=(1, 2))
+    informed = (found.kinds[:, 0] + found.kinds[:, -1]) @ n_labels / max(n_labels.sum(), 1.0)
+    is_lost = (had >= FEWEST_VOTES) & (kept < LEAST_KEPT * had)
+    return bool(is_lost.any() or informed < LEAST_KEPT)
+
+
+def _run_em(
+    said: Statements, F: Floats, q: Floats, weight: Floats, fixed: AnnotatorPrior | None
+) -> AnnotatorFit:
+    """EM from the posteriors q on, until they hardly change."""
+    table = said.table
+    turned = csr_array(table.T)
+    n_classes = said.n_classes
+    spread = _spread(F)
+    calibration = Calibration(0.0, np.zeros(n_classes))
+    prior = fixed or AnnotatorPrior.first(n_classes)
+    for _ in range(MOST_STEPS):
+        shape = said.n_annotators, n_classes, n_classes
+        counts = np.asarray(turned @ (weight[:, np.newaxis] * q)).reshape(shape).transpose(0, 2, 1)
+        kinds = prior.kinds(counts)
+        if fixed is None:
+            prior = prior.learnt(counts, kinds)
+        matrices = prior.matrices(counts, kinds)
+        calibration = calibration.fitted(F, q, weight, spread)
+        logs = log_softmax(calibration.slope * F + calibration.offsets, axis=1)
+        before, q = q, softmax(logs + said.log_likelihood(matrices, table), axis=1)
+        if np.abs(q - before).max() < ENOUGH:
+            break
+    return AnnotatorFit(q, matrices, counts, kinds, prior, calibration, said, weight)
+
+
+def _spread(F: Floats) -> float:
+    """The standard deviation of scores within rows; 1 where all are alike."""
+    return float(np.sqrt(np.var(F - F.mean(axis=1, keepdims=True)))) or 1.0
+
+
+def _normalised(rows: Floats) -> Floats:
+    return rows / rows.sum(axis=1, keepdims=True)
+
+
+def _majority(said: Statements, F: Floats, q: Floats, weight: Floats) -> AnnotatorFit:
+    """All annotators name the true class equally often, and each other class alike."""
+    n_classes, votes = said.n_classes, said.votes
+    n_labels = max(float(weight @ votes.sum(axis=1)), 1.0)
+    right = (float((weight[:, np.newaxis] * votes * q).sum()) + PRIOR_ACCURACY) / (n_labels + 1)
+    right = max(right, (1 + 1 / n_classes) / 2)
+    matrix = np.full((n_classes, n_classes), (1 - right) / max(n_classes - 1, 1))
+    np.fill_diagonal(matrix, right)
+    matrices = np.tile(matrix, (said.n_annotators, 1, 1))
+    q = softmax(said.log_likelihood(matrices), axis=1)
+    calibration = Calibration(0.0, np.zeros(n_classes))
+    for _ in range(NEWTON_STEPS):
+        calibration = calibration.fitted(F, q, weight, _spread(F))
+    prior = AnnotatorPrior(MEAN_STRENGTH * matrix, AnnotatorPrior.first(n_classes).shares)
+    counts = np.asarray(said.table.T @ (weight[:, np.newaxis] * q))
+    counts = counts.reshape(said.n_annotators, n_classes, n_classes).transpose(0, 2, 1)
+    kinds = np.zeros((said.n_annotators, n_classes + 3))
+    kinds[:, 0] = 1.0
+    return AnnotatorFit(
+        q, matrices, counts, kinds, prior, calibration, said, weight, is_majority=True
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class AnnotatorNoise(NoisePosterior):
+    """The noise of several annotators, and the calibration of scores, as one posterior.
+
+    Where a single observed label is asked for, it is that of the majority of a row's annotators:
+    ``majority[j, k]`` = p(most say k | true j), with posterior standard deviations ``deviation``.
+    ``matrices`` are those of the annotators, (n_annotators, K, K).
+    """
+
+    slope: float
+    offsets: Floats
+    majority: Floats
+    deviation: Floats
+    matrices: Floats
+
+    @classmethod
+    def of(cls, fit: AnnotatorFit) -> AnnotatorNoise:
+        """From what EM has found."""
+        said, n_classes = fit.said, fit.said.n_classes
+        named = np.flatnonzero(np.bincount(said.row, minlength=said.n_rows) > 0)
+        q = counted(fit.posterior, said)[named]
+        given = np.eye(n_classes)[majority_of(said.votes)[named]]
+        weighted = fit.weight[named, np.newaxis] * q
+        counts = weighted.T @ given + PRIOR_COUNT * _first_matrix(n_classes)
+        total = counts.sum(axis=1, keepdims=True)
+        matrix = counts / total
+        doubt = (weighted * (1 - q)).T @ given / total**2
+        deviation = np.sqrt(matrix * (1 - matrix) / (total + 1) + doubt)
+        calibration = fit.calibration
+        return cls(calibration.slope, calibration.offsets, matrix, deviation, fit.matrices)
+
+    @property
+    def noise_matrix(self) -> Floats:
+        """``noise_matrix[j, k]`` = p(the majority says k | true j)."""
+        return self.majority
+
+    @property
+    def standard_error(self) -> Floats:
+        """Posterior standard deviation of each p(the majority says k | true j)."""
+        return self.deviation
+
+    def probability(self, scores: Floats) -> Floats:
+        """p(y = j | score) of each row, shape (n_rows, K)."""
+        return np.exp(Calibration(self.slope, self.offsets).log_probability(scores))
+
+    def observed_probability(self, scores: Floats) -> Floats:
+        """p(the majority says k | score) of each row, shape (n_rows, K)."""
+        return self.probability(scores) @ self.majority
+
+    def posterior(self, scores: Floats, observed: Integers) -> Floats:
+        """p(y = j | score, what the majority says) of each row, shape (n_rows, K)."""
+        label = np.asarray(observed).astype(np.intp)
+        return true_posterior(self.probability(scores), label, self.majority)
+
+    def judged(self, scores: Floats, said: Statements) -> Floats:
+        """p(y = j | score, all labels) of each row, shape (n_rows, K)."""
+        logs = Calibration(self.slope, self.offsets).log_probability(scores)
+        return counted(softmax(logs + said.log_likelihood(self.matrices), axis=1), said)
+
+    def readings(self, scores: Floats, observed: Integers, weight: Floats) -> list[Reading]:
+        """One explanation."""
+        p = self.probability(scores)
+        share = np.diagonal(self.deviation) @ (weight @ p)
+        return [Reading(1.0, self.majority, p, float(share), self.deviation)]
+
+
+def counted(posterior: Floats, said: Statements) -> Floats:
+    """The posterior where labels of one row count for fewer, as annotators err together."""
+    n_labels = np.bincount(said.row, minlength=said.n_rows)
+    power = 1 / (1 + CORRELATION * np.maximum(n_labels - 1, 0))
+    return _normalised(np.maximum(posterior, 1e-300) ** power[:, np.newaxis])
+
+
+def majority_of(votes: Floats) -> Integers:
+    """The class that most annotators name; of several that which annotators name more often."""
+    return np.argmax(votes + 0.5 * votes.sum(axis=0) / max(votes.sum(), 1.0), axis=1)
