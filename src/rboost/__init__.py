@@ -11,6 +11,7 @@ __all__ = [
     "NoiseCalibratedClassifier",
     "RBoostClassifier",
     "RobustLogisticRegression",
+    "annotations",
     "estimate_noise_matrix",
     "flip_labels",
     "load",
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from rboost.model import AdaRBoostClassifier, RBoostClassifier
     from rboost.noise import flip_labels
     from rboost.saving import load
+    from rboost.table.annotations import annotations
     from rboost.wrappers import (
         NoiseAwareClassifier,
         NoiseCalibratedClassifier,
@@ -36,6 +38,7 @@ else:
         "NoiseCalibratedClassifier": "wrappers",
         "RBoostClassifier": "model",
         "RobustLogisticRegression": "learners",
+        "annotations": "table.annotations",
         "estimate_noise_matrix": "wrappers",
         "flip_labels": "noise",
         "load": "saving",

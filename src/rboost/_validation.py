@@ -185,6 +185,54 @@ def plain_labels(y: NDArray[Any], name: str = "y") -> NDArray[Any]:
     return np.array(y.tolist())
 
 
+def are_annotations(y: Any) -> bool:
+    """Whether y has several columns: the labels of several annotators."""
+    shape = getattr(y, "shape", None)
+    if shape is None and isinstance(y, (list, tuple)) and len(y):
+        first = y[0]
+        is_row = isinstance(first, (list, tuple, np.ndarray))
+        shape = (len(y), len(first)) if is_row else (len(y),)
+    return shape is not None and len(shape) == 2 and shape[1] > 1
+
+
+def read_annotations(y: Any) -> tuple[NDArray[Any], NDArray[np.bool_], list[str]]:
+    """Labels of annotators, (n_rows, n_annotators), where they are missing, and who they are.
+
+    The columns of a frame are named; others are numbered.
+    """
+    if isinstance(y, np.ma.MaskedArray):
+        mask, y = np.ma.getmaskarray(y), np.array(y.data, dtype=object)
+        y[mask] = None
+    names = [str(name) for name in getattr(y, "columns", [])]
+    if hasattr(y, "to_numpy"):
+        y = y.to_numpy()
+    elif not isinstance(y, np.ndarray):
+        y = np.array(y, dtype=object)  # a gap among strings would become the string "nan"
+    if y.ndim != 2 or y.shape[1] == 0:
+        raise ValueError(
+            f"y must have a row per sample and a column per annotator, but its shape is {y.shape}."
+        )
+    missing = np.reshape([is_missing(label) for label in y.flat], y.shape).astype(bool)
+    if missing.all():
+        raise ValueError("y holds no label at all; at least some rows need one.")
+    return y, missing, names or [f"annotator {a}" for a in range(1, y.shape[1] + 1)]
+
+
+def check_annotations(y: Any) -> tuple[NDArray[Any], Integers, list[str]]:
+    """The classes, the position of each label among them (−1 if missing), and the annotators."""
+    values, missing, names = read_annotations(y)
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"y has two annotators called {twice!r}; rename one of the columns.")
+    silent = np.flatnonzero(missing.all(axis=0))
+    if len(silent):
+        raise ValueError(f"{names[silent[0]]!r} has labelled no row; leave this column of y out.")
+    classes, found = check_class_labels(values[~missing])
+    codes = np.full(values.shape, -1, dtype=np.intp)
+    codes[~missing] = found
+    return classes, codes, names
+
+
 def check_lengths(X: Any, labels: NDArray[Any], which: str = "") -> None:
     """Demand a label for every row of ``X`` and ``y``, or of ``X_trusted`` and ``y_trusted``."""
     shape = getattr(X, "shape", ())  # of an array without dimensions it is empty, too

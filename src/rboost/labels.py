@@ -2,9 +2,8 @@
 
 A source is where statements come from: the column of labels, of which each context group is a
 source of its own; an annotator; a person who checked rows; a set of rows that are known to be
-right. Given labels have one noise matrix, with a context one for each group; those of annotators
-are not inferred yet. Classes are positions inside the package, names only where users pass and
-read them.
+right. Given labels have one noise matrix, with a context one for each group; annotators have one
+each. Classes are positions inside the package, names only where users pass and read them.
 
 Rows with the same statements share a *pattern*. A pattern has one likelihood of its statements
 given the true class, so all that a learner needs to know of labels is the pattern of each row and
@@ -97,6 +96,15 @@ class Labels:
         never = np.zeros(len(position), dtype=bool)
         return cls(classes, len(position), row, source, position[row], sources, at_random=never)
 
+    @classmethod
+    def of_annotators(cls, classes: NDArray[Any], position: Integers, names: Sequence[str]) -> Self:
+        """Labels of several annotators, (n_rows, n_annotators), ``NO_CLASS`` where missing."""
+        row, source = np.nonzero(position != NO_CLASS)
+        sources = tuple(Source(ANNOTATOR, name) for name in names)
+        never = np.zeros(len(position), dtype=bool)
+        stated = position[row, source]
+        return cls(classes, len(position), row, source, stated, sources, at_random=never)
+
     def __len__(self) -> int:
         return self.n_rows
 
@@ -109,6 +117,11 @@ class Labels:
     def n_groups(self) -> int:
         """The number of context groups of given labels, 0 without a context."""
         return sum(own.kind == GIVEN and own.name is not None for own in self.sources)
+
+    @cached_property
+    def n_annotators(self) -> int:
+        """The number of annotators, the first sources; 0 where rows have one label each."""
+        return sum(own.kind == ANNOTATOR for own in self.sources)
 
     def with_statements(self, source: Source, position: Integers) -> Self:
         """More statements of a source; ``position`` has a class or ``NO_CLASS`` for each row."""
@@ -191,8 +204,28 @@ class Labels:
 
     @cached_property
     def given(self) -> Integers:
-        """The label that came with each row."""
-        return self.of_kind(GIVEN)
+        """The label that came with each row; of several annotators that of the majority."""
+        if not self.n_annotators:
+            return self.of_kind(GIVEN)
+        return np.where(self.votes.any(axis=1), majority_of(self.votes), NO_CLASS)
+
+    @cached_property
+    def votes(self) -> Floats:
+        """How many annotators name each class of each row, (n_rows, K)."""
+        chosen = self._is_of(ANNOTATOR)
+        cell = self.row[chosen] * self.n_classes + self.stated[chosen]
+        counts = np.bincount(cell, minlength=self.n_rows * self.n_classes)
+        return counts.reshape(self.n_rows, self.n_classes).astype(np.float64)
+
+    def shares(self, weight: Floats) -> Floats:
+        """The share of each class among known classes, and given labels or votes, (K,)."""
+        if not self.n_annotators:
+            return np.bincount(self.observed, weight, self.n_classes) / weight.sum()
+        each = self.votes / np.maximum(self.votes.sum(axis=1, keepdims=True), 1.0)
+        is_known = self.known != NO_CLASS
+        each[is_known] = np.eye(self.n_classes)[self.known[is_known]]
+        counts = weight @ each
+        return counts / counts.sum()
 
     @cached_property
     def group(self) -> Integers:
@@ -247,6 +280,11 @@ class Labels:
                 tuple((s, k) for s, k in enumerate(said) if k != NO_CLASS) for said in sets.tolist()
             ]
         return Patterns(code, n_classes, self.sources, statements)
+
+
+def majority_of(votes: Floats) -> Integers:
+    """The class that most annotators name; of several that which annotators name more often."""
+    return np.argmax(votes + 0.5 * votes.sum(axis=0) / max(votes.sum(), 1.0), axis=1)
 
 
 @dataclass(frozen=True, eq=False)

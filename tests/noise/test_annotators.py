@@ -6,15 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from rboost.labels import Labels, majority_of
 from rboost.noise import annotators
 from rboost.noise.annotators import (
     AnnotatorNoise,
     AnnotatorPrior,
     Calibration,
     Statements,
+    annotator_table,
     counted,
     fit_annotators,
-    majority_of,
 )
 
 
@@ -57,6 +58,15 @@ def dawid_skene(said, n_steps):
             q[i] *= matrices[a, :, k]
         q /= q.sum(axis=1, keepdims=True)
     return q, matrices
+
+
+def kinds_of(said, scores, classes):
+    position = np.full((said.n_rows, said.n_annotators), -1)
+    position[said.row, said.annotator] = said.stated
+    names = [f"annotator {a}" for a in range(said.n_annotators)]
+    labels = Labels.of_annotators(np.array(classes), position, names)
+    noise = AnnotatorNoise.of(fit_annotators(Statements.of(labels), scores))
+    return [record["kind"] for record in annotator_table(labels, noise)]
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -152,13 +162,13 @@ def test_kinds_of_annotators_are_named():
         np.concatenate([said.stated, *others]),
         600, 11, 3,
     )  # fmt: skip
-    kinds = fit_annotators(said, scores).kind_names(["a", "b", "c"])
+    kinds = kinds_of(said, scores, ["a", "b", "c"])
     assert kinds == ["informative"] * 8 + ["always says c", "guesses", "reversed"]
 
 
 def test_few_labels_do_not_make_a_kind():
     said, scores, _, _ = crowd(2, 60, 10, a_row=2)
-    assert set(fit_annotators(said, scores).kind_names("ab")) == {"informative"}
+    assert set(kinds_of(said, scores, ["a", "b"])) == {"informative"}
 
 
 def test_annotators_who_each_name_one_class_are_believed_by_majority():

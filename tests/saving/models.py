@@ -107,6 +107,14 @@ def in_context():
     return RBoostClassifier(max_iter=12, random_state=0).fit(X, y, context=context), X
 
 
+def by_annotators(n_classes):
+    X, y = numbers(n_classes, 160 if n_classes == 2 else 1300)
+    random = np.random.RandomState(0)
+    said = (y[:, None] + (random.uniform(size=(len(y), 4)) < 0.2)) % n_classes
+    said = np.where(random.uniform(size=said.shape) < 0.4, np.nan, said)
+    return RBoostClassifier(max_iter=12, random_state=0).fit(X, said), X
+
+
 def robust_logistic(n_classes):
     X, y = numbers(n_classes)
     names = pd.DataFrame(X, columns=list("abcd"))
@@ -129,6 +137,8 @@ MODELS = {
     "answers": lambda: answered(2),
     "answers, 3 classes": lambda: answered(3),
     "context": in_context,
+    "annotators": lambda: by_annotators(2),
+    "annotators, 3 classes": lambda: by_annotators(3),
     "frame": frames,
     "frame, trees": lambda: frames("trees"),
     "frame, xgboost": lambda: frames("xgboost"),

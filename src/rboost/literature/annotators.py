@@ -35,7 +35,7 @@ from rboost._validation import (
     check_lengths,
     check_parameters,
     check_sample_weight,
-    is_missing,
+    read_annotations,
     warn_not_converged,
 )
 from rboost.fitting import ScoreClassifier, TwoClassClassifier
@@ -129,23 +129,12 @@ def check_label_matrix(y: Any) -> tuple[NDArray[Any], Integers]:
 
     A one-dimensional y is the labels of one annotator, who left no gaps.
     """
-    if isinstance(y, np.ma.MaskedArray):
-        mask, y = np.ma.getmaskarray(y), np.array(y.data, dtype=object)
-        y[mask] = None
-    values = _as_array(y)
-    if values is None or values.ndim < 2:
+    if np.ndim(y if hasattr(y, "shape") or y is None else np.array(y, dtype=object)) < 2:
         classes, codes = check_binary_labels(y)
         return classes, codes[:, np.newaxis]
-    if values.ndim > 2 or values.shape[1] == 0:
-        raise ValueError(
-            "y must have a row per sample and a column per annotator, but its shape is "
-            f"{values.shape}."
-        )
+    values, missing, _ = read_annotations(y)
     if values.shape[1] == 1:
         column_or_1d(values, warn=True)  # as every classifier does
-    missing = np.reshape([is_missing(label) for label in values.flat], values.shape)
-    if missing.all():
-        raise ValueError("y holds no label at all; at least some rows need one.")
     said = values[~missing]
     labels = check_labels(said)
     found = np.unique(labels).tolist()
@@ -157,15 +146,6 @@ def check_label_matrix(y: Any) -> tuple[NDArray[Any], Integers]:
     codes = np.full(values.shape, MISSING)
     classes, codes[~missing] = check_binary_labels(labels)
     return classes, codes
-
-
-def _as_array(y: Any) -> NDArray[Any] | None:
-    """Any container as an array that keeps its gaps."""
-    if y is None or isinstance(y, np.ndarray):
-        return y
-    if hasattr(y, "to_numpy"):
-        return np.asarray(y.to_numpy())
-    return np.array(y, dtype=object)  # a gap among strings would become the string "nan"
 
 
 def check_row_weight(sample_weight: Any, codes: Integers) -> Floats:

@@ -19,7 +19,9 @@ from rboost._validation import (
     Requirements,
     Threads,
     all_or_nothing,
+    are_annotations,
     as_counts,
+    check_annotations,
     check_checked_labels,
     check_class_labels,
     check_lengths,
@@ -35,9 +37,10 @@ from rboost._validation import (
 from rboost.engines import ENGINES, LINEAR
 from rboost.engines.engine import EngineSettings, Table, check_engines, chosen_engines
 from rboost.fitting import Savable, ScoreClassifier
-from rboost.labels import Labels, group_rows
+from rboost.labels import NO_CLASS, Labels, group_rows
 from rboost.model.fit import Fitted, fit_rows
 from rboost.native.boosters import DEVICES, arrays_on
+from rboost.noise.annotators import AnnotatorNoise, annotator_table
 from rboost.noise.groups import GroupedNoise
 from rboost.noise.inference import infer_by_group, judge
 from rboost.noise.matrix import check_noise_parameter
@@ -111,7 +114,7 @@ class RBoostClassifier(Savable, ScoreClassifier):
     engine_weights_ : dict
         The weight of each engine in the score; those without weight were not kept.
     noise_matrix_ : ndarray of shape (n_classes, n_classes)
-        The fixed or inferred noise matrix.
+        The fixed or inferred noise matrix; of several annotators that of their majority.
     noise_interval_ : ndarray of shape (2, n_classes, n_classes)
         Lower and upper ends of intervals that hold the entries of the noise matrix with probability
         .9, where it was inferred. Wide ones say that the data cannot tell noise from overlap.
@@ -119,12 +122,19 @@ class RBoostClassifier(Savable, ScoreClassifier):
         With ``context``, one record a group: "name", "n_rows", "wrong_share" with "low" and "high"
         (90 %), "noise_matrix" and "interval", as above. Groups of few rows are called "(other)".
     label_issue_probability_ : ndarray of shape (n_samples,)
-        How likely the label of each training row is to be wrong.
+        How likely the label of each training row is to be wrong; of several that of the majority.
     true_class_ : ndarray of shape (n_samples,)
         The most probable true class of each training row.
+    true_class_probability_ : ndarray of shape (n_samples, n_classes)
+        How probable each class is to be that of each training row, given its columns and labels.
+    annotators_ : list of dict
+        With several labels a row, one record an annotator: "name", "n_labels", "accuracy" (the
+        share of right labels in the long run) with "low" and "high" (90 %), and "kind":
+        "informative", "guesses", "always says k" or "reversed".
     held_out_scores_ : ndarray of shape (n_samples + n_trusted,) or (…, n_classes)
         Log-odds (of more classes logarithms) by learners that were not fitted to the row, from
-        which the noise is inferred; those of trusted rows come last, rows of weight 0 have none.
+        which the noise is inferred; those of trusted rows come last; rows of weight 0, and rows
+        that no annotator labelled, have none.
     feature_importances_ : ndarray of shape (n_features,)
         Share of each column in what trees gained and in the mean importance of base learners.
     stop_reason_ : str
@@ -169,7 +179,8 @@ class RBoostClassifier(Savable, ScoreClassifier):
     }
     # Of training rows, which prediction does not need; a model file leaves them out.
     _training_only: ClassVar[tuple[str, ...]] = (
-        "label_issue_probability_", "true_class_", "held_out_scores_", "_by_group"
+        "label_issue_probability_", "true_class_", "true_class_probability_", "held_out_scores_",
+        "annotators_", "_by_group",
     )  # fmt: skip
 
     def fit(
@@ -191,8 +202,10 @@ class RBoostClassifier(Savable, ScoreClassifier):
             Features: numbers, and in frames also words, categories and dates; any may be missing.
             As in scikit-learn, names of columns count where all are words; a frame whose columns
             have numbers for names is read by position.
-        y : array-like of shape (n_samples,)
-            Observed labels of two or more classes.
+        y : array-like of shape (n_samples,) or (n_samples, n_annotators)
+            Observed labels of two or more classes. Or labels of several annotators, one column
+            each, missing (None, NaN, NA) where one did not label a row; rows without any label are
+            not trained on. :func:`rboost.annotations` makes such columns from a list of labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights; a row with weight 0 is left out, one with weight 2 counts twice.
             Weights that are no counts, with a mean below 1 or above a million, are divided by it.
@@ -223,7 +236,10 @@ class RBoostClassifier(Savable, ScoreClassifier):
             X = self._check_X(X, reset=True)
             labels = self._check_labels(X, y, y_checked, context)
             given_weight = check_sample_weight(sample_weight, labels.given)
-            check_weighed(labels.given, given_weight, labels.classes)
+            if labels.n_annotators:
+                given_weight = np.where(labels.observed == NO_CLASS, 0.0, given_weight)
+            else:
+                check_weighed(labels.given, given_weight, labels.classes)
             used, n_rows = given_weight > 0, len(labels)
             weight = np.zeros(n_rows)
             weight[used] = as_counts(given_weight[used])
@@ -267,6 +283,11 @@ class RBoostClassifier(Savable, ScoreClassifier):
                 "context needs noise_matrix='estimate', as the noise of groups is inferred; set "
                 "it, or leave context out."
             )
+        if labels.n_annotators and known_noise is not None:
+            raise ValueError(
+                "Several labels a row need noise_matrix='estimate', as every annotator has a noise "
+                "matrix; set it, or pass one label a row."
+            )
         used = weight > 0
         rows, own = (X, labels) if used.all() else (X[used], labels.take(used))
         engines = self._chosen_engines(X, labels.n_classes)
@@ -282,6 +303,9 @@ class RBoostClassifier(Savable, ScoreClassifier):
         judged = judge(noise, scores, labels, by_group)
         self.label_issue_probability_ = judged.issue[:n_judged]
         self.true_class_ = self.classes_[judged.likeliest[:n_judged]]
+        self.true_class_probability_ = judged.posterior[:n_judged]
+        if isinstance(noise, AnnotatorNoise):
+            self.annotators_ = annotator_table(labels, noise)
         self._by_group = by_group
         if by_group is not None:
             self.noise_by_group_ = noise_table(labels, by_group)
@@ -295,6 +319,16 @@ class RBoostClassifier(Savable, ScoreClassifier):
 
     def _check_labels(self, X: Any, y: Any, y_checked: Any, context: Any) -> Labels:
         """All that was said of the rows of X, by positions of classes."""
+        if are_annotations(y):
+            if context is not None:
+                raise ValueError(
+                    "context is for one label a row, as each annotator has their own noise matrix; "
+                    "leave it out."
+                )
+            classes, position, names = check_annotations(y)
+            check_lengths(X, position)
+            answers = check_checked_labels(y_checked, len(position), classes)
+            return Labels.of_annotators(classes, position, names).with_answers(answers)
         classes, position = check_class_labels(y)
         check_lengths(X, position)
         answers = check_checked_labels(y_checked, len(position), classes)

@@ -19,13 +19,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rboost._typing import Floats
 from rboost.engines import ENGINES, LINEAR, LOGISTIC, TREES, XGBOOST
 from rboost.engines.engine import EngineFit, EngineRows, EngineSettings, Stack, combine
 from rboost.engines.trees import n_folds, stratified_folds
-from rboost.labels import Labels
+from rboost.labels import NO_CLASS, Labels
 from rboost.noise.inference import (
+    AnnotatorInference,
     NoiseInference,
     ScoredRows,
     infer_by_group,
@@ -76,20 +78,17 @@ def fit_rows(
     settings: EngineSettings,
 ) -> Fitted:
     """Fit engines to the labels; with answers, again to p(y | score, label) learnt from them."""
-    patterns, n_rows = labels.patterns, len(labels)
-    infer = NoiseInference(patterns, known_noise)
-    columns = patterns.first_likelihoods()
-    if known_noise is not None:
-        columns = infer.likelihoods(known_noise)
+    n_rows = len(labels)
+    infer, likelihood, always_kept = _first_likelihood(labels, weight, known_noise)
     rows = EngineRows(
         X,
-        Likelihood(patterns.code, columns, weight),
-        np.bincount(labels.observed, weight, labels.n_classes) / weight.sum(),
+        likelihood,
+        labels.shares(weight),
         stratified_folds(labels.observed, n_folds(n_rows), settings.seed),
-        patterns.trusted,
+        always_kept,
     )
     found = fit_engines(rows, engines, infer if known_noise is None else None, settings)
-    if not labels.has_answers:
+    if labels.n_annotators or not labels.has_answers:  # those of annotators' rows are in L
         return found.fitted(infer.noise(found.scored))
     noise = infer_with_answers(found.scores, labels, found.weight, known_noise)
     by_group = infer_by_group(noise, found.scores, labels, weight)
@@ -104,6 +103,23 @@ def fit_rows(
     again = replace(settings, doing=" again, with the answers")
     found = fit_engines(rows, engines, None, again)
     return found.fitted(infer_with_answers(found.scores, labels, found.weight, known_noise))
+
+
+def _first_likelihood(
+    labels: Labels, weight: Floats, known_noise: Floats | None
+) -> tuple[NoiseInference | AnnotatorInference, Likelihood, NDArray[np.bool_]]:
+    """How noise is inferred, L₀, and which of its columns are certain."""
+    if labels.n_annotators:
+        crowd = AnnotatorInference(labels)
+        columns = crowd.first_likelihoods()
+        code = np.arange(len(labels), dtype=np.int32)
+        return crowd, Likelihood(code, columns, weight), labels.known != NO_CLASS
+    patterns = labels.patterns
+    infer = NoiseInference(patterns, known_noise)
+    columns = patterns.first_likelihoods()
+    if known_noise is not None:
+        columns = infer.likelihoods(known_noise)
+    return infer, Likelihood(patterns.code, columns, weight), patterns.trusted
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +149,7 @@ class FittedEngines:
 def fit_engines(
     rows: EngineRows,
     engines: Sequence[str],
-    infer: NoiseInference | None,
+    infer: NoiseInference | AnnotatorInference | None,
     settings: EngineSettings,
 ) -> FittedEngines:
     """Fit engines one after the other, and weigh them.

@@ -26,7 +26,7 @@ a warning.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -36,6 +36,8 @@ from scipy.sparse import csr_array
 from scipy.special import digamma, gammaln, log_softmax, softmax
 
 from rboost._typing import Floats, Integers
+from rboost.labels import ANNOTATOR, NO_CLASS, Labels, majority_of
+from rboost.noise.answers import answer_likelihood
 from rboost.noise.likelihood import true_posterior
 from rboost.noise.posterior import NoisePosterior, Reading, beta_interval
 
@@ -49,18 +51,21 @@ ALWAYS, OTHERWISE = 20.0, 0.4
 PRIOR_COUNT, PRIOR_ACCURACY = 3.0, 0.75
 # The Gamma prior of the strength s: its shape and mean, in labels.
 SHAPE, MEAN_STRENGTH = 2.0, 10.0
+# How often people who check rows err.
+REVIEWER_ERROR = 0.03
 # EM stops when no posterior changes by more, or after this many steps.
 ENOUGH, MOST_STEPS = 1e-3, 200
 # L2 penalty on slope (in units of the spread of scores) and offsets.
 PENALTY = 1e-2
-# EM is lost if a class keeps less than this share of its votes, unless it had very few, or if those
-# who neither guess nor repeat themselves have given less than this share of all labels.
+# EM is lost if a class keeps less than this share of its votes, unless it had very few; if those
+# who neither guess nor repeat themselves have given less than this share of all labels; or if it
+# agrees with votes half as often as labels drawn at random would.
 LEAST_KEPT, FEWEST_VOTES = 0.2, 5.0
 NEWTON_STEPS = 30
 # Annotators err together on hard rows, of which their labels alone show little. The correlation of
 # their errors given the true class is .3 in sentences of film reviews and .2 in pairs of products
-# with known classes. So m labels count as m / (1 + (m − 1)·ρ) in probabilities that are reported;
-# the class of a row that is the likeliest stays so.
+# with known classes. EM takes them to err independently, which names the right class and the right
+# annotators as often; but its probabilities are far too certain.
 CORRELATION = 0.2
 
 
@@ -77,6 +82,20 @@ class Statements(NamedTuple):
     n_annotators: int
     n_classes: int
     known: Floats | None = None
+
+    @classmethod
+    def of(cls, labels: Labels) -> Statements:
+        """What annotators said; and what is known by trusted rows, and by people who checked."""
+        n_rows, n_classes = len(labels), labels.n_classes
+        is_known, known = labels.known != NO_CLASS, None
+        if is_known.any() or labels.has_answers:
+            known = answer_likelihood(labels.checked, n_classes, REVIEWER_ERROR)
+            known[is_known] = np.eye(n_classes)[labels.known[is_known]]
+        own = labels.source < labels.n_annotators
+        return cls(
+            labels.row[own], labels.source[own], labels.stated[own], n_rows, labels.n_annotators,
+            n_classes, known,
+        )  # fmt: skip
 
     @property
     def table(self) -> csr_array:
@@ -110,6 +129,15 @@ class Statements(NamedTuple):
             n_rows=len(rows),
             known=None if self.known is None else self.known[rows],
         )
+
+    @property
+    def power(self) -> Floats:
+        """By which the likelihood of m labels of a row is raised, 1 / (1 + (m − 1)·ρ), (n_rows, 1).
+
+        So much they count where probabilities are reported, and for engines.
+        """
+        n_labels = np.bincount(self.row, minlength=self.n_rows)
+        return 1 / (1 + CORRELATION * np.maximum(n_labels - 1, 0))[:, np.newaxis]
 
     def log_likelihood(self, matrices: Floats, table: csr_array | None = None) -> Floats:
         """log p(all that was said of row i | true class j), (n_rows, K)."""
@@ -271,12 +299,6 @@ class AnnotatorFit:
     weight: Floats
     is_majority: bool = False
 
-    def kind_names(self, classes: Sequence[Any]) -> list[str]:
-        """The likeliest kind of each annotator; classes are called as they are given."""
-        always = [f"always says {name}" for name in classes]
-        names = [INFORMATIVE, GUESSES, *always, REVERSED]
-        return [names[place] for place in self.kinds.argmax(axis=1)]
-
     @property
     def accuracy(self) -> Floats:
         """The share of right labels of each annotator in the long run, with 90 % intervals, (3, A).
@@ -351,14 +373,16 @@ def fit_annotators(
 
 
 def _is_lost(found: AnnotatorFit) -> bool:
-    """Whether EM gave up a class that has votes, or nearly all annotators."""
+    """Whether EM gave up a class that has votes, most votes, or nearly all annotators."""
     votes = found.said.votes
     shares = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1.0)
     kept, had = found.weight @ found.posterior, found.weight @ shares
     n_labels = found.counts.sum(axis=(1, 2))
     informed = (found.kinds[:, 0] + found.kinds[:, -1]) @ n_labels / max(n_labels.sum(), 1.0)
+    agreement = float(found.weight @ (shares * found.posterior).sum(axis=1)) / max(had.sum(), 1e-9)
     is_lost = (had >= FEWEST_VOTES) & (kept < LEAST_KEPT * had)
-    return bool(is_lost.any() or informed < LEAST_KEPT)
+    chance = float(np.sum((had / max(had.sum(), 1e-9)) ** 2))
+    return bool(is_lost.any() or agreement < chance / 2 or informed < LEAST_KEPT)
 
 
 def _run_em(
@@ -424,7 +448,8 @@ class AnnotatorNoise(NoisePosterior):
 
     Where a single observed label is asked for, it is that of the majority of a row's annotators:
     ``majority[j, k]`` = p(most say k | true j), with posterior standard deviations ``deviation``.
-    ``matrices`` are those of the annotators, (n_annotators, K, K).
+    ``matrices`` are those of the annotators, (n_annotators, K, K), ``accuracy`` (3, n_annotators)
+    their share of right labels with 90 % intervals, ``kind`` the position of their kind.
     """
 
     slope: float
@@ -432,6 +457,8 @@ class AnnotatorNoise(NoisePosterior):
     majority: Floats
     deviation: Floats
     matrices: Floats
+    accuracy: Floats
+    kind: Integers
 
     @classmethod
     def of(cls, fit: AnnotatorFit) -> AnnotatorNoise:
@@ -446,8 +473,10 @@ class AnnotatorNoise(NoisePosterior):
         matrix = counts / total
         doubt = (weighted * (1 - q)).T @ given / total**2
         deviation = np.sqrt(matrix * (1 - matrix) / (total + 1) + doubt)
-        calibration = fit.calibration
-        return cls(calibration.slope, calibration.offsets, matrix, deviation, fit.matrices)
+        return cls(
+            fit.calibration.slope, fit.calibration.offsets, matrix, deviation, fit.matrices,
+            fit.accuracy, fit.kinds.argmax(axis=1),
+        )  # fmt: skip
 
     @property
     def noise_matrix(self) -> Floats:
@@ -473,9 +502,15 @@ class AnnotatorNoise(NoisePosterior):
         return true_posterior(self.probability(scores), label, self.majority)
 
     def judged(self, scores: Floats, said: Statements) -> Floats:
-        """p(y = j | score, all labels) of each row, shape (n_rows, K)."""
+        """p(y = j | score, labels of annotators) of each row, shape (n_rows, K)."""
         logs = Calibration(self.slope, self.offsets).log_probability(scores)
-        return counted(softmax(logs + said.log_likelihood(self.matrices), axis=1), said)
+        found = logs + said._replace(known=None).log_likelihood(self.matrices)
+        return counted(softmax(found, axis=1), said)
+
+    @property
+    def error_rate(self) -> float:
+        """How often people who check rows err."""
+        return REVIEWER_ERROR
 
     def readings(self, scores: Floats, observed: Integers, weight: Floats) -> list[Reading]:
         """One explanation."""
@@ -484,13 +519,25 @@ class AnnotatorNoise(NoisePosterior):
         return [Reading(1.0, self.majority, p, float(share), self.deviation)]
 
 
+def annotator_table(labels: Labels, noise: AnnotatorNoise) -> list[dict[str, Any]]:
+    """One record an annotator: name, n_labels, accuracy with its interval, kind."""
+    n_labels = np.bincount(labels.source, minlength=len(labels.sources))
+    always = [f"always says {name}" for name in labels.classes]
+    kinds = [INFORMATIVE, GUESSES, *always, REVERSED]
+    names = [own.name for own in labels.sources if own.kind == ANNOTATOR]
+    return [
+        {
+            "name": name,
+            "n_labels": int(n_labels[a]),
+            "accuracy": float(noise.accuracy[0, a]),
+            "low": float(noise.accuracy[1, a]),
+            "high": float(noise.accuracy[2, a]),
+            "kind": kinds[noise.kind[a]],
+        }
+        for a, name in enumerate(names)
+    ]
+
+
 def counted(posterior: Floats, said: Statements) -> Floats:
     """The posterior where labels of one row count for fewer, as annotators err together."""
-    n_labels = np.bincount(said.row, minlength=said.n_rows)
-    power = 1 / (1 + CORRELATION * np.maximum(n_labels - 1, 0))
-    return _normalised(np.maximum(posterior, 1e-300) ** power[:, np.newaxis])
-
-
-def majority_of(votes: Floats) -> Integers:
-    """The class that most annotators name; of several that which annotators name more often."""
-    return np.argmax(votes + 0.5 * votes.sum(axis=0) / max(votes.sum(), 1.0), axis=1)
+    return _normalised(np.maximum(posterior, 1e-300) ** said.power)

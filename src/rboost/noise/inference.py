@@ -20,11 +20,13 @@ from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
 from rboost._typing import Codes, Floats, Integers
-from rboost.labels import ANNOTATOR, NO_CLASS, Labels, Patterns
+from rboost.labels import FIRST_ERROR, NO_CLASS, Labels, Patterns
+from rboost.noise.annotators import AnnotatorNoise, Statements, fit_annotators
 from rboost.noise.answers import answer_likelihood, learn_from_answers
 from rboost.noise.classes import compare_kinds, fit_known_noise
 from rboost.noise.groups import GroupedNoise, infer_group_noise
 from rboost.noise.likelihood import likeliest
+from rboost.noise.matrix import symmetric
 from rboost.noise.platt import fit_noise_aware_platt, read_two_ways
 from rboost.noise.posterior import NoisePosterior
 from rboost.noise.row_dependent import RowDependentNoise
@@ -176,8 +178,6 @@ class NoiseInference:
     """
 
     def __init__(self, patterns: Patterns, known_noise: Floats | None = None) -> None:
-        if any(source.kind == ANNOTATOR for source in patterns.sources):
-            raise ValueError("Several labels a row have no noise model yet; pass one label a row.")
         self.patterns, self.known_noise = patterns, known_noise
         self._last: tuple[ScoredRows, NoisePosterior] | None = None
 
@@ -226,6 +226,43 @@ class NoiseInference:
         return self.patterns.likelihoods(matrices)
 
 
+class AnnotatorInference:
+    """The same for labels of several annotators; every row has a column of likelihoods."""
+
+    def __init__(self, labels: Labels) -> None:
+        self.said = Statements.of(labels)
+        self._last: tuple[ScoredRows, AnnotatorNoise] | None = None
+
+    def noise(self, rows: ScoredRows) -> AnnotatorNoise:
+        """What annotators' noise may be; nothing is inferred twice from the same scores."""
+        if self._last is None or not _are_alike(self._last[0], rows):
+            is_all = np.array_equal(rows.code, np.arange(self.said.n_rows))
+            said = self.said if is_all else self.said.take(rows.code.astype(np.intp))
+            found = AnnotatorNoise.of(fit_annotators(said, rows.scores, rows.weight))
+            self._last = ScoredRows(rows.scores.copy(), rows.code, rows.weight), found
+        return self._last[1]
+
+    def __call__(self, rows: ScoredRows) -> Floats:
+        """p(all that was said of row i | true class j), (K, n_rows), up to a factor a row."""
+        return self.likelihoods(self.noise(rows).matrices)
+
+    common = quick = __call__
+
+    def first_likelihoods(self) -> Floats:
+        """The same before any noise is inferred: all annotators err alike."""
+        n_classes = self.said.n_classes
+        matrix = symmetric(FIRST_ERROR, n_classes)
+        return self.likelihoods(np.tile(matrix, (self.said.n_annotators, 1, 1)))
+
+    def likelihoods(self, matrices: Floats) -> Floats:
+        """Likelihoods of rows for a noise matrix of each annotator."""
+        said = self.said
+        logs = said.power * said._replace(known=None).log_likelihood(matrices)
+        if said.known is not None:
+            logs = logs + np.log(np.maximum(said.known, LEAST_LIKELIHOOD))
+        return np.exp(logs - logs.max(axis=1, keepdims=True)).T
+
+
 def _are_alike(first: ScoredRows, second: ScoredRows) -> bool:
     return (
         np.array_equal(first.scores, second.scores)
@@ -238,6 +275,8 @@ def infer_with_answers(
     scores: Floats, labels: Labels, weight: Floats | None, known_noise: Floats | None = None
 ) -> NoisePosterior:
     """What the noise may be, given the answers of people who checked rows as well."""
+    if labels.n_annotators:
+        return AnnotatorNoise.of(fit_annotators(Statements.of(labels), scores, weight))
     has_label = labels.given != NO_CLASS
     return infer_noise(
         scores, labels.observed, sample_weight=weight, trusted=labels.known != NO_CLASS,
@@ -299,7 +338,9 @@ def judge(
     own = np.flatnonzero(labels.given != NO_CLASS)
     given, group = labels.given[own], labels.group[own]
     labelled = scores if len(own) == len(labels) else scores[own]
-    if by_group is None:
+    if isinstance(noise, AnnotatorNoise):
+        found = noise.judged(labelled, Statements.of(labels.take(own)))
+    elif by_group is None:
         found = noise.posterior(labelled, given)
     else:
         found = by_group.posterior(labelled, given, group)

@@ -44,6 +44,7 @@ from rboost.engines.trees import BoostedTrees, Forest
 from rboost.learners import RandomKernelClassifier, RobustLogisticRegression
 from rboost.model import AdaRBoostClassifier, RBoostClassifier
 from rboost.model.fit import StackedModel
+from rboost.noise.annotators import AnnotatorNoise
 from rboost.noise.answers import LearntFromAnswers
 from rboost.noise.class_model import Fit, Kind, Layout
 from rboost.noise.classes import ClassesPosterior
@@ -77,7 +78,7 @@ from rboost.wrappers import NoiseCalibratedClassifier
 MEMBERS = ("boosted learners", "boosted trees", "linear scores")
 VOTERS = ("voting trees", "voting kernels", "voting linear")
 CURVES = ("platt", "classes posterior")
-NOISE = ("row-dependent", "learnt from answers")
+NOISE = ("row-dependent", "learnt from answers", "annotators")
 CALIBRATIONS = ("platt scaling", "logistic", "isotonic", "softmax")
 # What may be inside of a calibrated classifier.
 INNER = ("rboost", "algorithm 1", "robust logistic", "voting forest", "logistic regression")
@@ -356,6 +357,16 @@ declare("stacked model", StackedModel)(stack=Record(("stack",)), noise=Record(NO
 
 # --- noise
 
+
+declare("annotators", AnnotatorNoise)(
+    slope=number(0),
+    offsets=floats("classes"),
+    majority=floats("classes", "classes", low=0),
+    deviation=floats("classes", "classes", low=0),
+    matrices=floats("annotators", "classes", "classes", low=0),
+    accuracy=floats(3, "annotators"),
+    kind=Array("i8", ("annotators",), low=0),
+)
 
 declare("steepening", Steepening)(strength=number(), center=number(), spread=number(TINY))
 
