@@ -1,4 +1,5 @@
 // Many labels in a list that is searched by typing: Enter takes the marked one, arrows mark others.
+// Nothing is marked before something is typed, so that Enter alone answers nothing.
 
 import { at, labelName, make, own } from "/words.js";
 
@@ -36,12 +37,12 @@ export function labelSearch(about, given, choose) {
     placeholder: `C, then part of a label (${names.length})`,
   });
   let shown = [];
-  let marked = 0;
+  let marked = -1;
 
   function mark(place) {
     list.children[marked]?.setAttribute("aria-selected", "false");
     marked = place;
-    const item = shown.length ? list.children[marked] : null;
+    const item = marked in shown ? list.children[marked] : null;
     item?.setAttribute("aria-selected", "true");
     item?.scrollIntoView({ block: "nearest" });
     field.setAttribute("aria-activedescendant", item?.id ?? "");
@@ -60,7 +61,7 @@ export function labelSearch(about, given, choose) {
     const none = attributes(make("li", "No label is like this."), { role: "option", "aria-disabled": "true" });
     list.replaceChildren(...(shown.length ? shown.map(option) : [none]));
     show(true);
-    mark(0);
+    mark(field.value.trim() ? 0 : -1);
   }
 
   function show(isOpen) {
@@ -79,12 +80,15 @@ export function labelSearch(about, given, choose) {
     choose(k);
   }
 
-  const steps = { ArrowDown: 1, ArrowUp: -1 };
+  const next = {
+    ArrowDown: () => (marked + 1) % shown.length,
+    ArrowUp: () => (marked > 0 ? marked : shown.length) - 1,
+  };
   field.onkeydown = (event) => {
     if (event.isComposing) return;
-    if (event.key === "Enter" && shown.length) take(shown[marked]);
+    if (event.key === "Enter" && marked in shown) take(shown[marked]);
     else if (event.key === "Escape") leave();
-    else if (event.key in steps && shown.length) mark((marked + steps[event.key] + shown.length) % shown.length);
+    else if (event.key in next && shown.length) mark(next[event.key]());
     else return;
     event.preventDefault();
   };
