@@ -5,6 +5,9 @@ import pytest
 from rboost.audit import audit_labels
 from rboost.audit.fit import learn_features
 from rboost.audit.insight.columns import read_columns
+from rboost.model import RBoostClassifier
+from tests.audit.conftest import quick
+from tests.audit.reports import without_pictures
 
 
 def a_table(n_rows=200):
@@ -44,6 +47,19 @@ def test_each_column_says_what_it_was_taken_for_and_the_one_that_decides_comes_f
         "same": "the same in every row",
     }
     assert all(one.importance is None for one in audit.columns[-3:])
+
+
+@pytest.mark.parametrize("model", ["linear", RBoostClassifier(max_iter=20)], ids=str)
+def test_of_a_wide_table_the_columns_that_matter_are_measured_and_no_others(monkeypatch, model):
+    without_pictures(monkeypatch)
+    table, y = a_table()
+    monkeypatch.setattr("rboost.audit.insight.columns.MOST_MEASURED", 2 * table.shape[1])
+    audit = quick(table, y, model=model)
+    first, _, *others = audit.columns
+    assert first.name == "decides"
+    assert [one.importance is None for one in audit.columns] == [False] * 2 + [True] * 7
+    assert [bool(one.why) for one in others] == [False] * 4 + [True] * 3
+    assert audit.to_html().count("not measured") == 4
 
 
 def test_without_a_model_nothing_is_known_to_matter():

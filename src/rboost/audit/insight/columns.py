@@ -17,16 +17,18 @@ from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats
 from rboost.audit.fit import TableModel, used_columns, why_unused
+from rboost.audit.insight.likeness import relevance
 from rboost.audit.insight.usual import value_in_words
 from rboost.audit.wording import format_value
 from rboost.table.columns import CATEGORY, DATE, NAME, NUMBER, TEXT
-from rboost.table.features import ColumnEncoder, Features
+from rboost.table.features import ColumnEncoder, Features, standardized
 
 # Rows that are scored in all, and of each column at least and at most.
 ROWS_IN_ALL, FEWEST_SCORED, MOST_SCORED = 20_000, 20, 300
-# Columns whose importance is measured, those first that the model itself says matter most: as many
-# as keep their number times that of all columns below this, as time is in proportion to both.
-MOST_MEASURED = 500_000
+# Columns whose importance is measured, those first that are expected to matter most: as many as
+# keep their number times that of all columns below this, as time is in proportion to both. Rows
+# that tell which these are, where the model does not.
+MOST_MEASURED, MOST_TOLD = 500_000, 2000
 # The fewest rows of a segment; the most ranges and values of a column.
 FEWEST_ROWS, MOST_RANGES, MOST_VALUES = 20, 5, 20
 # Significance cutoff of the difference in rates between a segment and all other rows, in standard
@@ -41,7 +43,8 @@ FEWEST_WRONG, LEAST_RATE, LEAST_RATIO = 1.0, 0.01, 1.5
 class ColumnReading:
     """What a column was taken for; ``why`` says why it was left aside, where it was.
 
-    ``importance`` is None where there is no model, and where the column was left aside.
+    ``importance`` is None where there is no model, where the column was left aside, and for most
+    columns of a wide table, for which it is not measured.
     """
 
     name: str
@@ -60,8 +63,9 @@ def read_columns(features: Features, model: TableModel | None) -> tuple[ColumnRe
         else ColumnReading(own.name, "", why_unused(own))
         for k, own in enumerate(columns)
     ]
-    return tuple(sorted(found, key=lambda one: -1.0 if one.importance is None else one.importance,
-                        reverse=True))  # fmt: skip
+    # The order is that of the table where nothing is measured.
+    found.sort(key=lambda one: (bool(one.why), one.importance is None, -(one.importance or 0)))
+    return tuple(found)
 
 
 def column_importance(
@@ -69,15 +73,13 @@ def column_importance(
 ) -> dict[int, float]:
     """How much of the probability moves, on average, when a column is exchanged among rows.
 
-    Of wide tables it is measured for some columns alone, and 0 for the others.
+    Of wide tables it is measured for some columns alone.
     """
-    found = dict.fromkeys(columns, 0.0)
+    found = {}
     most = max(1, MOST_MEASURED // len(features.encoder.columns))
     if len(columns) > most:
-        by_model = getattr(model.scorer, "feature_importances_", np.ones(0))
-        if len(by_model) == features.shape[1]:
-            columns = sorted(columns, key=lambda k: -by_model[k])
-        columns = columns[:most]
+        worth = _expected_importance(model, features, columns)
+        columns = [columns[i] for i in np.argsort(-worth, kind="stable")[:most]]
     random = np.random.RandomState(0)
     n_rows = int(np.clip(ROWS_IN_ALL // max(1, len(columns)), FEWEST_SCORED, MOST_SCORED))
     rows = random.permutation(len(features))[:n_rows]
@@ -89,6 +91,16 @@ def column_importance(
             moved = np.abs(model.probability(changed) - before).sum(axis=1) / 2
             found[k] = float(moved.mean())
     return found
+
+
+def _expected_importance(model: TableModel, features: Features, columns: list[int]) -> Floats:
+    """The importances that the scorer has, or how relevant columns are for its predictions."""
+    by_model = getattr(model.scorer, "feature_importances_", np.ones(0))
+    if len(by_model) == len(columns):  # it was fitted to these
+        return np.asarray(by_model)
+    some = features[np.random.RandomState(0).permutation(len(features))[:MOST_TOLD]].only(columns)
+    predicted = model.probability(some).argmax(axis=1)
+    return relevance(standardized(some.dense), some.encoder.source("dense"), predicted)
 
 
 @dataclass(frozen=True)
