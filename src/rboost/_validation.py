@@ -221,16 +221,21 @@ def read_annotations(y: Any) -> tuple[NDArray[Any], NDArray[np.bool_], list[str]
 def check_annotations(y: Any) -> tuple[NDArray[Any], Integers, list[str]]:
     """The classes, the position of each label among them (−1 if missing), and the annotators."""
     values, missing, names = read_annotations(y)
+    check_annotators(missing, names)
+    classes, found = check_class_labels(values[~missing])
+    codes = np.full(values.shape, -1, dtype=np.intp)
+    codes[~missing] = found
+    return classes, codes, names
+
+
+def check_annotators(missing: NDArray[np.bool_], names: list[str]) -> None:
+    """Fail with one sentence where an annotator labelled nothing, or two have one name."""
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise ValueError(f"y has two annotators called {twice!r}; rename one of the columns.")
     silent = np.flatnonzero(missing.all(axis=0))
     if len(silent):
         raise ValueError(f"{names[silent[0]]!r} has labelled no row; leave this column of y out.")
-    classes, found = check_class_labels(values[~missing])
-    codes = np.full(values.shape, -1, dtype=np.intp)
-    codes[~missing] = found
-    return classes, codes, names
 
 
 def check_lengths(X: Any, labels: NDArray[Any], which: str = "") -> None:

@@ -17,8 +17,15 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from rboost._typing import Floats
-from rboost._validation import check_order
-from rboost.audit.labels import NO_LABEL, TableLabels, encode_labels, plain_values, spelling
+from rboost._validation import are_annotations, check_order, read_annotations
+from rboost.audit.labels import (
+    NO_LABEL,
+    TableLabels,
+    encode_annotations,
+    encode_labels,
+    plain_values,
+    spelling,
+)
 from rboost.labels import Groups, group_rows
 from rboost.noise.inference import prevalence_of, smoothed_scores
 from rboost.packages import package
@@ -69,7 +76,14 @@ def check_arguments(
         raise ValueError("X_trusted has no probabilities; pass checked labels as y_checked.")
     for values, name in ((y, "y"), (y_checked, "y_checked"), (context, "context"), (ids, "ids")):
         check_order(values, name, X, y)
-    given = _one_a_row(y, "y")
+    is_crowd = are_annotations(y)
+    if is_crowd and context is not None:
+        raise ValueError(
+            "context is for one label a row, as each annotator has their own noise matrix; leave "
+            "it out."
+        )
+    annotated = read_annotations(y) if is_crowd else None
+    given = _one_a_row(y, "y") if annotated is None else list(annotated[0])
     if X is None:
         if probabilities is None:
             raise ValueError("X is None; pass a table, or probabilities of a model of your own.")
@@ -86,7 +100,7 @@ def check_arguments(
         _check_length("X", n_rows, name, values)
     if y_checked is None and np.any(checked_at_random):
         raise ValueError("checked_at_random marks checked labels; pass them as y_checked.")
-    _check_labels(checked, given)
+    _check_labels(checked, given if annotated is None else annotated[0][~annotated[1]].tolist())
     extra, extra_labels = _trusted_rows(table, X_trusted, y_trusted)
     n_extra = len(extra_labels)
     if n_extra:
@@ -96,9 +110,12 @@ def check_arguments(
     drawn = _drawn(checked_at_random, n_rows, len(table), "checked_at_random")
     if label_name is None:
         label_name = str(getattr(y, "name", None) or "label")
-    labels = encode_labels(
-        given + [None] * n_extra, checked + extra_labels, label_name, drawn, groups
-    )
+    if is_crowd:
+        labels = encode_annotations(y, checked + extra_labels, label_name, drawn)
+    else:
+        labels = encode_labels(
+            given + [None] * n_extra, checked + extra_labels, label_name, drawn, groups
+        )
     check_enough(labels)
     scores = None if probabilities is None else _given_scores(probabilities, labels)
     ids = np.empty(len(names), dtype=object)

@@ -57,9 +57,12 @@ def audit_labels(
     X : data frame, array-like or sparse matrix of shape (n_rows, n_columns)
         Numbers, categories, dates, short texts, missing values. With ``probabilities`` it is only
         shown, and may be None.
-    y : array-like of shape (n_rows,)
+    y : array-like of shape (n_rows,) or (n_rows, n_annotators)
         Labels of two or more classes, of any kind; those that differ only by case or white space
-        are one. Rows where it is missing are left out of training and given a suggestion.
+        are one. Rows where it is missing are left out of training and given a suggestion. Or labels
+        of several annotators, one column each, missing where one did not label a row: the majority
+        is then audited, ``consensus()`` has the most probable class of each row, and
+        ``summary().annotators`` says how often each annotator is right.
     y_checked : array-like of shape (n_rows,), default=None
         The class that a person chose who checked the row, missing elsewhere. Such rows are trusted
         and never flagged.
@@ -133,7 +136,7 @@ def audit_labels(
             "columns that describe the rows."
         )
     else:
-        copy_of = merged_copies(features, labels.given, asked.n_extra)
+        copy_of = merged_copies(features, labels, asked.n_extra)
         scorer = make_scorer(model, random_state, n_jobs, verbose, device)
         scores, inference, fitted = fit_model(scorer, features, labels, copy_of)
         if copy_of is not None:

@@ -26,6 +26,7 @@ from rboost._typing import Floats, Integers
 from rboost.audit.labels import NO_LABEL, TableLabels, counted_rows, first_copies
 from rboost.model import RBoostClassifier
 from rboost.noise import NoisePosterior
+from rboost.noise.annotators import AnnotatorNoise
 from rboost.noise.groups import GroupedNoise
 from rboost.noise.inference import infer_by_group, infer_with_answers, judge, wrong_probability
 from rboost.table.columns import NAME, Column, read_columns
@@ -89,12 +90,15 @@ def _finite_columns(table: Any) -> list[Column]:
     return columns
 
 
-def merged_copies(features: Features, given: Integers, n_extra: int) -> Integers | None:
+def merged_copies(features: Features, labels: TableLabels, n_extra: int) -> Integers | None:
     """For each row the first that it is a copy of, label and all; None where there are few.
 
     Rows without a label are themselves, as are trusted rows at the end, which may well repeat rows
-    of the table.
+    of the table. Rows that several annotators labelled are no copies.
     """
+    given = labels.given
+    if labels.n_annotators:
+        return None
     labelled = np.flatnonzero(given[: len(given) - n_extra] >= 0)
     first = find_copies(features[labelled], given[labelled])
     if first is None:
@@ -145,8 +149,10 @@ def fit_scorer(
     own = labels.take(rows)
     is_given = True
     while (new := (own.checked != NO_LABEL) & ~np.isin(own.checked, own.observed)).any():
+        if own.n_annotators:
+            break
         own, is_given = own.with_given(np.where(new, own.checked, own.given)), False
-    present = np.unique(own.observed)
+    present = np.unique(own.stated if own.n_annotators else own.observed)
     # Linear models do many small products, for which threads of BLAS only wait.
     with threadpool_limits(1, "blas"):
         seen = rows_for(scorer, features if len(rows) == len(features) else features[rows])
@@ -256,8 +262,11 @@ def judge_rows(
     observed = np.flatnonzero(labels.is_observed)
     given, share = labels.given[observed], (np.nan, np.nan)
     if len(observed):
-        mean, low, high = noise.wrong_share_interval(scores[observed], given)
-        if by_group is not None:
+        if isinstance(noise, AnnotatorNoise):
+            low, high = noise.wrong_share_of(scores[observed], labels.take(observed))
+        else:
+            mean, low, high = noise.wrong_share_interval(scores[observed], given)
+        if by_group is not None or labels.n_annotators:
             mean = float(1 - posterior[observed, given].mean())
         share = min(low, mean), max(high, mean)  # the shortest interval may leave out the mean
     probability = noise.probability(scores)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rboost._typing import Integers
-from rboost._validation import is_missing
+from rboost._validation import check_annotators, is_missing, read_annotations
 from rboost.labels import NO_CLASS, Groups, Labels
 from rboost.table.delimited import reprs
 
@@ -175,6 +175,32 @@ def encode_labels(
         classes, of_given, of_checked, name, at_random, as_written(written),
         as_written(checked), groups,
     )  # fmt: skip
+
+
+def encode_annotations(
+    y: Any, y_checked: Any = None, name: str = "label", at_random: Any = False
+) -> TableLabels:
+    """The same for labels of several annotators, one column each.
+
+    Trusted rows, of which nobody but a person who checked said anything, may come last in
+    ``y_checked``. The label that counts as given is that of the majority.
+    """
+    values, missing, names = read_annotations(y)
+    check_annotators(missing, names)
+    said = values[~missing].tolist()
+    checked = [None] * len(values) if y_checked is None else list(y_checked)
+    each = encode_labels(said + [None] * len(checked), [None] * len(said) + checked, name)
+    codes = np.full((len(checked), len(names)), NO_LABEL)
+    codes[: len(values)][~missing] = each.given[: len(said)]
+    drawn = np.broadcast_to(np.asarray(at_random, dtype=bool), len(checked))
+    stated = Labels.of_annotators(each.classes, codes, names)
+    stated = stated.with_answers(each.checked[len(said) :], drawn)
+    return TableLabels(
+        **{own.name: getattr(stated, own.name) for own in fields(stated)},
+        name=name,
+        written=np.array([*map(str, each.classes), ""], dtype=object)[stated.given],
+        said=each.said[len(said) :],
+    )
 
 
 def as_written(y: Any) -> NDArray[Any]:

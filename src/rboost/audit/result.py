@@ -57,6 +57,8 @@ from rboost.audit.render.text import as_lines, describe, describe_contradiction,
 from rboost.labels import Groups
 from rboost.noise import NoisePosterior
 from rboost.noise.answers import LearntFromAnswers
+from rboost.noise.likelihood import likeliest
+from rboost.packages import package
 from rboost.table.features import Features, standardized
 from rboost.table.writing import write_csv
 
@@ -364,6 +366,30 @@ class LabelAudit:
         table = labelled_table(self.table.iloc[:n_rows], self.labels, self.ids, self.id_name)
         mended = clean_labels(self.labels, self.inference.posterior, how, threshold)
         return cleaned_frame(table, self.labels, self.inference.posterior, mended)
+
+    def consensus(self) -> Any:
+        """The most probable class of each row and its probability, rows in dispute first.
+
+        A pandas frame with the names of rows, ``consensus``, ``probability``, the label that was
+        given (of several annotators that of the majority), and how many name each class.
+        """
+        n_rows = len(self) - self.n_extra
+        posterior, labels = self.inference.posterior[:n_rows], self.labels
+        best = likeliest(posterior, np.maximum(labels.given[:n_rows], 0))
+        probability = posterior[np.arange(n_rows), best]
+        names = labels.class_names
+        votes = [
+            ", ".join(f"{names[k]} {own[k]:.0f}" for k in np.argsort(-own, kind="stable") if own[k])
+            for own in labels.votes[:n_rows]
+        ]
+        found = {
+            self.id_name: self.ids[:n_rows],
+            "consensus": labels.names(best),
+            "probability": probability.round(4),
+            labels.name: labels.names(labels.given[:n_rows]),
+        }
+        table = package("pandas").DataFrame(found | ({"votes": votes} if any(votes) else {}))
+        return table.iloc[np.argsort(probability, kind="stable")].reset_index(drop=True)
 
     def missing(self) -> Integers:
         """Positions of rows without a label, for which there is only a suggestion."""

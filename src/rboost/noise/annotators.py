@@ -34,6 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import digamma, gammaln, log_softmax, softmax
+from scipy.stats import norm
 
 from rboost._typing import Floats, Integers
 from rboost.labels import ANNOTATOR, NO_CLASS, Labels, majority_of
@@ -62,11 +63,14 @@ PENALTY = 1e-2
 # agrees with votes half as often as labels drawn at random would.
 LEAST_KEPT, FEWEST_VOTES = 0.2, 5.0
 NEWTON_STEPS = 30
-# Annotators err together on hard rows, of which their labels alone show little. The correlation of
-# their errors given the true class is .3 in sentences of film reviews and .2 in pairs of products
-# with known classes. EM takes them to err independently, which names the right class and the right
-# annotators as often; but its probabilities are far too certain.
-CORRELATION = 0.2
+# Of a standard normal variable.
+NORMAL_95 = float(norm.ppf(0.95))
+# Annotators err together on hard rows, of which their labels alone show little. Given the true
+# class their errors have a correlation of .3 in sentences of film reviews and of .2 in pairs of
+# products with known classes; probabilities are likeliest there where it is taken to be .3 to .5.
+# EM takes them to err independently, which names the right class and the right annotators as often.
+# Intervals of wrong majorities hold from no correlation to the largest.
+CORRELATION, LARGEST_CORRELATION = 0.35, 0.7
 
 
 class Statements(NamedTuple):
@@ -130,14 +134,13 @@ class Statements(NamedTuple):
             known=None if self.known is None else self.known[rows],
         )
 
-    @property
-    def power(self) -> Floats:
+    def power(self, correlation: float = CORRELATION) -> Floats:
         """By which the likelihood of m labels of a row is raised, 1 / (1 + (m − 1)·ρ), (n_rows, 1).
 
         So much they count where probabilities are reported, and for engines.
         """
         n_labels = np.bincount(self.row, minlength=self.n_rows)
-        return 1 / (1 + CORRELATION * np.maximum(n_labels - 1, 0))[:, np.newaxis]
+        return 1 / (1 + correlation * np.maximum(n_labels - 1, 0))[:, np.newaxis]
 
     def log_likelihood(self, matrices: Floats, table: csr_array | None = None) -> Floats:
         """log p(all that was said of row i | true class j), (n_rows, K)."""
@@ -465,14 +468,20 @@ class AnnotatorNoise(NoisePosterior):
         """From what EM has found."""
         said, n_classes = fit.said, fit.said.n_classes
         named = np.flatnonzero(np.bincount(said.row, minlength=said.n_rows) > 0)
-        q = counted(fit.posterior, said)[named]
+        weight = fit.weight[named, np.newaxis]
         given = np.eye(n_classes)[majority_of(said.votes)[named]]
-        weighted = fit.weight[named, np.newaxis] * q
-        counts = weighted.T @ given + PRIOR_COUNT * _first_matrix(n_classes)
-        total = counts.sum(axis=1, keepdims=True)
-        matrix = counts / total
-        doubt = (weighted * (1 - q)).T @ given / total**2
-        deviation = np.sqrt(matrix * (1 - matrix) / (total + 1) + doubt)
+
+        def rates(correlation: float) -> tuple[Floats, Floats]:
+            q = counted(fit.posterior, said, correlation)[named]
+            counts = (weight * q).T @ given + PRIOR_COUNT * _first_matrix(n_classes)
+            total = counts.sum(axis=1, keepdims=True)
+            doubt = (weight * q * (1 - q)).T @ given / total**2
+            matrix = counts / total
+            return matrix, matrix * (1 - matrix) / (total + 1) + doubt
+
+        matrix, variance = rates(CORRELATION)
+        reach = np.abs(rates(0.0)[0] - rates(LARGEST_CORRELATION)[0]) / 2
+        deviation = np.sqrt(variance + (reach / NORMAL_95) ** 2)
         return cls(
             fit.calibration.slope, fit.calibration.offsets, matrix, deviation, fit.matrices,
             fit.accuracy, fit.kinds.argmax(axis=1),
@@ -501,11 +510,21 @@ class AnnotatorNoise(NoisePosterior):
         label = np.asarray(observed).astype(np.intp)
         return true_posterior(self.probability(scores), label, self.majority)
 
-    def judged(self, scores: Floats, said: Statements) -> Floats:
+    def judged(self, scores: Floats, said: Statements, correlation: float = CORRELATION) -> Floats:
         """p(y = j | score, labels of annotators) of each row, shape (n_rows, K)."""
         logs = Calibration(self.slope, self.offsets).log_probability(scores)
         found = logs + said._replace(known=None).log_likelihood(self.matrices)
-        return counted(softmax(found, axis=1), said)
+        return counted(softmax(found, axis=1), said, correlation)
+
+    def wrong_share_of(self, scores: Floats, labels: Labels) -> tuple[float, float]:
+        """An interval of the share of wrong majorities among rows, whatever the correlation."""
+        said, each, n_rows = Statements.of(labels), np.arange(len(labels)), len(labels)
+        ends = []
+        for correlation, side in ((0.0, -1), (LARGEST_CORRELATION, 1)):
+            right = self.judged(scores, said, correlation)[each, labels.given]
+            chance = np.sqrt(np.sum(right * (1 - right))) / n_rows
+            ends.append(float(np.mean(1 - right) + side * NORMAL_95 * chance))
+        return max(ends[0], 0.0), min(ends[1], 1.0)
 
     @property
     def error_rate(self) -> float:
@@ -538,6 +557,6 @@ def annotator_table(labels: Labels, noise: AnnotatorNoise) -> list[dict[str, Any
     ]
 
 
-def counted(posterior: Floats, said: Statements) -> Floats:
+def counted(posterior: Floats, said: Statements, correlation: float = CORRELATION) -> Floats:
     """The posterior where labels of one row count for fewer, as annotators err together."""
-    return _normalised(np.maximum(posterior, 1e-300) ** said.power)
+    return _normalised(np.maximum(posterior, 1e-300) ** said.power(correlation))

@@ -257,7 +257,7 @@ class AnnotatorInference:
     def likelihoods(self, matrices: Floats) -> Floats:
         """Likelihoods of rows for a noise matrix of each annotator."""
         said = self.said
-        logs = said.power * said._replace(known=None).log_likelihood(matrices)
+        logs = said.power() * said._replace(known=None).log_likelihood(matrices)
         if said.known is not None:
             logs = logs + np.log(np.maximum(said.known, LEAST_LIKELIHOOD))
         return np.exp(logs - logs.max(axis=1, keepdims=True)).T

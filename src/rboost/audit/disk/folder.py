@@ -180,7 +180,7 @@ def read_audit(folder: Path) -> LabelAudit:
     scorer, copy_of = None, None
     if asked.scores is None:
         scorer = make_scorer(request.model, request.seed, None, 0, request.device)
-        copy_of = merged_copies(features, labels.given, asked.n_extra)
+        copy_of = merged_copies(features, labels, asked.n_extra)
     if model is None:
         found = infer(scores, labels, copy_of)
     else:

@@ -29,6 +29,7 @@ from rboost.audit.insight.suspicion import SuspiciousColumn
 from rboost.audit.labels import NO_LABEL, TableLabels
 from rboost.labels import Groups
 from rboost.noise import NoisePosterior
+from rboost.noise.annotators import AnnotatorNoise, annotator_table
 from rboost.noise.groups import GroupedNoise
 
 # Numbers of rows that a person may want to check.
@@ -255,6 +256,18 @@ class GroupSummary:
 
 
 @dataclass(frozen=True)
+class AnnotatorSummary:
+    """One of several annotators: the share of right labels in the long run, with its interval."""
+
+    name: str
+    n_labels: int
+    accuracy: float
+    low: float
+    high: float
+    kind: str
+
+
+@dataclass(frozen=True)
 class AuditSummary:
     """What an audit found, in numbers.
 
@@ -266,7 +279,8 @@ class AuditSummary:
     ``unused_columns`` are empty, constant, or names of rows; ``column_warnings`` name those that
     hide wrong labels. ``groups`` are those of the ``context``, the columns that labels depend on.
     ``random_checks`` is what checked labels say without any model, of all labels given;
-    ``predictive_check`` is whether they were to be expected.
+    ``predictive_check`` is whether they were to be expected. ``annotators``, the least accurate
+    first, are there where rows have several labels, and all else is said of their majority.
     """
 
     label_name: str
@@ -296,6 +310,7 @@ class AuditSummary:
     predictive_check: PredictiveCheck | None = None
     share_source: str = MODEL
     doubtful_answers: tuple[str, ...] = ()
+    annotators: tuple[AnnotatorSummary, ...] = ()
 
     # The diagonal is found by position, as the number 1 and the word "1" are called the same.
     @property
@@ -362,6 +377,7 @@ def summarize(audit: Any, suspects: Suspects) -> AuditSummary:
         predictive_check=audit.predictive_check,
         doubtful_answers=tuple(map(str, audit.ids[audit.doubtful_answers].tolist())),
         share_source=share_source,
+        annotators=_annotators(labels, found.noise),
     )
 
 
@@ -392,6 +408,13 @@ def _classes(labels: TableLabels, posterior: Floats, issue: Floats) -> tuple[Cla
         )
         for k, name in enumerate(labels.class_names)
     )
+
+
+def _annotators(labels: TableLabels, noise: NoisePosterior) -> tuple[AnnotatorSummary, ...]:
+    if not isinstance(noise, AnnotatorNoise):
+        return ()
+    found = [AnnotatorSummary(**record) for record in annotator_table(labels, noise)]
+    return tuple(sorted(found, key=lambda one: one.accuracy))
 
 
 def _groups(

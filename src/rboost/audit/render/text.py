@@ -34,6 +34,7 @@ from rboost.audit.wording import (
     visible,
     with_noun,
 )
+from rboost.noise.annotators import INFORMATIVE
 from rboost.packages import package
 
 # Fewer expected rows of a confusion than this are not worth a line.
@@ -219,6 +220,18 @@ def describe_groups(summary: AuditSummary) -> list[str]:
     return sentences
 
 
+def describe_annotators(summary: AuditSummary) -> list[str]:
+    """How often annotators are right, the least accurate first; what they do instead."""
+    sentences = []
+    for one in summary.annotators:
+        kind = "" if one.kind == INFORMATIVE else f"; {one_line(one.kind, 60)}"
+        sentences.append(
+            f"Labels of {quoted(one.name)}: {percent(one.accuracy)} right (90 % interval: "
+            f"{_interval(one.low, one.high)}; {with_noun(one.n_labels, 'label')}{kind})."
+        )
+    return sentences
+
+
 def describe_cautions(summary: AuditSummary) -> list[str]:
     """Cautions: answers that contradict the model, overlap, columns that hide wrong labels."""
     columns = map(describe_suspicious_column, summary.column_warnings)
@@ -344,13 +357,17 @@ def describe(
     groups = describe_groups(summary)
     if len(groups) > MOST_GROUPS:
         groups[MOST_GROUPS:] = [f"… and {len(groups) - MOST_GROUPS} groups with fewer."]
+    annotators = describe_annotators(summary)
+    if len(annotators) > MOST_GROUPS:
+        left = with_noun(len(annotators) - MOST_GROUPS, "annotator")
+        annotators[MOST_GROUPS:] = [f"… and {left} right more often."]
     rows, wrong_labels, suspects = map(wrapped, describe_findings(summary))
     parts = [
         rows,
         wrong_labels,
         *(
             "\n".join(wrapped(line, "  ", "    ") for line in lines)
-            for lines in (describe_confusions(summary, MOST_FLIPS), groups)
+            for lines in (describe_confusions(summary, MOST_FLIPS), groups, annotators)
         ),
         *map(wrapped, describe_cautions(summary)),
         suspects,
