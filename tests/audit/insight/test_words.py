@@ -16,6 +16,7 @@ from rboost.audit.insight.words import (
     MOST_WORDS,
     ReadText,
     Word,
+    bayes_weights,
     change_of_counts,
     find_words,
     read_texts,
@@ -148,6 +149,20 @@ def test_in_a_long_text_the_words_that_matter_are_found():
     assert sum(calls) <= len(table) * (1 + 2 * MOST_WORDS)
 
 
+@pytest.mark.parametrize("last", ["pending", "isn't", "pend!!!"])
+def test_a_word_that_is_read_in_part_is_left_out(last):
+    # Up to each of its characters but the last.
+    texts = [f"{last} m".rjust(LONGEST_PARTS + 2 + k) for k in range(1, len(last))]
+    table = pd.DataFrame(
+        {"text": [*texts, *[f"{last} one two three four k{k}" for k in range(40)]]}
+    )
+    features = learn_features(table)
+    weights = np.ones(features.texts[0].shape[1])
+    found = read_texts(features, 0, table["text"].tolist(), linear(weights))
+    assert found[: len(texts)] == [()] * len(texts)
+    assert all(found[len(texts) :])
+
+
 def test_texts_are_read_alike_alone_and_together(monkeypatch):
     table, _ = messages(50)
     features = learn_features(table)
@@ -183,6 +198,24 @@ def test_without_a_model_words_are_those_of_naive_bayes():
     assert audit.model is None
     for one in audit.explain_all(np.arange(20)):
         assert {*one.words[:2]} == {*TELLING[one.suggested]}
+
+
+def test_without_a_model_texts_may_share_no_term():
+    words = [chr(0xAC00 + k) for k in range(400)]
+    table = pd.DataFrame({"text": [" ".join(words[8 * k : 8 * k + 8]) for k in range(50)]})
+    y = np.arange(50) % 2
+    given = np.column_stack([1 - y, y]) * 0.9 + 0.05
+    y[0] = 1
+    audit = audit_labels(table, y, probabilities=given, check_columns=False)
+    assert audit.features.texts[0].shape == (50, 0)
+    (text,) = audit.explain(0).texts
+    assert text.words == ()
+
+
+def test_weights_are_0_where_no_row_is_labelled_rightly():
+    terms = learn_features(messages(60)[0]).texts[0]
+    assert not bayes_weights(terms, np.full(60, -1), 3).any()
+    assert bayes_weights(terms, np.full(60, -1), 3).shape == (terms.shape[1], 3)
 
 
 def test_rows_without_a_text_or_a_label_have_no_words():

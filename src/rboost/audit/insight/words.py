@@ -137,9 +137,14 @@ def read_texts(
 
 
 def _by_name(text: str) -> dict[str, list[Span]]:
-    """Where each word stands, in as much of a text as is read for all its terms."""
+    """Where each word stands, in as much of a text as is read for all its terms.
+
+    A word that is read in part is left out.
+    """
     found: dict[str, list[Span]] = {}
-    for start, end in find_words(text[:LONGEST_PARTS]):
+    words = find_words(text[:LONGEST_PARTS])
+    is_cut = re.fullmatch(r"\S\S", text[LONGEST_PARTS - 1 : LONGEST_PARTS + 1])
+    for start, end in words[:-1] if is_cut else words:
         found.setdefault(text[start:end].casefold(), []).append((start, end))
     return found
 
@@ -179,9 +184,11 @@ def bayes_weights(weighed: Any, label: Integers, n_classes: int) -> Floats:
     """Weights of terms by naive Bayes, (n_terms, n_classes), which stands in for an unknown model.
 
     ``weighed`` is the TF-IDF of all texts, ``label`` the class of rows that are probably labelled
-    rightly, −1 of others.
+    rightly, −1 of others. Where there are no terms or no such rows, all weights are 0.
     """
     right = np.flatnonzero(label >= 0)
+    if not len(right) or not weighed.shape[1]:
+        return np.zeros((weighed.shape[1], n_classes))
     model = MultinomialNB(alpha=PSEUDO_COUNT)
     model.partial_fit(weighed[right], label[right], np.arange(n_classes))
     return np.asarray(model.feature_log_prob_.T)
@@ -211,6 +218,7 @@ class _Occlusion:
             if len(each):
                 change = change_of_counts(self._terms, self._texts[block], groups[block])
                 counts = (self._counts[each] + change).maximum(0)
+                counts.eliminate_zeros()  # of which there is no logarithm
                 falls = self._whole[each] - self._score(each, self._terms.weigh_counts(counts))
             found += np.split(falls, np.cumsum(sizes)[:-1])
         return found
@@ -225,7 +233,9 @@ def change_of_counts(
 ) -> Any:
     """What a text counts without a group of words, less what it counts, (n_groups, n_terms).
 
-    Exact as far as texts are read; spans are in the order in which they stand.
+    Spans are in the order in which they stand. Exact where the passages that change are read whole:
+    what moves up into the beginning that is read does not count, and in a passage that goes beyond
+    it, as scripts without spaces have, terms at its end are counted that the text does not have.
     """
     numbers: dict[str, int] = {}
     entries: list[tuple[float, int, int]] = []
