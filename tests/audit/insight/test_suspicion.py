@@ -76,3 +76,12 @@ def test_cells_missing_by_chance_tell_no_class(rare):
     ]
     assert found in ([], [(7, "filled", 1, 0)])
     assert found or rare == 0.02  # 16 rows say too little
+
+
+@pytest.mark.parametrize("n_others", [1, 50])
+def test_more_classes_are_more_chances(n_others):
+    label = np.where(np.arange(1000) % 2, 0, 1 + np.arange(1000) // 2 % n_others)
+    missing = np.zeros((1000, 200), dtype=bool)
+    missing[np.flatnonzero(label == 0)[:20], 7] = True  # by chance in 1e-6 of cases
+    found = [(one.column, one.kind, one.label) for one in telling_patterns(missing, label)]
+    assert found == ([(7, "empty", 0)] if n_others == 1 else [])

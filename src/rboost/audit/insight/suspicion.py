@@ -69,7 +69,7 @@ MOST_FITS = 2 + MOST_CATEGORIES + MOST_NUMBERS
 # Error rates: the largest of a copy; the least ratio of that of the other columns to it, and the
 # least of these. Columns below ``EXACT`` are left out together, as one would replace the other.
 COPY_ERRORS, COPY_RATIO, OTHER_ERRORS, EXACT = 0.03, 4.0, 0.02, 0.005
-# The largest probability that any column is filled, or empty, for one class alone by chance.
+# The largest probability that any column is filled, or empty, for any one class alone by chance.
 CHANCE = 0.001
 
 
@@ -270,6 +270,7 @@ def telling_patterns(missing: NDArray[np.bool_], label: Integers) -> Iterator[Pa
     """
     n_classes, n_columns = label.max() + 1, missing.shape[1]
     of_class = np.bincount(label, minlength=n_classes)
+    n_chances = 2 * n_columns * np.count_nonzero(of_class)
     for column in range(n_columns):
         empty = np.bincount(label[missing[:, column]], minlength=n_classes)
         for kind, counts in ((FILLED, of_class - empty), (EMPTY, empty)):
@@ -279,7 +280,7 @@ def telling_patterns(missing: NDArray[np.bool_], label: Integers) -> Iterator[Pa
             if (
                 is_group
                 and _is_copy(n_others / n_rows, usual, n_rows)
-                and bdtr(n_others, n_rows, usual) * 2 * n_columns <= CHANCE
+                and bdtr(n_others, n_rows, usual) * n_chances <= CHANCE
             ):
                 yield Pattern(column, kind, k, n_others / n_rows)
                 break
