@@ -23,7 +23,8 @@ from rboost.engines.logistic import (
     Targets,
     fit_logistic,
     posterior,
-    scaled,
+    scaled_rows,
+    scaling_of,
     steepest,
 )
 from rboost.noise.likelihood import Likelihood
@@ -47,8 +48,7 @@ def regression(X, q, weight):
 
 @pytest.fixture
 def exactly(monkeypatch):
-    monkeypatch.setattr(logistic, "MAX_STEPS", 400)
-    monkeypatch.setattr(logistic, "ENOUGH", 1e-9)
+    monkeypatch.setattr(logistic, "STEPS_OF_MANY", (400, 1e-9))
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
@@ -64,6 +64,14 @@ def test_it_is_the_regression_of_scikit_learn(n_classes, C, exactly):
     scores = (X @ weights[:-1] + weights[-1]).T
     assert_allclose(scores - scores.mean(axis=0) * (n_classes > 2),
                     expected - expected.mean(axis=0) * (n_classes > 2), atol=0.01)  # fmt: skip
+
+
+def test_columns_that_depend_on_each_other_are_told_apart():
+    random = np.random.RandomState(0)
+    common = random.normal(size=(2000, 1))
+    X = common + 0.03 * random.normal(size=(2000, 2))
+    y = (X[:, 0] > X[:, 1]).astype(int)
+    assert RBoostClassifier(engines="logistic", random_state=0).fit(X, y).score(X, y) > 0.95
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -133,9 +141,11 @@ def blobs(n_classes=3, n_rows=600, seed=0):
 
 
 def test_a_held_out_score_does_not_depend_on_its_own_label(monkeypatch):
+    # C and the slope are numbers that all labels have a part in.
     monkeypatch.setattr(logistic, "PATH", (1.0,))
+    monkeypatch.setattr(logistic, "steepest", lambda likelihood, scores: (2.0, 0.0))
     X, y = blobs()
-    table = scaled(X)[0]
+    table = scaled_rows(X, *scaling_of(X))
     likelihood = labelled(y, 3).with_columns(np.full((3, 3), 0.1) + 0.7 * np.eye(3))
     changed = replace(likelihood, code=np.where(np.arange(len(y)) == 7, (y + 1) % 3, y))
     found = []
@@ -144,7 +154,7 @@ def test_a_held_out_score_does_not_depend_on_its_own_label(monkeypatch):
         if own is changed:
             folds.targets = [Targets.of(np.eye(3)[own.code], own.weight)] * folds.n_folds
         folds.fit(own)
-        folds.renew(own, 2.0)
+        folds.renew(own)
         found.append(folds.fit(own))
     of_row = folds.fold == folds.fold[7]
     assert_allclose(found[0][7], found[1][7], atol=1e-5)
@@ -152,9 +162,11 @@ def test_a_held_out_score_does_not_depend_on_its_own_label(monkeypatch):
 
 
 def test_targets_of_a_fold_do_not_depend_on_labels_of_the_fold_they_will_score(monkeypatch):
+    # C and the slope are numbers that all labels have a part in.
     monkeypatch.setattr(logistic, "PATH", (1.0,))
+    monkeypatch.setattr(logistic, "steepest", lambda likelihood, scores: (2.0, 0.0))
     X, y = blobs()
-    table, said = scaled(X)[0], np.full((3, 3), 0.1) + 0.7 * np.eye(3)
+    table, said = scaled_rows(X, *scaling_of(X)), np.full((3, 3), 0.1) + 0.7 * np.eye(3)
     made = []
     for shift in (0, 1):
         folds = FoldRegressions(table, labelled(y, 3), np.full(3, 1 / 3), 0)
@@ -162,7 +174,7 @@ def test_targets_of_a_fold_do_not_depend_on_labels_of_the_fold_they_will_score(m
         folds.targets = [Targets.of(np.eye(3)[own], np.ones(len(y)))] * folds.n_folds
         likelihood = labelled(own, 3).with_columns(said)
         folds.fit(likelihood)
-        folds.renew(likelihood, 2.0)
+        folds.renew(likelihood)
         made.append(folds.targets[0].q[folds.fold != 0])
     assert_array_equal(*made)
 
@@ -189,6 +201,25 @@ def test_right_labels_are_fitted_once():
     model = RBoostClassifier(engines="logistic", random_state=0).fit(X, y)
     assert (model.n_iter_, model.stop_reason_) == (1, "logistic: labels hardly change")
     assert model.score(X, y) > 0.98
+
+
+@pytest.mark.parametrize(("center", "spread"), [(1.7e9, 60.0), (0.1, 0.0), (0.0, 1e-42)])
+def test_columns_far_from_zero_or_constant_lose_nothing(center, spread):
+    X, y = make_blobs(600, 5, centers=3, cluster_std=1.0, random_state=0)
+    changed = X.copy()
+    changed[:, 4] = center + spread * X[:, 4]
+    model = RBoostClassifier(engines="logistic", random_state=0).fit(changed, y)
+    assert model.score(changed, y) > 0.97
+    assert np.isfinite(model.feature_importances_).all()
+
+
+def test_importances_do_not_depend_on_units():
+    X, y = blobs()
+    first, other = (
+        RBoostClassifier(engines="logistic", random_state=0).fit(rows, y).feature_importances_
+        for rows in (X, X * [1, 1000, 1, 1e-3, 1])
+    )
+    assert_allclose(first, other, atol=1e-3)
 
 
 def test_units_do_not_matter_and_missing_numbers_are_means():
@@ -224,9 +255,10 @@ def test_targets_are_fitted_as_they_are():
 
 def test_a_member_predicts_what_its_weights_say():
     weights = np.array([[1.0], [2.0], [0.5]], dtype=np.float32)
-    member = LinearScores(weights, 2, center=np.array([3.0, 0.0]))
+    member = LinearScores(weights, np.array([2.0, 1.0]), 2, center=np.array([3.0, 0.0]))
     X = np.array([[1.0, 1.0], [np.nan, 0.0]])
-    assert_allclose(member.scores(X, None), [3.5, 3.5])
+    for rows in (X, sparse.csr_matrix(X)):
+        assert_allclose(member.scores(rows, None), [1.5, 0.5])
     assert_allclose(member.feature_importances(), [0.2, 0.8])
 
 

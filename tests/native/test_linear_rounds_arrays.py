@@ -142,9 +142,10 @@ def test_a_long_fit_can_be_interrupted():
     code = """
 import numpy as np
 from rboost import RBoostClassifier
-X = np.random.RandomState(0).standard_normal((20000, 60))
+random = np.random.RandomState(0)
+X, y = random.standard_normal((20000, 60)), random.uniform(size=20000) > 0.5
 print("fitting", flush=True)
-RBoostClassifier(engines="linear", max_iter=5000).fit(X, X[:, 0] > 0)
+RBoostClassifier(engines="linear", max_iter=50000).fit(X, y)
 """
     fitting = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -10,9 +10,11 @@ held-out scores, and then fixed while W is fitted:
     infer    L, from the held-out scores z and the labels
     renew    q ∝ softmax(s·z')·L, with the likeliest slope s
 
-The scores z' of a row for the model of another fold come from models of pairs of folds, which saw
-neither the row nor the rows that this model is to score. So the likelihood of held-out scores stays
-honest, and decides which fit is kept. The member is the mean of the models of all folds.
+The scores z' of a row for the model of another fold come from models of pairs of folds, which are
+fitted to neither the row nor the rows that this model is to score. So the likelihood of held-out
+scores stays honest, and decides which fit is kept. (From the second renewal on, the targets of such
+a model come from models that were fitted to the row: a second-order effect.) The member is the mean
+of the models of all folds; if the targets never change it is fitted to all rows.
 """
 
 from __future__ import annotations
@@ -44,15 +46,22 @@ N_FOLDS, MANY_PRODUCTS = 4, 30_000_000
 # intercept is all but free: its C is a million divided by the number of rows.
 PATH, INTERCEPT_PENALTY = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0), 1e-6
 MEAN_SQUARE = 2.0
-# L-BFGS: the most steps, the pairs of changes that it remembers, and the relative gain of a step
-# that is too small to go on. More steps fit more closely, but no better.
-MAX_STEPS, MEMORY, ENOUGH = 25, 6, 2e-3
+# A column is constant if its standard deviation is below this share of its mean; where numbers are
+# cut off, in standard deviations.
+ROUNDING, MOST_DEVIATIONS = 1e-10, 5.0
+# L-BFGS: the changes that it remembers; the most steps, and the gain of a step, as a share of the
+# cost, that is too small to go on. Where rows have few entries, as of texts, more steps fit more
+# closely, but no better; other columns may depend on each other, and need them.
+MEMORY, FEW_ENTRIES = 6, 0.25
+STEPS_OF_FEW, STEPS_OF_MANY = (25, 2e-3), (100, 1e-5)
 # A step along a direction is shortened by this factor until it gains this share of what the slope
 # promises, but no further than to the last number.
 SHORTER, GAINED, SHORTEST = 0.4, 1e-4, 1e-4
 # The most fits to renewed targets; the gain of likelihood, in nats a row, below which a fit is no
 # better than an earlier one; how many such fits in a row end the search.
 MAX_FITS, SMALLEST_GAIN, PATIENCE = 6, 0.003, 2
+# The weights of models of pairs of folds are kept, to start from, up to this many numbers each.
+MOST_KEPT = 2**23
 # Targets that change less than this in the mean are not worth another fit.
 SMALLEST_CHANGE = 0.005
 # No label is less likely than this, whatever the class, where fits are compared.
@@ -64,18 +73,21 @@ LOG_SLOPES = (-1.0, 3.0)
 def fit_logistic(rows: EngineRows, infer: Infer | None, settings: EngineSettings) -> EngineFit:
     """Fit logistic regression to soft labels, which are renewed while that helps."""
     with threadpool_limits(1, "blas"):
-        table, scaling = scaled(for_sparse(rows.X))
+        X = for_sparse(rows.X)
+        center, scale = scaling_of(X)
+        table = scaled_rows(X, center, scale)
         folds = FoldRegressions(table, rows.likelihood, rows.shares, settings.seed)
-        return _fit(folds, scaling, rows, infer, settings)
+        best, reason = _best_fit(folds, rows, infer, settings)
+    source, n_columns = source_of(rows.X, "sparse"), rows.X.shape[1]
+    member = LinearScores(best.weights, scale, n_columns, source, center)
+    scored = ScoredRows(best.scores, rows.likelihood.code, rows.likelihood.weight)
+    return EngineFit(member, best.scores, scored, best.likelihood.columns, best.number, reason)
 
 
-def _fit(
-    folds: FoldRegressions,
-    scaling: Scaling,
-    rows: EngineRows,
-    infer: Infer | None,
-    settings: EngineSettings,
-) -> EngineFit:
+def _best_fit(
+    folds: FoldRegressions, rows: EngineRows, infer: Infer | None, settings: EngineSettings
+) -> tuple[_Fit, str]:
+    """The fit whose held-out scores make the labels likeliest, and why no more were made."""
     best: _Fit | None = None
     without_gain, reason = 0, "all fits made"
     likelihood = rows.likelihood
@@ -85,31 +97,30 @@ def _fit(
         if infer is not None:
             scored = ScoredRows(scores, likelihood.code, likelihood.weight)
             likelihood = rows.likelihood.with_columns(infer(scored))
-        slope, loss = steepest(likelihood, scores)
+        loss = steepest(likelihood, scores)[1]
         if best is None or loss < best.loss - SMALLEST_GAIN:
-            without_gain, best = 0, _Fit(number, folds.mean_weights, scores, likelihood, loss)
+            weights = folds.mean_weights
+            without_gain, best = 0, _Fit(number, folds.C, weights, scores, likelihood, loss)
         else:
             without_gain += 1
         if without_gain == PATIENCE:
             reason = "no gain in held-out likelihood"
             break
-        if number < n_fits and not folds.renew(likelihood, slope):
+        if number < n_fits and not folds.renew(likelihood):
             reason = "labels hardly change"
             break
     assert best is not None
     if number == 1:  # the targets of all folds were the same, so that all rows can be fitted to
-        best = replace(best, weights=folds.fitted_to_all())
-    source, n_columns = source_of(rows.X, "sparse"), rows.X.shape[1]
-    member = scaling.member(best.weights, n_columns, source)
-    scored = ScoredRows(best.scores, likelihood.code, likelihood.weight)
-    return EngineFit(member, best.scores, scored, best.likelihood.columns, best.number, reason)
+        best = replace(best, weights=folds.fitted_to_all(best.C))
+    return best, reason
 
 
 @dataclass(frozen=True, eq=False)
 class _Fit:
-    """Weights and held-out scores of a fit, L inferred from them, and its loss."""
+    """Weights and held-out scores of a fit with C, L inferred from them, and its loss."""
 
     number: int
+    C: float
     weights: Singles
     scores: Floats
     likelihood: Likelihood
@@ -121,14 +132,16 @@ class _Fit:
 
 @dataclass(frozen=True, eq=False)
 class LinearScores:
-    """Scores xW + b: ``weights`` (d + 1, S) have b last; S = 1 for two classes, else K.
+    """Scores zW + b of scaled rows z = (x − center) / scale.
 
-    ``center`` (d,) replaces missing numbers, None where rows have none. The table has
-    ``n_columns``, and ``source[c]`` is the one from which column c was made; None where rows are
-    the table's own columns.
+    ``weights`` (d + 1, S) have b last; S = 1 for two classes, else K. ``center`` (d,) is None for
+    sparse rows, and for dense ones it stands for missing numbers. The table has ``n_columns``, and
+    ``source[c]`` is the one from which column c was made; None where rows are the table's own
+    columns.
     """
 
     weights: Singles
+    scale: Floats
     n_columns: int
     source: Integers | None = None
     center: Floats | None = None
@@ -141,69 +154,48 @@ class LinearScores:
         return in_blocks(self._scores, for_sparse(X), n_jobs)
 
     def _scores(self, X: Any) -> Floats:
-        found = products(completed(X, self.center), self.weights).astype(np.float64)
+        found = products(scaled_rows(X, self.center, self.scale), self.weights).astype(np.float64)
         return found[:, 0] if found.shape[1] == 1 else found
 
     def feature_importances(self) -> Floats:
-        """The share of each column in the squared weights."""
+        """The share of each column in the squared weights of scaled columns."""
         squares = np.square(self.weights[:-1], dtype=np.float64).sum(axis=1)
         if self.source is not None:
             squares = by_table_column(squares, self.source, self.n_columns)
         return squares / (squares.sum() or 1.0)
 
 
-@dataclass(frozen=True, eq=False)
-class Scaling:
-    """Columns were made (x − center) / scale; sparse ones have no ``center``."""
+def scaling_of(X: Any) -> tuple[Floats | None, Floats]:
+    """Center and scale, such that rows have ``MEAN_SQUARE`` as squared length in the mean.
 
-    center: Floats | None
-    scale: Floats
-
-    def member(self, weights: Singles, n_columns: int, source: Integers | None) -> LinearScores:
-        """The model for rows as they were before."""
-        own = weights[:-1] / self.scale[:, np.newaxis]
-        intercept = weights[-1].astype(np.float64)
-        if self.center is not None:
-            intercept -= self.center @ own
-        joined = np.vstack([own, intercept]).astype(np.float32)
-        return LinearScores(joined, n_columns, source, self.center)
-
-
-def scaled(X: Any) -> tuple[Any, Scaling]:
-    """Rows in float32 whose squared length is ``MEAN_SQUARE`` in the mean.
-
-    Dense columns get mean 0 and equal variances; sparse ones, which stay sparse, one unit for all.
+    Dense columns get mean 0 and equal variances, sparse ones, which stay sparse, one unit for all.
     """
-    n_columns = X.shape[1]
+    n_rows, n_columns = X.shape
     if sparse.issparse(X):
-        X = completed(X, None)
-        square = float(X.multiply(X).sum()) / X.shape[0]
-        unit = np.sqrt(square / MEAN_SQUARE) or 1.0
-        made = sparse.csr_matrix(X / unit, dtype=np.float32)
-        return made, Scaling(None, np.full(n_columns, unit))
-    X = np.asarray(X, dtype=np.float64)
-    known = np.isfinite(X)
+        square = float(np.nansum(np.square(X.data, dtype=np.float64))) / n_rows
+        return None, np.full(n_columns, np.sqrt(square / MEAN_SQUARE) or 1.0)
+    known = ~np.isnan(X)
     n_known = np.maximum(known.sum(axis=0), 1)
     center = np.where(known, X, 0.0).sum(axis=0) / n_known
-    made = completed(X, center) - center
-    scale = np.sqrt(np.square(made).sum(axis=0) / n_known)
-    used = np.count_nonzero(scale) or 1
-    scale = np.where(scale > 0, scale * np.sqrt(used / MEAN_SQUARE), 1.0)
-    return (made / scale).astype(np.float32), Scaling(center, scale)
+    deviation = np.sqrt(np.square(np.where(known, X - center, 0.0)).sum(axis=0) / n_known)
+    is_constant = deviation <= ROUNDING * np.abs(center)
+    return center, np.where(is_constant, 1.0, deviation * np.sqrt(n_columns / MEAN_SQUARE))
 
 
-def completed(X: Any, center: Floats | None) -> Any:
-    """Rows in which the ``center`` of a column, or 0, stands for missing numbers."""
-    if sparse.issparse(X):
-        if np.isnan(X.data).any():
-            X = X.copy()
-            X.data = np.nan_to_num(X.data)
-        return X
-    return np.where(np.isnan(X), 0.0 if center is None else center, X)
+def scaled_rows(X: Any, center: Floats | None, scale: Floats) -> Any:
+    """Rows in float32; dense columns are cut off at ``MOST_DEVIATIONS`` from their mean."""
+    if center is None:
+        X = sparse.csr_matrix(X, dtype=np.float64)
+        unit = (np.nan_to_num(X.data) / scale[X.indices]).astype(np.float32)
+        return sparse.csr_matrix((unit, X.indices, X.indptr), shape=X.shape)
+    dense = X.toarray() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+    made = np.nan_to_num((dense - center) / scale, nan=0.0)
+    most = MOST_DEVIATIONS * np.sqrt(MEAN_SQUARE / made.shape[1])
+    return np.clip(made, -most, most, out=made).astype(np.float32)
 
 
 def products(X: Any, weights: Singles) -> Singles:
-    """The scores xW + b."""
+    """The scores zW + b."""
     return np.asarray(X @ weights[:-1] + weights[-1])
 
 
@@ -267,10 +259,10 @@ class FoldRegressions:
         """The mean of the models."""
         return np.mean(self.weights, axis=0, dtype=np.float32)
 
-    def fitted_to_all(self) -> Singles:
+    def fitted_to_all(self, C: float) -> Singles:
         """The weights of all rows, with their first targets."""
         every = np.ones(len(self.fold), dtype=bool)
-        return Regression.of(self.X, every, self.first).fitted(self.C, self.mean_weights)
+        return Regression.of(self.X, every, self.first).fitted(C, self.mean_weights)
 
     def fit(self, likelihood: Likelihood) -> Floats:
         """Fit all models, C chosen by the likelihood of left-out rows; return their scores."""
@@ -309,20 +301,26 @@ class FoldRegressions:
             found[rows] = products(self.X[rows], own)
         return found[:, 0] if found.shape[1] == 1 else found
 
-    def renew(self, likelihood: Likelihood, slope: float) -> bool:
-        """Make targets of scores by models of pairs of folds; return whether they changed."""
+    def renew(self, likelihood: Likelihood) -> bool:
+        """Make targets of scores by models of pairs of folds; return whether they changed.
+
+        C is chosen anew, by the likelihood with the noise that was found since the last fit.
+        """
         if likelihood.are_targets or self.n_folds < 3:
             return False
         rows = self.fold < self.n_choosing
-        self.C = min(
-            self.path, key=lambda C: steepest(likelihood.take(rows), self.path[C][rows])[1]
-        )
+        slopes = {C: steepest(likelihood.take(rows), own[rows]) for C, own in self.path.items()}
+        self.C = min(slopes, key=lambda C: slopes[C][1])
+        slope = slopes[self.C][0]
         scores = [np.zeros((len(self.fold), own.shape[1])) for own in self.weights]
         for f, g in permutations(range(self.n_folds), 2):
             if f > g and not self.are_renewed:
                 continue  # the first targets of all folds are the same, and so is the model
             model = Regression.of(self.X, (self.fold != f) & (self.fold != g), self.targets[f])
-            weights = self.pairs[f, g] = model.fitted(self.C, self.pairs.get((f, g), model.zero))
+            start = self.pairs.get((f, g), self.pairs.get((g, f), model.zero))
+            weights = model.fitted(self.C, start)
+            if weights.size <= MOST_KEPT:
+                self.pairs[f, g] = weights
             for one, other in [(f, g)] if self.are_renewed else [(f, g), (g, f)]:
                 rows = self.fold == other
                 scores[one][rows] = products(self.X[rows], weights)
@@ -375,16 +373,23 @@ class Regression:
             gradient = np.vstack([self.transposed @ by_scores, by_scores.sum(axis=0)]) + pull
             return loss + 0.5 * float(np.vdot(pull, weights)), gradient
 
-        return descend(cost, weights, np.reciprocal(self.curvature + penalty))
+        n_entries = self.X.nnz if sparse.issparse(self.X) else self.X.size
+        has_few = n_entries < FEW_ENTRIES * np.prod(self.X.shape)
+        steps = STEPS_OF_FEW if has_few else STEPS_OF_MANY
+        return descend(cost, weights, np.reciprocal(self.curvature + penalty), *steps)
 
 
 def descend(
-    cost: Callable[[Singles], tuple[float, Singles]], weights: Singles, inverse: Singles
+    cost: Callable[[Singles], tuple[float, Singles]],
+    weights: Singles,
+    inverse: Singles,
+    most_steps: int,
+    enough: float,
 ) -> Singles:
     """Minimise by L-BFGS; ``inverse`` is roughly the reciprocal of the second derivatives."""
     value, gradient = cost(weights)
     changes: list[tuple[Singles, Singles]] = []
-    for _ in range(MAX_STEPS):
+    for _ in range(most_steps):
         direction = _direction(gradient, changes, inverse)
         slope, length = float(np.vdot(gradient, direction)), np.float32(1)
         new_value, new_gradient = cost(weights - direction)
@@ -398,7 +403,7 @@ def descend(
             changes = [*changes, (step, turn)][-MEMORY:]
         gain, value = value - new_value, new_value
         weights, gradient = weights + step, new_gradient
-        if gain < ENOUGH * abs(value):
+        if gain < enough * abs(value):
             break
     return weights
 

@@ -37,6 +37,11 @@ ROWS_TIMES_CLASSES, FEWEST_ROWS = 16_500, 600
 PAIRS_PER_CLASS, MOST_PAIRS, SINGLE_CLASSES = 4, 48, 2
 # The search over pairs stops after this many additions in a row without a gain.
 PATIENCE = 2
+# From this number of classes on, up to ``FEW_CLASSES``, structures compete with the joint model:
+# they find pairs of which its sample has too few rows, it knows classes that overlap in their own
+# ways. The log-likelihood, in nats, that each parameter has to gain: Akaike's criterion has 1, at
+# which 20 intents of texts get the joint model too; at 3 no table of 20 classes gets it.
+SEVERAL_CLASSES, NATS_PER_PARAMETER = 13, 1.2
 # A kind whose log weight is this many nats below the largest is dropped.
 NEGLIGIBLE = 8.0
 # The ratio of the prior probabilities of guessed labels and of no noise. Tables of many classes
@@ -150,8 +155,13 @@ def compare_kinds(
     posterior probability of guesses.
     """
     rows, spread = _standardised(scores, observed, sample_weight, trusted)
-    is_sparse = quickly or rows.n_classes > FEW_CLASSES
-    weights, fits = _weighted(fit_structures(rows) if is_sparse else _search_and_fit(rows))
+    if quickly or rows.n_classes > FEW_CLASSES:
+        weights, fits = _weighted(fit_structures(rows))
+    else:
+        weights, fits = _weighted(_search_and_fit(rows))
+        if rows.n_classes >= SEVERAL_CLASSES:
+            found = (weights, fits), _weighted(fit_structures(rows))
+            weights, fits = max(found, key=lambda one: _penalised_likelihood(rows, *one))
     flipped = ClassesPosterior(fits, weights, spread)
     clean = [number for number, fit in enumerate(fits) if fit.layout.kind.name == "none"]
     if not clean:
@@ -159,6 +169,16 @@ def compare_kinds(
     # Guesses have the same likelihood as no noise.
     odds = float(weights[clean[0]]) * GUESSED_TO_NONE
     return flipped, ClassesPosterior((fits[clean[0]],), np.ones(1), spread), odds / (1 + odds)
+
+
+def _penalised_likelihood(rows: Rows, weights: Floats, fits: tuple[Fit, ...]) -> float:
+    """The log-likelihood of all labels, less a penalty for each parameter of the likeliest kind."""
+    likeliest = fits[int(np.argmax(weights))]
+    n_parameters = np.count_nonzero(likeliest.parameters)  # structures leave overlaps at 0
+    observed = ClassesPosterior(fits, weights, 1.0).observed_probability(rows.scores)
+    own = observed[np.arange(len(rows)), rows.observed]
+    weight = np.where(rows.trusted, 0.0, rows.weight)
+    return float(weight @ np.log(np.maximum(own, model.FLOOR)) - NATS_PER_PARAMETER * n_parameters)
 
 
 def _search_and_fit(rows: Rows) -> list[Fit]:

@@ -63,9 +63,8 @@ from rboost.noise.class_model import Fit, Layout, Pair, Rows
 from rboost.noise.matrix import symmetric
 
 # With more classes than this, noise is inferred here. The joint model takes 2 s for 20 classes and
-# 20 s for 77; its sample has few rows of each of many classes, and misses flips of pairs that
-# structures find, from 13 intents on.
-FEW_CLASSES = 12
+# 20 s for 77, where its sample of 600 rows has too few of each class for the rates of pairs.
+FEW_CLASSES = 20
 # The most rows × classes that structures are fitted to: some seconds of one core.
 MOST_CELLS = 10_000_000
 # The range of the log slope of standardised scores; with noise, the part of it from ``BELOW`` under

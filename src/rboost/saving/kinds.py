@@ -320,12 +320,13 @@ declare(
     "linear scores",
     LinearScores,
     is_sound=lambda made, sizes: (
-        len(made.weights) > 1
-        and _fits_table(made, sizes)
+        _fits_table(made, sizes)
+        and len(made.scale) == width_of(made)
         and (made.center is None or len(made.center) == width_of(made))
     ),
 )(
     weights=Array("f4", ("linear columns and 1", "scores")),
+    scale=floats("linear columns", low=TINY),
     center=OrNone(floats("linear columns")),
     **OF_A_MEMBER,
 )
