@@ -88,7 +88,7 @@ def table(n_classes=2, n_rows=300, rate=0.2, seed=0):
 
 def fit_engine(engine, rows, noise=None, X=None, hashed=False, **options):
     """Fit an engine as a fit with one engine does; without ``noise`` it is inferred."""
-    settings = EngineSettings(**{"max_iter": 20, "n_jobs": 1, **options})
+    settings = EngineSettings(**{"max_iter": 20, "n_jobs": 1, "random_state": 0, **options})
     is_settled = noise is not None or rows.known is not None
     infer = None if is_settled else NoiseInference(rows.patterns)
     return engine(rows.engine_rows(noise, X, settings.seed, hashed), infer, settings)
