@@ -3,15 +3,17 @@
 import re
 import unicodedata
 from functools import cache
-from html import unescape
+from html import escape, unescape
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rboost.audit.insight.words import ReadText, Word
+from rboost.audit.render.report import LONGEST_NAME, show_texts
 from rboost.audit.render.text import SHOWN_TEXT, describe_words, in_words, width, wrapped
-from rboost.audit.wording import end_at_word
+from rboost.audit.wording import end_at_word, one_line, visible
 from tests.audit.conftest import HOSTILE, quick
 from tests.audit.insight.test_words import messages
 from tests.audit.reports import without_pictures
@@ -98,6 +100,44 @@ def test_a_table_of_texts_alone_has_no_other_values(monkeypatch):
     page = make_audit(has_others=False).to_html()
     assert "Values</th>" not in page
     assert "no single word or column stands out" not in page or "<mark" in page
+
+
+READ = st.builds(
+    lambda column, words: ReadText(
+        column, " ".join(words), tuple(Word(2 * k, 2 * k + 1, 1.0) for k in range(len(words)))
+    ),
+    st.text(max_size=90),
+    st.lists(st.sampled_from("a卡<&\x1b😀"), max_size=400),
+)
+
+
+@given(st.lists(READ, max_size=5), st.integers(0, 20_000))
+def test_texts_of_a_row_share_its_room(texts, room):
+    shown = show_texts(texts, room)
+    assert [one.column for one in shown] == [
+        one_line(one.column, LONGEST_NAME) for one in texts[: len(shown)]
+    ]
+    taken = sum(
+        len(escape(visible(part)).encode()) + len('<mark class="suggested"></mark>') * bool(side)
+        for one in shown
+        for part, side in [*one.beginning, *one.whole]
+    )
+    assert taken + sum(len(one.column) for one in shown) <= room
+    if room >= sum(1000 + 60 * len(one.text) for one in texts):
+        assert not any(one.n_characters for one in shown)
+    for read, one in zip(texts, shown, strict=False):
+        said = "".join(part for part, _ in one.whole or one.beginning)
+        assert read.text.startswith(said)
+        assert one.n_characters == (len(read.text) if said != read.text else 0)
+
+
+def test_what_there_is_no_room_for_is_counted(audit, monkeypatch):
+    without_pictures(monkeypatch)
+    for n_bytes, said in [(400, " characters)</bdi>"), (200, "1 more text not shown.")]:
+        monkeypatch.setattr("rboost.audit.render.report.MOST_BYTES", 40 * n_bytes)
+        page = audit.to_html(suspects(audit))
+        assert said in page
+        assert page.count("<dt><bdi>amount</bdi></dt>") == 40
 
 
 def test_a_notebook_shows_texts(audit):

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import io
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
@@ -65,10 +66,10 @@ LIMITS = {
     "most_classes": 20,
     "most_named": ProjectionDisplay.MOST_NAMED,
 }
-# Characters of a value and of a name, bytes that the values of all suspects may take together, and
-# bytes that the markup of one value takes.
+# Characters of a value and of a name; bytes that texts and values of all suspects may take in all,
+# and that the markup of a value or of a marked word, and of a text, takes.
 LONGEST_CELL, LONGEST_NAME = 200, 60
-MOST_BYTES, MARKUP_BYTES = 1_000_000, 30
+MOST_BYTES, MARKUP_BYTES, TEXT_MARKUP_BYTES = 1_000_000, 40, 200
 # Characters of the nearest texts.
 LONGEST_NEAR = 80
 # For a report whose folder is not known.
@@ -162,6 +163,7 @@ def render_report(audit: Any, suspects: Suspects, title: str, origin: Origin | N
     surest = np.argsort(-audit.inference.posterior[missing].max(axis=1), kind="stable")
     explained = audit.explain_all(suspects.rows[:MOST_SUSPECTS])
     texts = list(audit.features.texts)
+    others = [k for k in range(audit.table.shape[1]) if k not in audit.features.texts]
     style, script = _part("report.css"), _part("report.js")
     return _environment().get_template("report.html.jinja").render(
         audit=audit,
@@ -181,10 +183,10 @@ def render_report(audit: Any, suspects: Suspects, title: str, origin: Origin | N
         ids=audit.ids,
         id_name=one_line(audit.id_name, 40),
         label_name=one_line(summary.label_name, 40),
-        suspects=_rows(audit, explained),
+        suspects=_rows(audit, explained, others),
         text_names=[str(audit.table.columns[k]) for k in texts],
-        n_columns=audit.table.shape[1] - len(texts),
-        unlabelled=_rows(audit, audit.explain_all(missing[surest[:MOST_UNLABELLED]])),
+        n_columns=len(others),
+        unlabelled=_rows(audit, audit.explain_all(missing[surest[:MOST_UNLABELLED]]), []),
         assumptions=ASSUMPTIONS,
         calibration_sentence=describe_calibration(audit.calibration),
         origin=origin,
@@ -254,32 +256,64 @@ def draw(display: Any, width: float, height: float) -> str:
     return f"data:image/svg+xml;base64,{base64.b64encode(buffer.getvalue()).decode('ascii')}"
 
 
-def _rows(audit: Any, explained: list[Explanation]) -> list[ShownRow]:
-    """Rows as the report shows them, each in its share of the room."""
+def _rows(audit: Any, explained: list[Explanation], columns: list[int]) -> list[ShownRow]:
+    """Rows as the report shows them, each in its share of the room, with values of these columns.
+
+    Beside texts these take at most half of it.
+    """
     room, texts = MOST_BYTES // max(1, len(explained)), list(audit.features.texts)
-    others = [k for k in range(audit.table.shape[1]) if k not in texts]
-    return [
-        ShownRow(
-            one,
-            [show_text(text, max(room, SHOWN_TEXT)) for text in one.texts],
-            [
-                (audit.ids[row], _beginning(audit.table.iat[row, texts[0]]) if texts else "")
-                for row in one.agreeing
-            ],
-            _cells(audit.table, one.row, others, room),
-        )
-        for one in explained
-    ]
+    found = []
+    for one in explained:
+        cells, taken = _cells(audit.table, one.row, columns, room // 2 if texts else room)
+        near = [
+            (audit.ids[row], _beginning(audit.table.iat[row, texts[0]]) if texts else "")
+            for row in one.agreeing
+        ]
+        found.append(ShownRow(one, show_texts(one.texts, room - taken), near, cells))
+    return found
 
 
-def show_text(read: ReadText, longest: int) -> ShownText:
-    """A text of which the beginning is seen at first, and no more than ``longest`` at all."""
-    end, last = (end_at_word(read.text, most) for most in (SHOWN_TEXT, longest))
-    is_whole = end == len(read.text)
+def show_texts(texts: Sequence[ReadText], room: int) -> list[ShownText]:
+    """As many texts as there is room for: first the beginning of each, then more of it."""
+    ends: list[int] = []
+    for read in texts:
+        room -= _n_bytes(one_line(read.column, LONGEST_NAME)) + TEXT_MARKUP_BYTES
+        end = _end(read, SHOWN_TEXT, room)
+        room -= _n_bytes_of(read, end)
+        if room < 0:
+            break
+        ends.append(end)
+    shown = []
+    for read, end in zip(texts, ends, strict=False):
+        last = end if end == len(read.text) else max(end, _end(read, room, room))
+        room -= _n_bytes_of(read, last) if last > end else 0
+        shown.append(show_text(read, end, last))
+    return shown
+
+
+def _end(read: ReadText, longest: int, room: int) -> int:
+    """Where to cut a text so that it takes at most so many characters, and bytes of the page."""
+    end = end_at_word(read.text, longest)
+    while end and (taken := _n_bytes_of(read, end)) > room:
+        end = end_at_word(read.text, min(end - 1, end * max(room, 0) // taken))
+    return end
+
+
+def _n_bytes_of(read: ReadText, end: int) -> int:
+    """Bytes that the beginning of a text takes, marked words and all."""
+    return sum(_n_bytes(part) + MARKUP_BYTES * bool(side) for part, side in read.parts(end))
+
+
+def _n_bytes(text: str) -> int:
+    return len(escape(visible(text)).encode())
+
+
+def show_text(read: ReadText, end: int, last: int) -> ShownText:
+    """A text that is seen up to ``end`` at first, and to ``last`` at all."""
     return ShownText(
         one_line(read.column, LONGEST_NAME),
         read.parts(end),
-        [] if is_whole else read.parts(last),
+        read.parts(last) if last > end else [],
         len(read.text) if last < len(read.text) else 0,
     )
 
@@ -292,19 +326,23 @@ def _beginning(value: Any) -> str:
     return str(value)[:end] + ("…" if end < len(str(value)) else "")
 
 
-def _cells(table: Any, row: int, columns: list[int], room: int) -> tuple[tuple[str, str], ...]:
-    """The values of a row, column by column, as long as there is room for them."""
+def _cells(
+    table: Any, row: int, columns: list[int], room: int
+) -> tuple[tuple[tuple[str, str], ...], int]:
+    """The values of a row, column by column, as long as there is room; bytes that they take."""
     cells: list[tuple[str, str]] = []
+    taken = 0
     for k in columns:
         column = table.columns[k]
         # One by one, as a whole row would turn whole numbers into fractions.
         value = visible(shortened(table.iat[row, k], LONGEST_CELL))
         name = one_line(column, LONGEST_NAME)
-        room -= len(escape(name + value).encode()) + MARKUP_BYTES
-        if room < 0:
+        n_bytes = _n_bytes(name + value) + MARKUP_BYTES
+        if taken + n_bytes > room:
             break
+        taken += n_bytes
         cells.append((name, value))
-    return tuple(cells)
+    return tuple(cells), taken
 
 
 def _environment() -> Any:
@@ -321,7 +359,7 @@ def _environment() -> Any:
         format_count=format_count, with_noun=with_noun, short=one_line, visible=visible,
         name=lambda value: one_line(value, LONGEST_NAME), unbroken=_unbroken,
         quoted=quoted, in_words=in_words, describe_words=describe_words, no_reason=no_reason,
-        beginning=lambda read: show_text(read, SHOWN_TEXT),
+        beginning=lambda read: show_text(read, *2 * [end_at_word(read.text, SHOWN_TEXT)]),
         percent=lambda share: _unbroken(percent(share)),
     )  # fmt: skip
     return environment
