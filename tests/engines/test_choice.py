@@ -22,8 +22,8 @@ TABLES = {
     "sparse and wide": Table(500, 501, 2, is_sparse=True),
     "wide": Table(500, 501, 2),
     "large and wide": Table(POOL_ROWS + 1, MANY_COLUMNS + 1, 2),
-    "texts": Table(POOL_ROWS + 1, 1, 2, words="only"),
-    "texts and numbers": Table(500, 9, 2, words="some"),
+    "texts": Table(POOL_ROWS + 1, 1, 2, many_terms="only"),
+    "texts and numbers": Table(500, 9, 2, many_terms="some"),
 }
 
 

@@ -148,13 +148,17 @@ def check_engines(engines: Any, device: str, known: Collection[str]) -> None:
 
 
 class Table(NamedTuple):
-    """What the choice of engines depends on; ``words`` are "no", "some" or "only"."""
+    """What the choice of engines depends on.
+
+    ``many_terms``: whether "no" column is a text or a category of many levels, "some" are, or there
+    are texts "only".
+    """
 
     n_rows: int
     n_columns: int
     n_classes: int
     is_sparse: bool = False
-    words: str = "no"
+    many_terms: str = "no"
 
     @property
     def is_wide(self) -> bool:
@@ -179,9 +183,9 @@ def chosen_engines(engines: Any, table: Table, device: str = "cpu") -> set[str]:
 
 def _usual_engines(table: Table) -> set[str]:
     """What "auto" takes; whether the pool is included does not depend on the number of classes."""
-    if table.words == "only" or (table.is_sparse and table.is_wide):
+    if table.many_terms == "only" or (table.is_sparse and table.is_wide):
         return {LOGISTIC}
-    linear = {LOGISTIC} if table.words == "some" or table.is_wide else set()
+    linear = {LOGISTIC} if table.many_terms == "some" or table.is_wide else set()
     fewest = table.n_classes * ROWS_PER_CLASS["two" if table.n_classes == 2 else "more"]
     if table.is_sparse or table.n_rows < min(fewest, POOL_ROWS):
         return linear | {POOL}

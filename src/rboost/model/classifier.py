@@ -57,10 +57,10 @@ from rboost.table.features import (
     Features,
     TableEncoder,
     learn_encoder,
+    many_terms_in,
     varying_features,
     warn_of_copies,
     warn_of_names,
-    words_in,
 )
 
 
@@ -84,8 +84,9 @@ class RBoostClassifier(Savable, ScoreClassifier):
         the words of texts. "linear": Algorithm 1 with robust logistic regression. "xgboost": trees
         by XGBoost, slower on a CPU and the same on every device and number of machines. Several
         engines are stacked. "auto": pool and trees up to 20 000 rows, trees on more, the pool on
-        few or sparse rows; "logistic" beside them where there are texts, or more columns than rows,
-        and alone where there are texts only.
+        few or sparse rows. Beside them "logistic" where there are texts, categories of more than 20
+        levels, or more columns than rows or than 2000; alone where all columns are texts, or where
+        sparse rows have so many columns.
     max_iter : int, default=None
         Largest number of rounds of each engine. None means 400 for trees, which stop before where
         the held-out likelihood rises no more; 300 for Algorithm 1, fewer beside trees; 6 fits for
@@ -397,7 +398,7 @@ class RBoostClassifier(Savable, ScoreClassifier):
         return LINEAR not in chosen
 
     def _chosen_engines(self, X: Any, n_classes: int) -> list[str]:
-        table = Table(X.shape[0], X.shape[1], n_classes, issparse(X), words_in(X))
+        table = Table(X.shape[0], X.shape[1], n_classes, issparse(X), many_terms_in(X))
         chosen = chosen_engines(self.engines, table, self.device)
         return [name for name in ENGINES if name in chosen]
 

@@ -156,7 +156,8 @@ def fit_engines(
 
     Without ``infer`` L is settled. Rounds of Algorithm 1 start from L₀ and infer the noise as they
     go; trees start from what the pool has found, and infer it themselves where there is no pool.
-    The noise that linear learners infer may be far off; no other engine uses it.
+    The noise that linear learners infer may be far off, and that of logistic regression is a quick
+    estimate; no other engine uses it.
     """
     found: dict[str, EngineFit] = {}
     settled = rows.likelihood if infer is None else None

@@ -198,7 +198,10 @@ class NoiseInference:
         return self.likelihoods(self.noise(rows).likelier_matrix)
 
     def quick(self, rows: ScoredRows) -> Floats:
-        """The same by the sparse structures of many classes, whatever the number of classes > 2."""
+        """The same by sparse structures alone where there are more than two classes.
+
+        For engines that infer noise only to go on: they take a tenth of the time of the joint model.
+        """
         if self.known_noise is not None or rows.scores.ndim == 1:
             return self.common(rows)
         label, trusted = self.patterns.label[rows.code], self.patterns.trusted[rows.code]

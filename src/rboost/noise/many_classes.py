@@ -62,8 +62,8 @@ from rboost.noise import class_model as model
 from rboost.noise.class_model import Fit, Layout, Pair, Rows
 from rboost.noise.matrix import symmetric
 
-# With more classes than this, noise is inferred here. The joint model takes 2 s for 20 classes and
-# 20 s for 77, where its sample of 600 rows has too few of each class for the rates of pairs.
+# With more classes than this, noise is inferred here alone. The joint model takes 2 s for 20
+# classes and 20 s for 77, where its sample of 600 rows has too few of each for rates of pairs.
 FEW_CLASSES = 20
 # The most rows × classes that structures are fitted to: some seconds of one core.
 MOST_CELLS = 10_000_000

@@ -695,10 +695,10 @@ def for_sparse(X: Any) -> Any:
     return X.sparse if isinstance(X, Features) else X
 
 
-def words_in(X: Any) -> str:
-    """How much of a table is words: "only" where each used column is a text, "some" or "no".
+def many_terms_in(X: Any) -> str:
+    """Which columns have many terms, texts and categories of many levels: "no" or "some" columns.
 
-    A category of many levels is "some" too: each has a column of zeros and ones in sparse rows.
+    "only" where each used column is a text.
     """
     if not isinstance(X, Features):
         return "no"
