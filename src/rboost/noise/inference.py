@@ -200,7 +200,7 @@ class NoiseInference:
     def quick(self, rows: ScoredRows) -> Floats:
         """The same by sparse structures alone where there are more than two classes.
 
-        For engines that infer noise only to go on: they take a tenth of the time of the joint model.
+        For engines that infer noise only to go on: it takes a tenth of the joint model's time.
         """
         if self.known_noise is not None or rows.scores.ndim == 1:
             return self.common(rows)
