@@ -23,6 +23,7 @@ from benchmarks.methods import METHODS, Method, package_version
 from benchmarks.paper.protocol import Trial
 from benchmarks.store import Record
 from benchmarks.suites import SUITES, draw_trial
+from benchmarks.texts import data_fingerprint
 from rboost._typing import Floats
 from rboost.noise import threshold
 
@@ -47,6 +48,8 @@ class Job:
         is_ours = package == "rboost"
         own = code_fingerprint(__name__) if is_ours else package_version(package)
         code = f"{package} {own} {protocol_fingerprint()}"
+        if self.suite == "texts" and self.data is not None:
+            code += f" {data_fingerprint(self.data, self.dataset)}"
         trial = f"{seed}/{self.suite}/{self.dataset}/{self.setting}/{self.repeat}"
         return f"{trial}/{self.method}/{code}"
 

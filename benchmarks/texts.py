@@ -7,6 +7,7 @@ sentences of film reviews (Pang and Lee 2005) with their polarity.
 
 from __future__ import annotations
 
+import zlib
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -30,17 +31,28 @@ TEXTS: dict[str, tuple[tuple[str, ...], str, int | None]] = {
 }
 
 
-@cache
-def load_texts(data: Path, name: str) -> tuple[pd.DataFrame, Integers]:
-    """A frame with a column of texts, and classes; one sentence where the files are not there."""
-    files, column, n_classes = TEXTS[name]
+def files_of(data: Path, name: str) -> list[Path]:
+    """The files of a table; one sentence where they are not there."""
+    files = TEXTS[name][0]
     absent = [file for file in files if not (data / file).is_file()]
     if absent:
         raise SystemExit(
             f"{data} does not hold {absent[0]}; --data is the folder that does (see the docstring "
             "of benchmarks/texts.py for where it comes from)."
         )
-    rows = pd.concat([pd.read_csv(data / file) for file in files], ignore_index=True)
+    return [data / file for file in files]
+
+
+@cache
+def data_fingerprint(data: Path, name: str) -> str:
+    """A number that changes with the files of a table."""
+    return f"{zlib.crc32(b''.join(file.read_bytes() for file in files_of(data, name))):08x}"
+
+
+def load_texts(data: Path, name: str) -> tuple[pd.DataFrame, Integers]:
+    """A frame with a column of texts, and classes."""
+    _, column, n_classes = TEXTS[name]
+    rows = pd.concat([pd.read_csv(file) for file in files_of(data, name)], ignore_index=True)
     classes = np.unique(rows[column])[:n_classes]
     rows = rows[rows[column].isin(classes)].reset_index(drop=True)
     return rows[["text"]], np.searchsorted(classes, rows[column])

@@ -15,6 +15,7 @@ from benchmarks.measure import ESTIMATORS, Job, run_job
 from benchmarks.methods import N_TRUSTED, Method
 from benchmarks.paper.protocol import Trial
 from benchmarks.suites import draw_trial
+from benchmarks.texts import data_fingerprint
 
 
 def test_the_key_is_what_a_result_depends_on(monkeypatch):
@@ -29,6 +30,19 @@ def test_the_key_is_what_a_result_depends_on(monkeypatch):
     assert [a == b for a, b in zip(after, before, strict=True)] == [True, False, False]
     monkeypatch.setattr(measure, "package_version", lambda package: "other")
     assert peer.key(0) != before[0]
+
+
+def test_the_key_changes_with_the_files_of_the_table(tmp_path):
+    job = Job("texts", "77 intents", "sym20", 0, "TF-IDF + LR", tmp_path)
+    file, others = (tmp_path / name for name in ("texts/banking77.csv.gz", "others.csv"))
+    file.parent.mkdir()
+    keys = []
+    for content, other in [(b"1", b"1"), (b"1", b"2"), (b"2", b"2")]:
+        file.write_bytes(content)
+        others.write_bytes(other)
+        data_fingerprint.cache_clear()
+        keys.append(job.key(0))
+    assert keys[0] == keys[1] != keys[2]
 
 
 @pytest.mark.parametrize(
