@@ -11,7 +11,7 @@ __all__ = [
     "NoiseCalibratedClassifier",
     "RBoostClassifier",
     "RobustLogisticRegression",
-    "annotations",
+    "annotation_columns",
     "estimate_noise_matrix",
     "flip_labels",
     "load",
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rboost.model import AdaRBoostClassifier, RBoostClassifier
     from rboost.noise import flip_labels
     from rboost.saving import load
-    from rboost.table.annotations import annotations
+    from rboost.table.annotations import annotation_columns
     from rboost.wrappers import (
         NoiseAwareClassifier,
         NoiseCalibratedClassifier,
@@ -38,7 +38,7 @@ else:
         "NoiseCalibratedClassifier": "wrappers",
         "RBoostClassifier": "model",
         "RobustLogisticRegression": "learners",
-        "annotations": "table.annotations",
+        "annotation_columns": "table.annotations",
         "estimate_noise_matrix": "wrappers",
         "flip_labels": "noise",
         "load": "saving",

@@ -92,7 +92,20 @@ def add_audit_command(commands: Any) -> None:
         help="CSV, TSV, .xlsx or Parquet, may be compressed; several files or a pattern such as "
         "'data/*.csv' are one table, - is standard input",
     )  # fmt: skip
-    audit.add_argument("--label", required=True, metavar="COLUMN", help="the column to audit")
+    audit.add_argument(
+        "--label", nargs="+", metavar="COLUMN",
+        help="the column to audit; of several annotators all their columns",
+    )  # fmt: skip
+    audit.add_argument(
+        "--annotations", type=Path, metavar="FILE",
+        help="labels of several annotators, one a line: the row (its --id, or row, counted from "
+        "1), the annotator and the label",
+    )  # fmt: skip
+    audit.add_argument(
+        "--annotator", metavar="COLUMN",
+        help="with --annotations, the column of annotators (annotator); --label is that of labels "
+        "(label)",
+    )  # fmt: skip
     audit.add_argument("--out", metavar="DIR", help="folder for the results (audit)")
     audit.add_argument(
         "--trusted", type=Path, metavar="FILE", help="rows whose labels a person has checked"
@@ -153,7 +166,7 @@ def _add_header_option(command: argparse.ArgumentParser) -> None:
 
 def _audit(options: argparse.Namespace) -> int:
     # Imported here, so that other commands do without the packages an audit needs.
-    from rboost.audit.disk.request import Request
+    from rboost.audit.disk.request import MAJORITY, Request
     from rboost.table.sources import expanded
 
     if options.budget is not None and options.budget < 1:
@@ -163,9 +176,10 @@ def _audit(options: argparse.Namespace) -> int:
     if options.trusted_random and options.trusted is None:
         raise ValueError("--trusted-random needs trusted rows; pass them with --trusted.")
     _check_cluster(options)
+    labels, annotators = _labels(options)
     request = Request(
         data=expanded(options.data) if options.cluster is None else _parquet(options.data),
-        label=options.label,
+        label=MAJORITY if annotators else labels[0],
         id=options.id,
         drop=tuple(options.drop),
         trusted=options.trusted,
@@ -177,6 +191,8 @@ def _audit(options: argparse.Namespace) -> int:
         probabilities=options.probabilities,
         device=options.device,
         header=options.header,
+        annotators=annotators,
+        annotations=options.annotations,
     )
     folder = Path("audit") if options.out is None else Path(options.out)
     if folder == Path():
@@ -184,12 +200,28 @@ def _audit(options: argparse.Namespace) -> int:
     return (_in_memory if options.cluster is None else _on_cluster)(folder, request, options)
 
 
+def _labels(options: argparse.Namespace) -> tuple[list[str], tuple[str, ...]]:
+    """The columns of labels, and what a request calls annotators."""
+    labels: list[str] = list(dict.fromkeys(options.label or []))
+    if options.annotations is not None:
+        if len(labels) > 1:
+            raise ValueError("With --annotations, --label names one column of that file.")
+        return labels, (options.annotator or "annotator", *(labels or ["label"]))
+    if options.annotator is not None:
+        raise ValueError("--annotator is a column of --annotations; pass that file too.")
+    if not labels:
+        raise ValueError("Name the column of labels with --label, or a file with --annotations.")
+    return labels, tuple(labels) if len(labels) > 1 else ()
+
+
 def _in_memory(folder: Path, request: Any, options: argparse.Namespace) -> int:
-    from rboost.audit.disk.folder import REPORT, SUSPECTS, audit_into
+    from rboost.audit.disk.folder import CONSENSUS, REPORT, SUSPECTS, audit_into
 
     audit, suspects = audit_into(folder, request, options.budget, verbose=not options.quiet)
     print(audit.to_text(suspects))
     print(f"Suspects: {folder / SUSPECTS}")
+    if audit.labels.n_annotators:
+        print(f"Consensus of all rows: {folder / CONSENSUS}")
     print(f"Report:   {folder / REPORT}")
     print(f"Check labels in a browser with: rboost review {shlex.quote(str(folder))}")
     return 0
@@ -227,6 +259,8 @@ def _check_cluster(options: argparse.Namespace) -> None:
         "--trusted": options.trusted is not None,
         "--probabilities": options.probabilities is not None,
         "--context": bool(options.context),
+        "--annotations": options.annotations is not None,
+        "--label with several columns": len(options.label or []) > 1,
         "--model": options.model != "rboost",
         "--no-column-check": options.no_column_check,
         "--no-header": options.header is False,

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rboost import annotations
+from rboost import annotation_columns
 
 LINES = {
     "row": [3, 1, 3, 1, 3],
@@ -12,7 +12,7 @@ LINES = {
 
 
 def test_a_column_an_annotator_and_the_later_label_holds():
-    found = annotations(LINES)
+    found = annotation_columns(LINES)
     assert found.columns.tolist() == ["ann", "bob"]
     assert found.index.tolist() == [3, 1]
     assert found.to_numpy().tolist() == [["x", "y"], ["y", None]]
@@ -20,7 +20,7 @@ def test_a_column_an_annotator_and_the_later_label_holds():
 
 def test_rows_in_the_order_of_the_table():
     lines = pd.DataFrame(LINES).rename(columns={"row": "id", "annotator": "who", "label": "is"})
-    found = annotations(lines, row="id", annotator="who", label="is", rows=[1, 2, 3])
+    found = annotation_columns(lines, row="id", annotator="who", label="is", rows=[1, 2, 3])
     assert found.index.tolist() == [1, 2, 3]
     assert found.loc[2].tolist() == [None, None]
     assert found.loc[3].tolist() == ["x", "y"]
@@ -38,4 +38,4 @@ def test_rows_in_the_order_of_the_table():
 )
 def test_what_is_refused(changed, options, message):
     with pytest.raises(ValueError, match=message):
-        annotations(LINES | changed, **options)
+        annotation_columns(LINES | changed, **options)

@@ -206,7 +206,7 @@ class RBoostClassifier(Savable, ScoreClassifier):
         y : array-like of shape (n_samples,) or (n_samples, n_annotators)
             Observed labels of two or more classes. Or labels of several annotators, one column
             each, missing (None, NaN, NA) where one did not label a row; rows without any label are
-            not trained on. :func:`rboost.annotations` makes such columns from a list of labels.
+            not trained on. :func:`rboost.annotation_columns` makes such columns of a list.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights; a row with weight 0 is left out, one with weight 2 counts twice.
             Weights that are no counts, with a mean below 1 or above a million, are divided by it.

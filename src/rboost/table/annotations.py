@@ -9,7 +9,7 @@ from rboost.packages import package
 from rboost.table.columns import as_frame
 
 
-def annotations(
+def annotation_columns(
     table: Any,
     *,
     row: str = "row",
@@ -37,9 +37,9 @@ def annotations(
 
     Examples
     --------
-    >>> from rboost import annotations
+    >>> from rboost import annotation_columns
     >>> said = {"row": [7, 7, 8], "annotator": ["ann", "bob", "bob"], "label": ["a", "b", "b"]}
-    >>> annotations(said).loc[7].tolist()
+    >>> annotation_columns(said).loc[7].tolist()
     ['a', 'b']
     """
     pandas = package("pandas")

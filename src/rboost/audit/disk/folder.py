@@ -44,10 +44,13 @@ from rboost.table.sources import STANDARD_INPUT, with_standard_input
 from rboost.table.writing import check_ending, write_csv, write_table
 
 # Goes up with every change after which folders that were made before cannot be read as they are.
-FORMAT = 4
-RECORD, ROWS, MODEL, SUSPECTS, REPORT, TRUSTED, PROBABILITIES, STDIN, ISSUES = NAMES = (
-    "audit.json", "rows.npz", "model.rboost", "suspects.csv", "report.html", "trusted_rows",
-    "probabilities", "stdin_table", "issues",
+FORMAT = 5
+(
+    RECORD, ROWS, MODEL, SUSPECTS, REPORT, CONSENSUS, TRUSTED, PROBABILITIES, ANNOTATIONS, STDIN,
+    ISSUES,
+) = NAMES = (
+    "audit.json", "rows.npz", "model.rboost", "suspects.csv", "report.html", "consensus.csv",
+    "trusted_rows", "probabilities", "annotations", "stdin_table", "issues",
 )  # fmt: skip
 # What the record of an audit on a cluster holds, which has the folder of issues but no rows.
 CLUSTER = "cluster"
@@ -85,7 +88,7 @@ def write_refitted(folder: Path, opened: dict[str, Any], audit: LabelAudit) -> N
 def check_folder(folder: Path, request: Request) -> None:
     """Fail before files of others, or those to be audited, are overwritten."""
     ours = {(folder / name).resolve() for name in NAMES}
-    for path in (*request.files, request.trusted, request.probabilities):
+    for path in (*request.files, request.trusted, request.probabilities, request.annotations):
         if path is not None and path.resolve() in ours:
             raise ValueError(f"{path} would be overwritten; choose another folder with --out.")
     knows_answers = Path(request.trusted or "").resolve() == (folder / CHECKED).resolve()
@@ -118,10 +121,17 @@ def _write(
     listed = audit.to_frame(suspects, verbose=bool(verbose))
     with staged(folder, NAMES) as stage:
         write_csv(listed, stage / SUSPECTS)
+        if labels.n_annotators:
+            write_csv(audit.consensus(), stage / CONSENSUS)
         with atomic_path(stage / ROWS) as temporary, temporary.open("wb") as file:
             np.savez(file, scores=audit.scores, checked=labels.checked, at_random=labels.at_random)
         # The files themselves may be written again, by a review or by whoever made them.
-        for path, name in ((request.trusted, TRUSTED), (request.probabilities, PROBABILITIES)):
+        copied = {
+            TRUSTED: request.trusted,
+            PROBABILITIES: request.probabilities,
+            ANNOTATIONS: request.annotations,
+        }
+        for name, path in copied.items():
             if path is not None:
                 shutil.copyfile(path, stage / name)
         named = Request.from_dict(record["request"]).files
@@ -208,7 +218,7 @@ def check_output(out: Path, request: Request, folder: Path) -> None:
     Only the answers may lie in the folder of the audit.
     """
     check_ending(out)
-    ours = [*request.files, request.trusted, request.probabilities]
+    ours = [*request.files, request.trusted, request.probabilities, request.annotations]
     inputs = {path.resolve() for path in ours if path is not None}
     is_inside = out.resolve().parent == folder.resolve() and out.name != CHECKED
     if out.resolve() in inputs or is_inside:
@@ -223,7 +233,10 @@ def write_cleaned(
     The audited file stays as it is.
     """
     mended = clean_labels(audit.labels, audit.inference.posterior, how, threshold)
-    table = read_table(request.files, label=request.label, as_written=True, header=request.header)
+    label = None if request.annotators else request.label
+    table = read_table(request.files, label=label, as_written=True, header=request.header)
+    if request.annotators:
+        table = table.assign(**{request.label: audit.labels.written[: len(table)]})
     if out.suffix.lower() in (".parquet", ".xlsx"):  # which know numbers as such
         table = table.apply(with_plain_numbers)
     write_table(cleaned_frame(table, audit.labels, audit.inference.posterior, mended), out)
@@ -295,11 +308,13 @@ def kept_request(folder: Path, record: dict[str, Any]) -> Request:
     request = Request.from_dict(record["request"])
     files = [folder / STDIN if path == STANDARD_INPUT else path for path in request.files]
     trusted, probabilities = request.trusted, request.probabilities
+    annotations = None if request.annotations is None else folder / ANNOTATIONS
     return replace(
         request,
         data=tuple(files),
         trusted=None if trusted is None else folder / TRUSTED,
         probabilities=None if probabilities is None else folder / PROBABILITIES,
+        annotations=annotations,
     )
 
 
@@ -365,7 +380,7 @@ def make_origin(folder: Path, request: Request, record: dict[str, Any], has_mode
     pairs = zip(asked.files, request.files, strict=True)
     files = [folder / STDIN if one == STANDARD_INPUT else path for one, path in pairs]
     again = [
-        "rboost", "audit", *map(str, files), "--label", request.label,
+        "rboost", "audit", *map(str, files), *_label_options(asked),
         *_options(asked, record["budget"]), "--trusted", str(folder / CHECKED),
         "--out", f"{folder}-again",
     ]  # fmt: skip
@@ -385,7 +400,8 @@ def make_origin(folder: Path, request: Request, record: dict[str, Any], has_mode
     }
     if not has_model:
         del commands["predict"]
-    left_aside = [(request.label, "the label")]
+    what = "labels of an annotator" if request.annotators else "the label"
+    left_aside = [(column, what) for column in request.label_columns]
     left_aside += [(column, "names of rows (--id)") for column in [request.id] if column]
     left_aside += [(column, "left aside (--drop)") for column in request.drop]
     why = "context: labels may depend on it (--context)"
@@ -423,6 +439,13 @@ def _options(asked: Request, budget: int | None) -> list[str]:
     ]
     words += _header_option(asked)
     return words if asked.check_columns else [*words, "--no-column-check"]
+
+
+def _label_options(asked: Request) -> list[str]:
+    if asked.annotations is None:
+        return ["--label", *asked.label_columns]
+    who, label = asked.annotators
+    return ["--annotations", str(asked.annotations), "--annotator", who, "--label", label]
 
 
 def _header_option(asked: Request) -> list[str]:

@@ -14,6 +14,7 @@ from rboost.audit.insight.suspicion import SuspiciousColumnWarning
 from rboost.audit.labels import spelling
 from rboost.audit.result import LabelAudit
 from rboost.packages import package
+from rboost.table.annotations import annotation_columns
 from rboost.table.reading import check_column, described, label_column, read_table
 from rboost.table.sources import STANDARD_INPUT
 from rboost.table.writing import unguarded
@@ -23,12 +24,15 @@ CHECKED = "checked_label"
 # What it calls the column that says which rows it drew at random, and what stands there.
 AT_RANDOM, YES = "drawn_at_random", "yes"
 ROW = "row"
+# What the label of several annotators is called.
+MAJORITY = "majority label"
 # What the parts of a request are in a file; lists hold text.
 KINDS: dict[str, tuple[type, ...]] = {
     "data": (list,), "label": (str,), "id": (str, type(None)), "drop": (list,),
     "trusted": (str, type(None)), "model": (str,), "seed": (int,), "context": (list,),
     "check_columns": (bool,), "trusted_random": (bool,), "probabilities": (str, type(None)),
-    "device": (str,), "header": (bool, type(None)),
+    "device": (str,), "header": (bool, type(None)), "annotators": (list,),
+    "annotations": (str, type(None)),
 }  # fmt: skip
 
 
@@ -40,6 +44,8 @@ class Request:
     ``id`` and ``drop`` name columns, as does ``context``: what labels may depend on.
     ``probabilities`` is a file of what another model says of each row, a column for each class.
     ``device`` is where trees grow. ``header`` says whether the table has one, as in ``read_table``.
+    ``annotators`` are columns of labels, one an annotator; with a file ``annotations``, one line a
+    label, they are its columns of annotators and of labels. ``label`` is then ``MAJORITY``.
     """
 
     data: Path | tuple[Path, ...]
@@ -55,6 +61,15 @@ class Request:
     probabilities: Path | None = None
     device: str = "cpu"
     header: bool | None = None
+    annotators: tuple[str, ...] = ()
+    annotations: Path | None = None
+
+    @property
+    def label_columns(self) -> tuple[str, ...]:
+        """The columns of the table that hold labels."""
+        if self.annotations is not None:
+            return ()
+        return self.annotators or (self.label,)
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -72,6 +87,7 @@ class Request:
             "data": [_absolute(path) for path in self.files],
             "trusted": _absolute(self.trusted),
             "probabilities": _absolute(self.probabilities),
+            "annotations": _absolute(self.annotations),
         }
 
     @staticmethod
@@ -87,8 +103,9 @@ class Request:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Request:
         """The inverse of ``as_dict``."""
-        lists = {name: tuple(values[name]) for name in ("drop", "context")}
-        paths = {name: values[name] and Path(values[name]) for name in ("trusted", "probabilities")}
+        lists = {name: tuple(values[name]) for name in ("drop", "context", "annotators")}
+        files = ("trusted", "probabilities", "annotations")
+        paths = {name: values[name] and Path(values[name]) for name in files}
         return cls(**{**values, **lists, **paths, "data": tuple(map(Path, values["data"]))})
 
 
@@ -98,11 +115,18 @@ def _absolute(path: Path | None) -> str | None:
 
 def read_inputs(request: Request) -> dict[str, Any]:
     """Arguments of ``audit_labels``, from the files of a request; fails if they do not fit."""
-    table = read_table(request.files, label=request.label, text=[request.id], header=request.header)
+    labels = request.label_columns
+    several = [] if len(labels) == 1 else labels
+    table = read_table(
+        request.files,
+        label=None if several or not labels else labels[0],
+        text=[request.id, *several],
+        header=request.header,
+    )
     names = list(table.columns)
     for column in (request.id, *request.drop, *request.context):
         check_column(names, column, request.source)
-        if column == request.label:
+        if column in labels:
             raise ValueError(
                 f"{column!r} is the label; name another column with --id, --drop or --context."
             )
@@ -114,18 +138,47 @@ def read_inputs(request: Request) -> dict[str, Any]:
         if request.id is None
         else _unique_ids(table[request.id], request.id)
     )
-    left_out = {request.label, request.id, *request.drop, *request.context}
+    left_out = {*labels, request.id, *request.drop, *request.context}
     X = table[[name for name in names if name not in left_out]]
     if not X.shape[1] and request.probabilities is None:
         raise ValueError(f"{request.source} has no column left besides the label; add some.")
-    y = label_column(table, request.label).tolist()
-    checked, drawn, X_trusted, y_trusted = _read_trusted(request, X, ids, set(y))
+    if request.annotators:
+        y = _read_annotators(request, table, ids)
+        classes = set(y.to_numpy().ravel().tolist())
+    else:
+        y = label_column(table, request.label).tolist()
+        classes = set(y)
+    checked, drawn, X_trusted, y_trusted = _read_trusted(request, X, ids, classes)
     return {
         "X": X, "y": y, "y_checked": checked, "checked_at_random": drawn, "X_trusted": X_trusted,
         "y_trusted": y_trusted, "ids": ids, "id_name": request.id or ROW,
         "label_name": request.label, "probabilities": _read_probabilities(request, ids),
         "context": table[list(dict.fromkeys(request.context))] if request.context else None,
     }  # fmt: skip
+
+
+def _read_annotators(request: Request, table: Any, ids: list[Any]) -> Any:
+    """Labels of several annotators, one column each: of the table, or of a list of labels."""
+    if request.annotations is None:
+        for name in request.annotators:
+            check_column(list(table.columns), name, request.source)
+        columns = {name: label_column(table, name) for name in request.annotators}
+        if len({str(column.dtype) for column in columns.values()}) > 1:  # words beside numbers
+            columns = {name: own.astype("string") for name, own in columns.items()}
+        return package("pandas").DataFrame(columns).astype(object)
+    who, label = request.annotators
+    row, path = request.id or ROW, request.annotations
+    lines = read_table(path, text=[row, who, label], header=True)
+    for name in (row, who, label):
+        check_column(list(lines.columns), name, path)
+    lines = lines.assign(**{label: label_column(lines, label), row: lines[row].astype(str)})
+    try:
+        found = annotation_columns(
+            lines, row=row, annotator=who, label=label, rows=list(map(str, ids))
+        )
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    return found.reset_index(drop=True)
 
 
 def _read_probabilities(request: Request, ids: list[Any]) -> Any:
