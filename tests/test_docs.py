@@ -43,6 +43,7 @@ TASKS = {
     "check suspects in a browser": "how_to/review.md#the-page",
     "give trusted rows to a model": "how_to/trusted_rows.md#give-trusted-rows-to-a-model",
     "say who labelled a row": "how_to/context_columns.md#say-who-labelled-a-row-context-columns",
+    "use several labels a row": "how_to/annotators.md#several-labels-a-row-annotators",
     "audit with my own model's probabilities": "how_to/any_model.md#on-the-command-line",
     "audit a table larger than memory": (
         "how_to/large_tables.md#a-data-set-that-is-larger-than-memory-on-one-machine"
