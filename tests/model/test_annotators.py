@@ -81,7 +81,10 @@ def test_labels_in_any_container(container):
     assert_allclose(found.true_class_probability_, expected.true_class_probability_)
 
 
-@pytest.mark.parametrize("engines", ["pool", "trees", "logistic", "linear", "xgboost"])
+@pytest.mark.parametrize(
+    "engines",
+    ["pool", "trees", "logistic", "linear", pytest.param("xgboost", marks=pytest.mark.peers)],
+)
 def test_every_engine_takes_rows_with_none_one_or_many_labels(engines):
     X, y, said = crowd(300)
     said[:20] = np.nan

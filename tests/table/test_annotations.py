@@ -15,14 +15,14 @@ def test_a_column_an_annotator_and_the_later_label_holds():
     found = annotation_columns(LINES)
     assert found.columns.tolist() == ["ann", "bob"]
     assert found.index.tolist() == [3, 1]
-    assert found.to_numpy().tolist() == [["x", "y"], ["y", None]]
+    assert found.fillna("none").to_numpy().tolist() == [["x", "y"], ["y", "none"]]
 
 
 def test_rows_in_the_order_of_the_table():
     lines = pd.DataFrame(LINES).rename(columns={"row": "id", "annotator": "who", "label": "is"})
     found = annotation_columns(lines, row="id", annotator="who", label="is", rows=[1, 2, 3])
     assert found.index.tolist() == [1, 2, 3]
-    assert found.loc[2].tolist() == [None, None]
+    assert found.loc[2].isna().all()
     assert found.loc[3].tolist() == ["x", "y"]
 
 

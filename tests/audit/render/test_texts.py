@@ -25,6 +25,7 @@ LONG = " ".join(f"then number{k}" for k in range(100))
 def make_audit(has_others=True):
     """Messages of two classes, some of them hostile or long, one missing, one without a label."""
     table, y = messages(200)
+    table["message"] = table["message"].astype(object)  # else it holds no unpaired surrogate
     y[:20] = np.where(y[:20] == "card", "transfer", "card")
     for k, hostile in enumerate(HOSTILE[:-1]):
         table.loc[k, "message"] = f"{hostile} {table['message'][k]}"
