@@ -67,7 +67,7 @@ def test_names_that_are_empty_or_repeated(tmp_path):
         ("a,b", "has a header but no rows"),
         ("", "is empty"),
         (" \n\n", "is empty"),
-        ("a\n1\n2\n", "has one column only; a label and at least one more column are needed"),
+        ("a\n1\n2\n", "has one column only, but a table has two or more: add the labels or"),
         (b"\xef\xbb\xbf", "is empty"),
     ],
 )

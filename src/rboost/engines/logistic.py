@@ -154,7 +154,8 @@ class LinearScores:
         return in_blocks(self._scores, for_sparse(X), n_jobs)
 
     def _scores(self, X: Any) -> Floats:
-        found = products(scaled_rows(X, self.center, self.scale), self.weights).astype(np.float64)
+        rows = scaled_rows(X, self.center, self.scale).astype(np.float64)
+        found = products(rows, self.weights.astype(np.float64))  # the same alone and among others
         return found[:, 0] if found.shape[1] == 1 else found
 
     def feature_importances(self) -> Floats:
@@ -194,7 +195,7 @@ def scaled_rows(X: Any, center: Floats | None, scale: Floats) -> Any:
     return np.clip(made, -most, most, out=made).astype(np.float32)
 
 
-def products(X: Any, weights: Singles) -> Singles:
+def products(X: Any, weights: NDArray[Any]) -> NDArray[Any]:
     """The scores zW + b."""
     return np.asarray(X @ weights[:-1] + weights[-1])
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats
 from rboost._validation import (
@@ -292,7 +293,8 @@ class RBoostClassifier(Savable, ScoreClassifier):
         used = weight > 0
         rows, own = (X, labels) if used.all() else (X[used], labels.take(used))
         engines = self._chosen_engines(X, labels.n_classes)
-        fitted = fit_rows(rows, own, weight[used], engines, known_noise, self._settings())
+        with threadpool_limits(1, "blas"):  # many small products, for which threads only wait
+            fitted = fit_rows(rows, own, weight[used], engines, known_noise, self._settings())
         self._keep(fitted, labels.classes)
         noise, scores = fitted.model.noise, fitted.held_out
         assert scores is not None

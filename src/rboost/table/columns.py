@@ -149,7 +149,8 @@ def _no_table(X: Any) -> ValueError:
     shape = f" of the shape {X.shape}" if hasattr(X, "shape") else ""
     return ValueError(
         "X must be a frame or a dense array with at least one row and one column, not "
-        f"{type(X).__name__}{shape}."
+        f"{type(X).__name__}{shape}; put texts into a frame, such as "
+        "pandas.DataFrame({'text': texts})."
     )
 
 

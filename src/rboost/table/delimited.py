@@ -22,8 +22,8 @@ from rboost.packages import package
 
 WHOLE = r"^(0|-?[1-9][0-9]{0,17})$"
 ONE_COLUMN = (
-    "{} has one column only; a label and at least one more column are needed; in a text, commas, "
-    "semicolons, tabs or pipes set them apart."
+    "{} has one column only, but a table has two or more: add the labels or, to predict, numbers "
+    "of the rows; in a text, commas, semicolons, tabs or pipes set columns apart."
 )
 # Rows up to this size can be read.
 BLOCK_BYTES = 2**26
