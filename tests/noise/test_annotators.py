@@ -246,3 +246,11 @@ def test_single_labels_are_counted_whole():
     said, *_ = crowd(0, 100, 5, a_row=1)
     q = np.random.RandomState(0).dirichlet(np.ones(2), size=100)
     assert_allclose(counted(q, said), q)
+
+
+def test_weak_annotators_of_many_classes_are_no_guessers():
+    said, scores, y, _ = crowd(0, 1500, 40, 10, a_row=20, guessers=0.4, right=(0.2, 0.35))
+    found = fit_annotators(said, scores)
+    assert not found.is_majority
+    majority = np.mean(majority_of(said.votes) == y)
+    assert np.mean(found.posterior.argmax(axis=1) == y) > majority + 0.05

@@ -56,6 +56,8 @@ SHAPE, MEAN_STRENGTH = 2.0, 10.0
 REVIEWER_ERROR = 0.03
 # EM stops when no posterior changes by more, or after this many steps.
 ENOUGH, MOST_STEPS = 1e-3, 200
+# In the first steps every annotator has the kinds of the prior.
+FIRST_STEPS = 3
 # L2 penalty on slope (in units of the spread of scores) and offsets.
 PENALTY = 1e-2
 # EM is lost if a class keeps less than this share of its votes, unless it had very few; if those
@@ -398,17 +400,19 @@ def _run_em(
     spread = _spread(F)
     calibration = Calibration(0.0, np.zeros(n_classes))
     prior = fixed or AnnotatorPrior.first(n_classes)
-    for _ in range(MOST_STEPS):
+    for step in range(MOST_STEPS):
         shape = said.n_annotators, n_classes, n_classes
         counts = np.asarray(turned @ (weight[:, np.newaxis] * q)).reshape(shape).transpose(0, 2, 1)
         kinds = prior.kinds(counts)
+        if fixed is None and step < FIRST_STEPS:  # votes alone make too many look like guessers
+            kinds = np.tile(prior.shares, (said.n_annotators, 1))
         if fixed is None:
             prior = prior.learnt(counts, kinds)
         matrices = prior.matrices(counts, kinds)
         calibration = calibration.fitted(F, q, weight, spread)
         logs = log_softmax(calibration.slope * F + calibration.offsets, axis=1)
         before, q = q, softmax(logs + said.log_likelihood(matrices, table), axis=1)
-        if np.abs(q - before).max() < ENOUGH:
+        if step >= FIRST_STEPS and np.abs(q - before).max() < ENOUGH:
             break
     return AnnotatorFit(q, matrices, counts, kinds, prior, calibration, said, weight)
 
