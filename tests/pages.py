@@ -78,14 +78,14 @@ def run_command(command, monkeypatch):
 
 
 def check_shown(shown, printed):
-    """Words must be those that were printed; numbers may differ a little between machines."""
+    """Words must be those that were printed; numbers, as of rows beyond a cutoff, may differ."""
     printed = " ".join(printed.split())
     for piece in filter(str.strip, re.split(r"^…$", shown, flags=re.M)):
         words = " ".join(piece.split())
         alike = re.search(r"([\d.]+)".join(map(re.escape, NUMBER.split(words))), printed)
         assert alike, f"The page shows {words!r}, but this was printed: {printed}"
         for there, here in zip(NUMBER.findall(words), alike.groups(), strict=True):
-            assert float(here) == pytest.approx(float(there), rel=0.1, abs=1.5), words
+            assert float(here) == pytest.approx(float(there), rel=0.1, abs=2.5), words
 
 
 def run_page(page, folder, already=()):
