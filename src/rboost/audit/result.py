@@ -324,7 +324,7 @@ class LabelAudit:
         answers : mapping or array-like of shape (n_rows,)
             The class that a person chose, by the name of the row as in ``ids``, which without names
             counts rows from 1 as files do; or one entry for each row of the table, missing where
-            nobody looked. What was checked before stays unless an answer replaces it.
+            there is no answer. What was checked before stays unless an answer replaces it.
         at_random : bool or array-like of bool of shape (n_rows,), default=None
             Which of these rows were drawn for the check at random.
         """

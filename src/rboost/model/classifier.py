@@ -87,7 +87,7 @@ class RBoostClassifier(Savable, ScoreClassifier):
         engines are stacked. "auto": pool and trees up to 20 000 rows, trees on more, the pool on
         few or sparse rows. Beside them "logistic" where there are texts, categories of more than 20
         levels, or more columns than rows or than 2000; alone where all columns are texts, or where
-        sparse rows have so many columns.
+        sparse rows have more columns than that.
     max_iter : int, default=None
         Largest number of rounds of each engine. None means 400 for trees, which stop before where
         the held-out likelihood rises no more; 300 for Algorithm 1, fewer beside trees; 6 fits for

@@ -27,7 +27,7 @@ from rboost.table.cells import (
 )
 from rboost.table.delimited import reprs
 
-# Cells that are looked at: of so many rows, and fewer of a wide table. Fewer rows say too little.
+# Cells that are looked at: of this many rows, fewer of a wide table. Fewer rows say too little.
 MOST_ROWS, MOST_CELLS, FEWEST_ROWS = 1000, 10**6, 10
 # A column that has no other cells than this share of them hardly has one in its first row.
 HARDLY_ANY = 0.01

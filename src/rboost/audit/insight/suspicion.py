@@ -287,7 +287,7 @@ def telling_patterns(missing: NDArray[np.bool_], label: Integers) -> Iterator[Pa
 
 
 def _is_copy(rate: float, without: float, n_rows: int) -> bool:
-    """Whether a column errs hardly ever, and what there is without it far more often."""
+    """Whether a column's error is near zero, and that without the column far larger."""
     is_better = n_rows * without + 1 >= COPY_RATIO * (n_rows * rate + 1)
     return rate <= COPY_ERRORS and without >= OTHER_ERRORS and is_better
 

@@ -292,7 +292,7 @@ def show_texts(texts: Sequence[ReadText], room: int) -> list[ShownText]:
 
 
 def _end(read: ReadText, longest: int, room: int) -> int:
-    """Where to cut a text so that it takes at most so many characters, and bytes of the page."""
+    """Where to cut a text: the limits are in characters and in bytes of the page."""
     end = end_at_word(read.text, longest)
     while end and (taken := _n_bytes_of(read, end)) > room:
         end = end_at_word(read.text, min(end - 1, end * max(room, 0) // taken))
