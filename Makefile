@@ -97,9 +97,11 @@ docs: $(READY)
 test-gpu:
 	$(or $(wildcard $(BIN)/python),$(PYTHON)) -m pytest --confcutdir=tests/gpu -W default tests/gpu
 
-# The native code with address and undefined-behaviour sanitizers: the first report ends it. An
+# The native code with address and undefined-behaviour sanitizers: its tests, and forged model files.
+# The first report ends it. An
 # editable install would come before PYTHONPATH, so sitecustomize takes its finder away.
 SANITIZE := build/sanitize
+FORGED ?= 10000
 CXX_LIBRARY = $(shell $(CXX) -print-file-name=$(1))
 .PHONY: sanitize
 sanitize: $(READY)
@@ -113,7 +115,8 @@ sanitize: $(READY)
 	  UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
 	  LD_PRELOAD="$(call CXX_LIBRARY,libasan.so) $(call CXX_LIBRARY,libubsan.so)"; \
 	$(BIN)/python -c 'from rboost.native import _native; assert "$(SANITIZE)" in _native.__file__' && \
-	$(BIN)/python -m pytest --capture=sys -m "not slow" tests/native
+	$(BIN)/python -m pytest --capture=sys -m "not slow" tests/native && \
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.fuzz --only model --cases $(FORGED)
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

@@ -4,8 +4,8 @@
 
 reads sentences of film reviews and pairs of products, with labels of workers and true classes, and
 writes ``docs/crowd/crowd.md``. It needs the extras ``audit`` and ``peers``. All methods see the
-same labels: one, two, three or all of a row, drawn at random, and the same with spammers added, who
-are 40 % of the annotators: half of them guess, half always say the same.
+same labels: one, two, three or all of a row, drawn at random, and all with spammers added, who are
+10, 20 or 40 % of the annotators.
 """
 
 from __future__ import annotations
@@ -25,20 +25,26 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score
-from sklearn.model_selection import cross_val_predict
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.markdown import table
 from benchmarks.pages import write_page
 from rboost import RBoostClassifier, annotation_columns
+from rboost.noise.annotators import Statements, counted, fit_annotators
 from rboost.packages import package
 from rboost.robust import MultiAnnotatorLogisticRegression
 
 PAGE = Path("docs/crowd/crowd.md")
 TABLES = {"sentiment": "sentences", "products": "pairs of products"}
 A_ROW = {"sentiment": (1, 2, 3, None), "products": (1, 2, None)}
-SPAMMERS = (0.0, 0.4)
+KINDS = ("random", "constant", "reversed")
+SPAMMERS = (("mixed", 0.1), ("mixed", 0.2), *((kind, 0.4) for kind in KINDS))
+# Correlations of annotators' errors that are tried; the least probability in a loss.
+TRIED = (0.0, 0.2, 0.35, 0.5)
+LEAST = 1e-6
+NONE = float("nan")
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,17 +123,24 @@ def _codes(text: str) -> list[str]:
     ]
 
 
-def drawn(said: np.ndarray, a_row: int | None, spammers: float, seed: int) -> np.ndarray:
+def drawn(
+    said: np.ndarray, true: np.ndarray, a_row: int | None, kind: str, share: float, seed: int
+) -> np.ndarray:
     """Labels with spammers added, of which some are kept in each row; columns with any label."""
     random = np.random.RandomState(seed)
     n_rows, n_annotators = said.shape
-    n_added = round(n_annotators * spammers / (1 - spammers))
+    n_added = round(n_annotators * share / (1 - share))
     added = np.full((n_rows, n_added), -1)
     for column, like in enumerate(random.randint(n_annotators, size=n_added)):
         n_labels = np.count_nonzero(said[:, like] >= 0)
         rows = random.choice(n_rows, n_labels, replace=False)
-        same = random.randint(2)
-        added[rows, column] = same if column % 2 else random.randint(2, size=n_labels)
+        own = KINDS[column % len(KINDS)] if kind == "mixed" else kind
+        labels = {
+            "random": random.randint(2, size=n_labels),
+            "constant": np.full(n_labels, random.randint(2)),
+            "reversed": np.where(random.uniform(size=n_labels) < 0.8, 1 - true[rows], true[rows]),
+        }
+        added[rows, column] = labels[own]
     found = np.hstack([said, added])
     if a_row is not None:
         order = np.where(found >= 0, random.uniform(size=found.shape), 2.0).argsort(axis=1)
@@ -168,95 +181,220 @@ def crowdlab(said: np.ndarray, held_out: np.ndarray) -> np.ndarray:
     return np.where(np.arange(2) == best[:, None], sure[:, None], 1 - sure[:, None])
 
 
-def methods(crowd: Crowd, said: np.ndarray) -> dict[str, tuple[np.ndarray, float]]:
-    """p(class) of each row, and the accuracy of a model on other rows, by method."""
+def crowd_kit(said: np.ndarray, name: str) -> np.ndarray:
+    """GLAD (Whitehill et al. 2009) or MACE (Hovy et al. 2013), by crowd-kit: p(class)."""
+    aggregation = package("crowdkit.aggregation", "peers")
+    row, annotator = np.nonzero(said >= 0)
+    labels = package("pandas").DataFrame(
+        {"task": row, "worker": annotator, "label": said[row, annotator]}
+    )
+    model = aggregation.GLAD() if name == "GLAD" else aggregation.MACE(random_state=0)
+    found = model.fit(labels).probas_.reindex(index=range(len(said)), columns=[0, 1])
+    return np.asarray(found.fillna(0.5), dtype=float)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """p(class) of each row by one method, None without; and what fits a model to some rows.
+
+    ``scores`` are held-out scores of rBoost.
+    """
+
+    q: np.ndarray | None
+    fit: Callable[[np.ndarray], Any]
+    reads_numbers: bool
+    scores: np.ndarray | None = None
+
+
+def methods(crowd: Crowd, said: np.ndarray) -> dict[str, Found]:
+    """All methods, by name."""
     counts = counts_of(said)
     majority = (counts + 1e-3 * counts.sum(axis=0) / counts.sum()).argmax(axis=1)
     held_out = cross_val_predict(crowd.plain, crowd.numbers, majority, method="predict_proba")
-    tied = counts + 1e-3 * held_out
-    found: dict[str, tuple[np.ndarray, float]] = {}
+    found: dict[str, Found] = {}
 
     def keep(name: str, q: np.ndarray) -> None:
-        model = clone(crowd.plain).fit(crowd.numbers, q.argmax(axis=1))
-        found[name] = q, _tested(model.predict, crowd, 1)
+        best = q.argmax(axis=1)
+        found[name] = Found(
+            q, lambda rows: clone(crowd.plain).fit(crowd.numbers[rows], best[rows]), True
+        )
 
-    keep("majority", _shares(tied))
+    keep("majority", _shares(counts + 1e-3 * held_out))
     keep("Dawid–Skene", dawid_skene(said))
+    for name in ("GLAD", "MACE"):
+        keep(name, crowd_kit(said, name))
     if (counts.sum(axis=1) > 1).any():  # it takes several labels of some rows
         keep("CROWDLAB", crowdlab(said, held_out))
     columns = np.where(said >= 0, said, np.nan)
     raykar = MultiAnnotatorLogisticRegression().fit(crowd.numbers, columns)
     positive = raykar.true_probability_
-    found["Raykar"] = np.column_stack([1 - positive, positive]), _tested(raykar.predict, crowd, 1)
-    ours = RBoostClassifier(random_state=0).fit(crowd.X, columns)
-    found["rBoost"] = ours.true_class_probability_, _tested(ours.predict, crowd, 0)
+    found["Raykar"] = Found(
+        np.column_stack([1 - positive, positive]),
+        lambda rows: MultiAnnotatorLogisticRegression().fit(
+            crowd.numbers[rows], _heard(columns[rows])
+        ),
+        True,
+    )
+    ours = RBoostClassifier(random_state=0)
+    fitted = clone(ours).fit(crowd.X, columns)
+    found["rBoost"] = Found(
+        fitted.true_class_probability_,
+        lambda rows: (
+            fitted
+            if len(rows) == len(said)
+            else clone(ours).fit(crowd.X.iloc[rows], _heard(columns[rows]))
+        ),
+        False,
+        fitted.held_out_scores_,
+    )
+    for name in ("majority", "Dawid–Skene"):
+        q = found[name].q
+        assert q is not None
+        found[f"rBoost on {name}"] = Found(None, _on(ours, crowd, q.argmax(axis=1)), False)
     return found
 
 
-def _tested(predict: Callable[[Any], Any], crowd: Crowd, form: int) -> float:
-    """The share of right predictions of other rows; NaN where there are none."""
-    if crowd.test is None:
-        return float("nan")
-    return float(np.mean(predict(crowd.test[form]) == crowd.test[2]))
+def _heard(columns: np.ndarray) -> np.ndarray:
+    """The columns of annotators who labelled any row."""
+    return columns[:, ~np.isnan(columns).all(axis=0)]
+
+
+def _on(model: Any, crowd: Crowd, labels: np.ndarray) -> Callable[[np.ndarray], Any]:
+    """What fits a model to one label a row."""
+    return lambda rows: clone(model).fit(crowd.X.iloc[rows], labels[rows])
+
+
+def _tested(found: Found, crowd: Crowd) -> float:
+    """The share of right predictions of other rows: of the test rows, else in five folds."""
+    if crowd.test is not None:
+        model = found.fit(np.arange(len(crowd.true)))
+        return float(np.mean(model.predict(crowd.test[found.reads_numbers]) == crowd.test[2]))
+    right = np.zeros(len(crowd.true), dtype=bool)
+    for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(
+        crowd.true, crowd.true
+    ):
+        rows = crowd.numbers[test] if found.reads_numbers else crowd.X.iloc[test]
+        right[test] = found.fit(train).predict(rows) == crowd.true[test]
+    return float(np.mean(right))
 
 
 @dataclass(frozen=True)
 class Result:
-    """Of one method: accuracy of the consensus, AP of wrong majorities, test accuracy, mean p."""
+    """Of one method: accuracy of the consensus, its mean p, log-loss, AP, and test accuracy.
+
+    ``losses`` are those of rBoost by the correlation of errors.
+    """
 
     table: str
     a_row: str
-    spammers: float
+    spammers: str
     method: str
     accuracy: float
+    expected: float
+    loss: float
     precision: float
     tested: float
-    expected: float
+    losses: tuple[float, ...] = ()
 
 
-def measure(folder: Path, name: str, a_row: int | None, spammers: float) -> list[Result]:
-    """All methods on one draw of labels; ties of the majority go to the plain model's class."""
+def measure(folder: Path, name: str, a_row: int | None, kind: str, share: float) -> list[Result]:
+    """All methods on one draw of labels; ties of the majority go to the plain model's class.
+
+    Models are fitted and tested where there are no spammers.
+    """
     crowd = read_crowd(folder, name)
-    said = drawn(crowd.said, a_row, spammers, seed=0)
+    said = drawn(crowd.said, crowd.true, a_row, kind, share, seed=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = methods(crowd, said)
-    majority = found["majority"][0].argmax(axis=1)
-    wrong, each = majority != crowd.true, np.arange(len(majority))
-    return [
-        Result(
-            name, "all" if a_row is None else str(a_row), spammers, method,
-            float(np.mean(q.argmax(axis=1) == crowd.true)),
-            float(average_precision_score(wrong, 1 - q[each, majority])), tested,
-            float(q.max(axis=1).mean()),
-        )
-        for method, (q, tested) in found.items()
-    ]  # fmt: skip
+        tested = {one: _tested(own, crowd) if not share else NONE for one, own in found.items()}
+    assert found["majority"].q is not None
+    majority = found["majority"].q.argmax(axis=1)
+    title = "–" if not share else f"{share:.0%} {kind}"
+    results = []
+    for method, own in found.items():
+        if own.q is None and share:
+            continue
+        kept = "all" if a_row is None else str(a_row)
+        figures = (NONE,) * 4 if own.q is None else _figures(own.q, crowd.true, majority)
+        losses = () if own.scores is None else losses_by_correlation(said, own.scores, crowd.true)
+        results.append(Result(name, kept, title, method, *figures, tested[method], tuple(losses)))
+    return results
+
+
+def _figures(
+    q: np.ndarray, true: np.ndarray, majority: np.ndarray
+) -> tuple[float, float, float, float]:
+    """Accuracy and mean p of the consensus, log-loss of the true class, AP of wrong majorities."""
+    each = np.arange(len(true))
+    return (
+        float(np.mean(q.argmax(axis=1) == true)),
+        float(q.max(axis=1).mean()),
+        _loss(q, true),
+        float(average_precision_score(majority != true, 1 - q[each, majority])),
+    )
+
+
+def _loss(q: np.ndarray, true: np.ndarray) -> float:
+    return float(-np.log(np.maximum(q[np.arange(len(true)), true], LEAST)).mean())
+
+
+def losses_by_correlation(said: np.ndarray, scores: np.ndarray, true: np.ndarray) -> list[float]:
+    """Log-loss of the true class, by the correlation that annotators' errors are taken to have."""
+    row, annotator = np.nonzero(said >= 0)
+    n_rows, n_annotators = said.shape
+    own = Statements(row, annotator, said[row, annotator], n_rows, n_annotators, 2)
+    fit = fit_annotators(own, scores)
+    found = [counted(fit.posterior, own, fit.is_informed, one) for one in TRIED]
+    return [_loss(q, true) for q in found]
 
 
 def page(results: Sequence[Result]) -> str:
     """The page of figures."""
+    losses = [
+        [TABLES[one.table], one.a_row, one.spammers, *map(_cell, one.losses)]
+        for one in results
+        if one.losses
+    ]
     parts = [
         "# Several labels a row",
         "Sentences of film reviews (4 999, 203 workers, 5.6 labels a row; Rodrigues, Pereira & "
         "Ribeiro 2013) and pairs of products (8 315, 176 workers, 3 labels a row; Wang et al. "
-        "2012), with true classes. Majority, Dawid–Skene and CROWDLAB are combined with logistic "
-        "regression on words (sentences) or gradient boosting (products), Raykar is our "
-        "`MultiAnnotatorLogisticRegression`, rBoost `RBoostClassifier().fit(X, Y)`. The consensus "
-        "is the most probable class of a row; AP is the average precision of wrong majorities; "
-        "sure is the mean probability of the consensus, which should be its accuracy; test is the "
-        "accuracy of a model on 3 999 other sentences.",
+        "2012), with true classes. All methods see the same labels: one, two, three or all of a "
+        "row, drawn at random. Spammers are added until they are the named share of annotators: "
+        "random ones guess, constant ones always say the same, reversed ones are wrong in 80 % of "
+        "cases, mixed are a third of each. rBoost is `RBoostClassifier().fit(X, Y)`, Raykar our "
+        "`MultiAnnotatorLogisticRegression`; GLAD and MACE are those of crowd-kit, CROWDLAB that "
+        "of cleanlab.",
+        "- consensus: the share of rows whose most probable class is the true one\n"
+        "- sure: the mean probability of the consensus, which should be that share\n"
+        "- loss: the mean of −log p(true class); probabilities below 10⁻⁶ count as that\n"
+        "- AP: average precision of wrong majorities\n"
+        "- test: accuracy on rows that were not fitted to (sentences: 3 999 others; products: five "
+        "folds by row) of a model fitted to the consensus: logistic regression on words "
+        "(sentences), gradient boosting (products). Raykar and rBoost are models themselves; "
+        "“rBoost on majority” and “on Dawid–Skene” are rBoost fitted to that one label a row.",
     ]
-    head = ["labels a row", "spammers", "method", "consensus", "sure", "AP", "test"]
+    head = ["labels a row", "spammers", "method", "consensus", "sure", "loss", "AP", "test"]
     for name, title in TABLES.items():
         rows = [
-            [one.a_row, f"{one.spammers:.0%}", one.method, f"{one.accuracy:.3f}",
-             f"{one.expected:.3f}", f"{one.precision:.3f}",
-             "–" if np.isnan(one.tested) else f"{one.tested:.3f}"]
+            [one.a_row, one.spammers, one.method, *map(_cell, (
+                one.accuracy, one.expected, one.loss, one.precision, one.tested))]
             for one in results if one.table == name
         ]  # fmt: skip
         parts += [f"## {title.capitalize()}", table(head, rows)]
+    parts += [
+        "## Correlation of errors",
+        "The loss of rBoost's consensus, where the errors of annotators in one row are taken to "
+        "have this correlation (0.35 is what is used; the most probable class does not depend on "
+        "it):",
+        table(["rows", "labels a row", "spammers", *map(str, TRIED)], losses),
+    ]
     return "\n\n".join(parts)
+
+
+def _cell(value: float) -> str:
+    return "–" if np.isnan(value) else f"{value:.3f}"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -268,12 +406,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--jobs", type=int, default=2, help="processes (2)")
     parser.add_argument("--page", type=Path, default=PAGE, help="the page to write")
     given = parser.parse_args(arguments)
-    cases = [(name, k, share) for name in TABLES for k in A_ROW[name] for share in SPAMMERS]
+    cases: list[tuple[str, int | None, str, float]] = []
+    for name in TABLES:
+        cases += [(name, a_row, "none", 0.0) for a_row in A_ROW[name]]
+        cases += [(name, None, kind, share) for kind, share in SPAMMERS]
     done = Parallel(given.jobs)(delayed(measure)(given.data, *case) for case in cases)
     text = page([one for each in done for one in each])
     print(text)
     given.page.parent.mkdir(parents=True, exist_ok=True)
-    write_page(given.page, text, "benchmarks.crowd", arguments, ("cleanlab", "scikit-learn"))
+    write_page(
+        given.page, text, "benchmarks.crowd", arguments, ("cleanlab", "crowd-kit", "scikit-learn")
+    )
 
 
 if __name__ == "__main__":

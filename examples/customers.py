@@ -72,7 +72,7 @@ def answer(folder: Path) -> None:
     truth = make_customers()[1]
     n_changed = 0
     with closing(AnswerStore(folder / STORE, fingerprint(audit))) as store:
-        for row in mixed(audit, np.arange(len(audit)))[:N_ANSWERS].tolist():
+        for row in mixed(audit, np.arange(len(audit))).rows[:N_ANSWERS].tolist():
             label = audit.classes.tolist().index(truth[audit.ids[row]])
             is_kept = label == audit.labels.given[row]
             store.add(f"answer {row}", row, "keep" if is_kept else "change", label)

@@ -34,10 +34,11 @@ WIDTHS, SCHEMES = (1400, 420), ("light", "dark")
 # Parts of the report that the guide shows, with the first four suspects.
 EXCERPTS = {"audit_report": ("title", "summary", "suspects"), "groups": ("groups",)}
 LEAVE = """
+const name = (part) => part.matches("header, nav") ? "title" : part.getAttribute("aria-labelledby");
 for (const part of document.querySelectorAll("main > *, header, footer, nav"))
-  part.hidden = !arguments[0].includes(part.getAttribute("aria-labelledby") ?? "title")
-    || part.matches("nav, footer");
-for (const row of document.querySelectorAll(".suspects tbody tr:nth-child(n + 5)"))
+  part.style.display = arguments[0].includes(name(part)) ? "" : "none";
+if (!arguments[0].includes("title")) document.body.style.display = "block";
+for (const row of document.querySelectorAll(".suspects tbody tr:nth-child(n + 5), .pages"))
   row.hidden = true;
 """
 

@@ -62,7 +62,8 @@ def commands(block):
 def run_command(command, monkeypatch):
     """What a command prints; the page of a review is for people, and has its own tests."""
     program, *arguments = command
-    is_page = arguments[:1] == ["review"] and "--export" not in arguments
+    ends = {"--export", "--import", "--tasks"} & {*arguments}  # without a page
+    is_page = arguments[:1] == ["review"] and not ends
     if program == "make" or is_page or arguments[:1] == ["-m"]:
         return None
     without_pictures(monkeypatch)  # a report with pictures is a thing of tests of its own

@@ -7,6 +7,7 @@ import pkgutil
 import re
 
 import pytest
+import yaml
 
 import rboost
 from benchmarks.paper.__main__ import main as paper
@@ -41,6 +42,8 @@ EXPORT = "rboost review audit --export"  # shown on one page, needed on another
 TASKS = {
     "find the wrong labels of a CSV file": "how_to/audit.md#find-the-wrong-labels-of-a-table",
     "check suspects in a browser": "how_to/review.md#the-page",
+    "fail a pipeline": "how_to/check.md#check-a-table-in-a-pipeline",
+    "check rows in Label Studio": "how_to/label_tools.md#send-rows-to-a-tool",
     "give trusted rows to a model": "how_to/trusted_rows.md#give-trusted-rows-to-a-model",
     "say who labelled a row": "how_to/context_columns.md#say-who-labelled-a-row-context-columns",
     "use several labels a row": "how_to/annotators.md#several-labels-a-row-annotators",
@@ -56,6 +59,10 @@ TASKS = {
         "how_to/clean.md#write-the-table-with-better-labels-and-predict"
     ),
     "reproduce the paper": "experiments.md#the-papers-experiments-run-again",
+    "install it": "install.md#what-it-needs",
+    "serve predictions": "how_to/save.md#serve-predictions",
+    "explain a prediction": "how_to/explain.md#why-one-row-gets-its-class",
+    "choose between rboost and cleanlab": "compare.md#rboost-and-cleanlab",
     "see how it compares": "benchmarks.md#benchmarks",
 }
 
@@ -175,6 +182,19 @@ def test_options_on_pages_exist():
                     assert all(word in known for word in words if word.startswith("--")), words
 
 
+def test_workflows_on_pages_use_options_that_exist():
+    """Entries for a GitHub action and for pre-commit."""
+    entries = []
+    for _, block in blocks(DOCS / "how_to" / "check.md", "yaml"):
+        for entry in yaml.safe_load(block):
+            parts = [entry, *entry.get("hooks", [])]
+            entries += [part[name] for part in parts for name in ("run", "entry") if name in part]
+    checks = [entry.split() for entry in entries if entry.startswith("rboost check")]
+    assert len(checks) == 2
+    known = help_of("check")
+    assert all(word in known for words in checks for word in words if word.startswith("--"))
+
+
 def test_every_name_in_the_notation_exists():
     """The last column of notation.md names modules and objects of the package."""
     for row in (DOCS / "notation.md").read_text().splitlines():
@@ -191,12 +211,16 @@ def test_every_name_in_the_notation_exists():
                 assert hasattr(found, attribute) or hasattr(methods, attribute), name
 
 
-def test_the_figures_of_the_readme_are_those_of_the_pages():
-    """Every row of a table stands, as it is, on a page that the README links to."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    linked = re.findall(r"\]\((docs/\w+/\w+\.md)\)", readme)
-    pages = "\n".join((ROOT / page).read_text(encoding="utf-8") for page in linked)
-    rows = [line for line in readme.splitlines() if line.startswith("| ")]
-    assert len(rows) > 20
+@pytest.mark.parametrize("page", [ROOT / "README.md", DOCS / "compare.md"], ids=name_of)
+def test_figures_are_those_of_the_pages(page):
+    """Every row of figures stands, as it is, on a page that is linked to."""
+    text = page.read_text(encoding="utf-8")
+    linked = re.findall(r"\]\(((?:docs/)?\w+/\w+\.md)\)", text)
+    pages = "\n".join((page.parent / one).read_text(encoding="utf-8") for one in linked)
+    rows = re.findall(r"^\|.*\| [\d.]+ \|$", text, flags=re.M)
+    assert len(rows) >= 15
     assert [row for row in rows if row not in pages.splitlines()] == []
-    assert len(readme.splitlines()) < 120
+
+
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 120

@@ -5,7 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from rboost.files import atomic_path, check_writable, open_to_read, write_atomically
+from rboost.files import (
+    atomic_path,
+    check_writable,
+    no_wider_than,
+    open_to_read,
+    staged,
+    write_atomically,
+)
 
 FULL = OSError(errno.ENOSPC, "No space left on device")
 
@@ -32,11 +39,67 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
     assert names(tmp_path) == ["page.html"]
 
 
-def test_folders_are_made_and_all_may_read(tmp_path):
+def mode(path):
+    return path.stat().st_mode & 0o777
+
+
+@pytest.fixture(autouse=True)
+def usual_umask():
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+def test_folders_are_made_and_the_umask_says_who_may_read(tmp_path):
     path = tmp_path / "deep" / "er" / "page.html"
     write_atomically(path, "é")
     assert path.read_bytes() == "é".encode()
-    assert path.stat().st_mode & 0o777 == 0o644
+    assert (mode(path), mode(path.parent)) == (0o644, 0o755)
+    os.umask(0o077)
+    write_atomically(tmp_path / "own" / "page.html", "")
+    assert (mode(tmp_path / "own" / "page.html"), mode(tmp_path / "own")) == (0o600, 0o700)
+
+
+def test_a_file_that_was_made_private_stays_so(tmp_path):
+    path = tmp_path / "page.html"
+    for _ in range(2):
+        write_atomically(path, "")
+        path.chmod(0o640)
+        write_atomically(path, "new")
+        assert mode(path) == 0o640
+    with staged(tmp_path, ["page.html"]) as stage:
+        write_atomically(stage / "page.html", "newer")
+    assert (mode(path), path.read_text()) == (0o640, "newer")
+
+
+@pytest.mark.parametrize(
+    ("own", "file", "folder"),
+    [
+        (0o600, 0o600, 0o700), (0o640, 0o640, 0o750), (0o644, 0o644, 0o755), (0o400, 0o600, 0o700),
+        (0o666, 0o644, 0o755), (0o604, 0o604, 0o705), (0o660, 0o640, 0o750), (0o620, 0o600, 0o700),
+    ],
+)  # fmt: skip
+def test_no_more_people_may_read_than_what_it_comes_from(tmp_path, own, file, folder):
+    table, other = tmp_path / "table.csv", tmp_path / "public.csv"
+    for path, rights in ((table, own), (other, 0o644)):
+        path.write_text("a")
+        path.chmod(rights)
+    out = tmp_path / "audit" / "report.html"
+    with no_wider_than([other, table, tmp_path / "missing", tmp_path, Path("-")]):
+        write_atomically(out, "")
+    assert (mode(out), mode(out.parent)) == (file, folder)
+    write_atomically(tmp_path / "later.html", "")  # what is not of the table
+    assert mode(tmp_path / "later.html") == 0o644
+
+
+def test_a_group_that_is_not_ours_says_nothing_of_ours(tmp_path, monkeypatch):
+    table, out = tmp_path / "table.csv", tmp_path / "report.html"
+    table.write_text("a")
+    table.chmod(0o640)
+    monkeypatch.setattr(os, "getegid", lambda: table.stat().st_gid + 1)
+    with no_wider_than([table]):
+        write_atomically(out, "")
+    assert mode(out) == 0o600
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), ValueError("no"), FULL])
@@ -54,6 +117,21 @@ def test_what_was_written_so_far_is_removed(tmp_path, error):
         write()
     assert path.read_text() == "old"
     assert names(tmp_path) == ["large.csv"]
+
+
+def test_a_pipe_is_not_replaced(tmp_path):
+    pipe, plain = tmp_path / "pipe", tmp_path / "plain"
+    os.mkfifo(pipe)
+    (tmp_path / "link").symlink_to(pipe)
+    for path in (pipe, tmp_path / "link"):
+        with pytest.raises(OSError, match=f"{path} is a device or a pipe, not a file; name"):
+            write_atomically(path, "new")
+    assert pipe.is_fifo()
+    assert names(tmp_path) == ["link", "pipe"]
+    plain.write_text("old")
+    (tmp_path / "other").symlink_to(plain)
+    write_atomically(tmp_path / "other", "new")
+    assert (tmp_path / "other").read_text() == "new"
 
 
 def test_errors_of_the_block_pass_unless_the_disk_is_full(tmp_path):
@@ -91,7 +169,7 @@ def test_a_file_in_the_place_of_a_folder_and_the_reverse(tmp_path):
         with pytest.raises(OSError, match="cannot be a folder, since a file is in its place"):
             write_atomically(folder / "page.html", "")
     (tmp_path / "folder").mkdir()
-    with pytest.raises(OSError, match="is a folder, so no file can be written there"):
+    with pytest.raises(OSError, match="is a folder, not a file; name a file"):
         write_atomically(tmp_path / "folder", "")
     assert names(tmp_path) == ["file", "folder"]
 

@@ -105,6 +105,17 @@ def test_extras_that_are_named_exist():
     assert named
 
 
+def test_the_page_of_installation_names_what_is_needed():
+    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    extras = PROJECT["optional-dependencies"]
+    needed = PROJECT["dependencies"] + [
+        one for name in ("audit", "review", "plots", "gpu", "dask") for one in extras[name]
+    ]
+    named = [one for one in needed if not one.startswith("rboost[")]
+    assert [one for one in named if f"`{one}`" not in page] == []
+    assert ", ".join(f"3.{number}" for number in supported_pythons()) in page
+
+
 def test_the_oldest_versions_are_those_that_are_promised():
     command = [sys.executable, "tools/oldest.py", "review"]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)

@@ -6,6 +6,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from rboost import RBoostClassifier, RobustLogisticRegression
 from rboost._validation import (
+    Number,
     all_or_nothing,
     as_counts,
     check_class_labels,
@@ -140,3 +141,9 @@ def test_labels_of_arrow_are_taken(y):
         assert position.tolist() == [1, 0, 1]
     with pytest.raises(ValueError, match="y contains NaN or None in row 1"):
         check_class_labels(pyarrow.array(["a", None]))
+
+
+def test_a_number_of_hundreds_of_digits_is_out_of_range():
+    for number in (Number(0), Number(0, integer=True), Number(0, integer=True, finite=False)):
+        assert not number.accepts(10**400)
+        assert not number.accepts(-(10**400))

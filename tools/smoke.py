@@ -12,7 +12,7 @@ import warnings
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from urllib.request import HTTPCookieProcessor, ProxyHandler, build_opener
+from urllib.request import ProxyHandler, build_opener
 
 import numpy as np
 import pandas as pd
@@ -70,13 +70,13 @@ def check_commands(table: pd.DataFrame, flipped: np.ndarray, folder: Path) -> No
 
 
 def check_review(audit: Path) -> None:
-    """The page of a review is served, to who knows its address."""
+    """The page of a review is served."""
     command = [str(COMMAND), "review", str(audit)]
-    browser = build_opener(HTTPCookieProcessor(), ProxyHandler({}))
+    browser = build_opener(ProxyHandler({}))
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
             line = server.stdout.readline() if server.stdout else ""
-            address = re.search(r"http://127\.0\.0\.1:\d+/\?token=\S+", line)
+            address = re.search(r"http://127\.0\.0\.1:\d+/#\S+", line)
             page = browser.open(address[0]).read() if address else b""
             expect(b"<html" in page.lower(), "the page of a review is served")
         finally:

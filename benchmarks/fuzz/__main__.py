@@ -1,6 +1,7 @@
 """Mutated tables, options, answers, models and folders of audits.
 
     python -m benchmarks.fuzz --cases 10000
+    python -m benchmarks.fuzz --cases 10000 --only model
 
 Every case must end in a result or in one sentence: never in a traceback, never in a folder that is
 half written. Twenty real tables are audited as they are first. The same seed gives the same cases;

@@ -22,7 +22,7 @@ from rboost.review.web.guard import Access
 PORT, N_REQUESTS = 21234, 12
 PATHS = (
     "/api/about", "/api/next", "/api/rows/1", "/api/rows/-1", "/api/rows/999999", "/api/rows/x",
-    "/api/progress", "/api/answers", "/checked.csv", "/", "/review.js", "/../page.html", "/api",
+    "/api/progress", "/api/answers", "/api/checked.csv", "/", "/review.js", "/../page.html", "/api",
     "/api/find", "/api/similar", "/api/image", "/api/link",
     "/api/rows/１", "/api/rows/" + "9" * 30, "/api/answer", "/api/nothing", "//", "/api/rows/",
 )  # fmt: skip
@@ -54,7 +54,7 @@ def answers(random: Random, folder: Path) -> None:
         async with httpx.AsyncClient(
             transport=transport, base_url=f"http://127.0.0.1:{PORT}"
         ) as client:
-            await client.get("/", params={"token": access.token})
+            client.headers["X-Rboost"] = access.session
             for method, path, options in requests:
                 with (folder / "requests.txt").open("a") as log:
                     log.write(f"{method} {path} {options!r}\n")
@@ -94,9 +94,7 @@ def _request(random: Random) -> tuple[str, str, dict[str, Any]]:
     body = json.dumps(content).encode()
     if random.random() < 0.15:
         body = damaged(body, random)
-    headers = {
-        "X-Rboost": "1", "Origin": f"http://127.0.0.1:{PORT}", "Content-Type": "application/json",
-    }  # fmt: skip
+    headers = {"Origin": f"http://127.0.0.1:{PORT}", "Content-Type": "application/json"}
     if random.random() < 0.1:
         headers[random.choice(list(headers))] = random.choice(("", "x", "null", "text/plain"))
     return "POST", path, {"content": body, "headers": headers}

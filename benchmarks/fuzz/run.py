@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import shutil
 import signal
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -17,6 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.fuzz import files
 from benchmarks.fuzz.answers import answers
+from benchmarks.fuzz.models import model_file
 from benchmarks.fuzz.outcome import PACKAGE, TookTooLong
 from benchmarks.fuzz.python_calls import python_call
 from benchmarks.fuzz.tables import TABLES
@@ -24,7 +28,7 @@ from rboost.progress import track
 
 # What is tried, and of ten thousand cases how many; a whole audit takes a second or two.
 KINDS: dict[str, tuple[Callable[[Random, Path], None], int]] = {
-    "read": (files.read, 3000),
+    "read": (files.read, 2000),
     "audit": (files.audited, 1300),
     "options": (files.options, 800),
     "parquet": (files.parquet, 700),
@@ -33,6 +37,7 @@ KINDS: dict[str, tuple[Callable[[Random, Path], None], int]] = {
     "folder": (files.audit_folder, 900),
     "answers": (answers, 900),
     "python": (python_call, 600),
+    "model": (model_file, 1000),
 }
 # With so many cases, the first are the tables as they are.
 MANY = 1000
@@ -97,18 +102,28 @@ def run(todo: list[Case], jobs: int, keep: Path | None = None) -> Iterator[Failu
         yield from filter(None, track(found, len(todo), "Trying mutated inputs", enabled=True))
         return
     context = multiprocessing.get_context("spawn")
-    with context.Pool(jobs) as pool:
-        found = pool.imap_unordered(_Task(keep), todo, chunksize=8)
-        yield from filter(None, track(found, len(todo), "Trying mutated inputs", enabled=True))
-        pool.close()  # so that processes end by themselves
-        pool.join()
+    with tempfile.TemporaryDirectory(prefix="rboost-running-") as name:
+        task = _Task(keep, Path(name))
+        with ProcessPoolExecutor(jobs, context) as pool:
+            found = pool.map(task, todo, chunksize=8)
+            try:
+                shown = track(found, len(todo), "Trying mutated inputs", enabled=True)
+                yield from filter(None, shown)
+            except BrokenProcessPool as error:  # a crash, which no process survives to tell of
+                running = [file.read_text() for file in Path(name).iterdir()]
+                details = "A process died; it was one of\n" + "\n".join(running)
+                yield Failure(todo[0], f"{type(error).__name__}", details)
 
 
 @dataclass(frozen=True)
 class _Task:
+    """Runs a case; the ``running`` ones of all processes are written down."""
+
     keep: Path | None
+    running: Path
 
     def __call__(self, case: Case) -> Failure | None:
+        (self.running / str(os.getpid())).write_text(repr(case))
         return run_case(case, self.keep)
 
 

@@ -20,19 +20,23 @@ NAME = "crx"
 _HOME = tempfile.TemporaryDirectory(prefix="rboost-fuzz-")
 
 
+def home() -> Path:
+    """A folder of this process."""
+    return Path(_HOME.name).resolve()
+
+
 @lru_cache(maxsize=1)
 def audit_folder() -> Path:
     """The folder of an audit, beside the table that it is of."""
-    home = Path(_HOME.name).resolve()
     frame = base_table(NAME)
-    frame.to_csv(home / "table.csv", index=False)
+    frame.to_csv(home() / "table.csv", index=False)
     trusted = pd.DataFrame({"row": [1, 2, 3], "checked_label": frame[LABEL].iloc[[0, 1, 4]]})
-    trusted.to_csv(home / "checked.csv", index=False)
-    folder = home / "audit"
-    options = ["--model", "linear", "--quiet", "--trusted", str(home / "checked.csv")]
+    trusted.to_csv(home() / "checked.csv", index=False)
+    folder = home() / "audit"
+    options = ["--model", "linear", "--quiet", "--trusted", str(home() / "checked.csv")]
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         code = main(
-            ["audit", str(home / "table.csv"), "--label", LABEL, "--out", str(folder), *options]
+            ["audit", str(home() / "table.csv"), "--label", LABEL, "--out", str(folder), *options]
         )
     if code:
         raise RuntimeError("The audit that cases begin with failed; mend it first.")

@@ -47,7 +47,7 @@ def answers_at(stage: int, halves: Halves) -> int:
 
 def _queue(audit: LabelAudit, checked: Integers, n: int) -> Integers:
     """The first rows of our queue, sorted with all answers so far."""
-    return rank(audit.with_checked(checked), OUR_ORDER)[: min(n, SORTED_EVERY)]
+    return rank(audit.with_checked(checked), OUR_ORDER).rows[: min(n, SORTED_EVERY)]
 
 
 def _fixed(order: Integers, audit: LabelAudit, checked: Integers, n: int) -> Integers:

@@ -23,7 +23,7 @@ bool is_sound(const ForestArrays& a) {
             if (size_t(child) <= i || has_parent[child]) return false;
             has_parent[child] = true;
         }
-        if (a.feature[i] < 0 || size_t(a.feature[i]) >= a.n_features) return false;
+        if (a.feature[i] < 0) return false;
         if (a.category_set[i] >= 0 && size_t(a.category_set[i]) >= a.n_sets) return false;
     }
     for (size_t s = 0; s < a.n_sets; ++s)
@@ -42,27 +42,47 @@ uint64_t bits_of(size_t word, size_t begin, size_t end) {
 
 }  // namespace
 
-ForestPacker::ForestPacker(const ForestArrays& arrays) : arrays_(arrays) {
-    if (!is_sound(arrays)) throw std::invalid_argument("The nodes of the trees must fit together.");
-    n_below_.resize(arrays.n_nodes);
-    for (size_t i = arrays.n_nodes; i-- > 0;)
-        n_below_[i] = leaves_below(arrays.left[i]) + leaves_below(arrays.right[i]);
-    for (size_t t = 0; t < arrays.n_trees; ++t) pack(t);
+class ForestPacker {
+   public:
+    ForestPacker(const ForestArrays& arrays, Forest& forest) : arrays_(arrays), forest_(forest) {
+        n_below_.resize(arrays.n_nodes);
+        for (size_t i = arrays.n_nodes; i-- > 0;)
+            n_below_[i] = leaves_below(arrays.left[i]) + leaves_below(arrays.right[i]);
+        for (size_t t = 0; t < arrays.n_trees; ++t) pack(t);
+    }
+
+   private:
+    void pack(size_t tree);
+    size_t leaves_below(int32_t node) const { return node < 0 ? 1 : n_below_[node]; }
+    const ForestArrays& arrays_;
+    Forest& forest_;
+    std::vector<size_t> n_below_;             // leaves, of each node
+    std::vector<std::vector<Split>> sorted_;  // of one tree, by word and kind
+};
+
+Forest::Forest(const ForestArrays& a)
+    : n_outputs(a.n_outputs),
+      set_starts_(a.set_starts, a.set_starts + a.n_sets + 1),
+      bitset_(a.bitset, a.bitset + a.n_bitset) {
+    if (!is_sound(a)) throw std::invalid_argument("The nodes of the trees must fit together.");
+    for (size_t i = 0; i < a.n_nodes; ++i)
+        n_columns_read = std::max(n_columns_read, size_t(a.feature[i]) + 1);
+    ForestPacker(a, *this);
 }
 
 void ForestPacker::pack(size_t tree) {
     const ForestArrays& a = arrays_;
     const int32_t root = a.roots[tree];
     const size_t n_leaves = leaves_below(root), n_words = (n_leaves + WORD - 1) / WORD;
-    const size_t first_leaf = leaf_values_.size();
-    leaf_values_.resize(first_leaf + n_leaves);
+    const size_t first_leaf = forest_.leaf_values_.size();
+    forest_.leaf_values_.resize(first_leaf + n_leaves);
     if (sorted_.size() < n_words * KINDS) sorted_.resize(n_words * KINDS);
     std::vector<std::pair<int32_t, size_t>> open{{root, 0}};  // nodes with their first leaves
     while (!open.empty()) {
         const auto [node, begin] = open.back();
         open.pop_back();
         if (node < 0) {
-            leaf_values_[first_leaf + begin] = a.leaf_value[~node];
+            forest_.leaf_values_[first_leaf + begin] = a.leaf_value[~node];
             continue;
         }
         const size_t middle = begin + leaves_below(a.left[node]);
@@ -75,14 +95,14 @@ void ForestPacker::pack(size_t tree) {
         open.emplace_back(a.right[node], middle);
     }
     for (size_t w = 0; w < n_words; ++w) {
-        size_t ends[KINDS + 1] = {splits_.size()};
+        size_t ends[KINDS + 1] = {forest_.splits_.size()};
         for (size_t kind = 0; kind < KINDS; ++kind) {
             auto& splits = sorted_[w * KINDS + kind];
-            splits_.insert(splits_.end(), splits.begin(), splits.end());
+            forest_.splits_.insert(forest_.splits_.end(), splits.begin(), splits.end());
             splits.clear();
-            ends[kind + 1] = splits_.size();
+            ends[kind + 1] = forest_.splits_.size();
         }
-        words_.push_back({ends[0], ends[1], ends[2], ends[3], first_leaf + w * WORD,
+        forest_.words_.push_back({ends[0], ends[1], ends[2], ends[3], first_leaf + w * WORD,
                           tree % a.n_outputs, w == 0, n_words == 1});
     }
 }

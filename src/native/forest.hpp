@@ -24,7 +24,7 @@ struct ForestArrays {
     const double* leaf_value;
     size_t n_leaves;
     const int32_t* roots;
-    size_t n_trees, n_outputs, n_features;
+    size_t n_trees, n_outputs;
 };
 
 struct Split {
@@ -44,30 +44,34 @@ struct Word {
 
 // What a kernel is given.
 struct PackedForest {
-    ForestArrays arrays;
+    const int32_t* set_starts;
+    const uint32_t* bitset;
     const Word* words;
     size_t n_words;
     const Split* splits;
     const double* leaf_values;
+    size_t n_features, n_outputs;
 };
 
-class ForestPacker {
+// Trees that were checked and laid out once, to score rows many times. The arrays may go.
+class Forest {
    public:
     // Fails with std::invalid_argument when a number leads out of its array.
-    explicit ForestPacker(const ForestArrays& arrays);
-    PackedForest view() const {
-        return {arrays_, words_.data(), words_.size(), splits_.data(), leaf_values_.data()};
+    explicit Forest(const ForestArrays& arrays);
+    // For rows of so many columns, which must be at least ``n_columns_read``.
+    PackedForest view(size_t n_features) const {
+        return {set_starts_.data(), bitset_.data(), words_.data(), words_.size(),
+                splits_.data(), leaf_values_.data(), n_features, n_outputs};
     }
+    size_t n_outputs, n_columns_read = 0;
 
    private:
-    void pack(size_t tree);
-    size_t leaves_below(int32_t node) const { return node < 0 ? 1 : n_below_[node]; }
-    ForestArrays arrays_;
-    std::vector<size_t> n_below_;             // leaves, of each node
-    std::vector<std::vector<Split>> sorted_;  // of one tree, by word and kind
+    std::vector<int32_t> set_starts_;
+    std::vector<uint32_t> bitset_;
     std::vector<Word> words_;
     std::vector<Split> splits_;
     std::vector<double> leaf_values_;
+    friend class ForestPacker;
 };
 
 }  // namespace rboost

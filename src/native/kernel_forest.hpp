@@ -6,7 +6,6 @@
 
 namespace {
 
-using rboost::ForestArrays;
 using rboost::PackedForest;
 using rboost::Split;
 using rboost::Word;
@@ -15,7 +14,7 @@ using rboost::Word;
 constexpr int FOREST_VECTORS = 8, FOREST_ROWS = FOREST_VECTORS * HALF;
 
 // Categories go left whose bit is set; NaN, negative and unknown ones right. No set is without words.
-INLINE bool is_in_set(const ForestArrays& a, int32_t set, double value) {
+INLINE bool is_in_set(const PackedForest& a, int32_t set, double value) {
     const uint32_t* words = a.bitset + a.set_starts[set];
     const double n_categories = 32.0 * (a.set_starts[set + 1] - a.set_starts[set]);
     const bool is_known = (value > -1) & (value < n_categories);
@@ -47,7 +46,7 @@ INLINE void remaining_leaves(const PackedForest& forest, const Word& word,
     for (const Split* s = splits + word.categories; s < splits + word.end; ++s) {
         const double* column = columns + s->feature * FOREST_ROWS;
         for (int r = 0; r < FOREST_ROWS; ++r)
-            remaining[r] &= s->kept | -uint64_t(is_in_set(forest.arrays, s->category_set, column[r]));
+            remaining[r] &= s->kept | -uint64_t(is_in_set(forest, s->category_set, column[r]));
     }
 }
 
@@ -70,7 +69,7 @@ INLINE void add_word(const PackedForest& forest, const Word& word, const double*
 
 template <class T>
 INLINE void forest_scores(const PackedForest& forest, const T* rows, size_t n_rows, double* scores) {
-    const size_t m = forest.arrays.n_features, n_outputs = forest.arrays.n_outputs;
+    const size_t m = forest.n_features, n_outputs = forest.n_outputs;
     double* columns = new double[m * FOREST_ROWS]();
     uint64_t open[FOREST_ROWS];  // all bits until the leaf of a row is found
     double* tile = new double[n_outputs * FOREST_ROWS];

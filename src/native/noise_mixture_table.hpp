@@ -169,8 +169,8 @@ INLINE Doubles look_up(Doubles scores, const Axis& axis, const Choose& table_of)
     Doubles x_0, x_1, y_0, y_1, d_0, d_1;
     for (int l = 0; l < HALF; ++l) {
         const Table& table = table_of(l);
-        int k = place[l] > 0 ? int(place[l]) : 0;
-        k = k > table.n_nodes - 2 ? table.n_nodes - 2 : k;
+        const double last = table.n_nodes - 2;
+        const int k = place[l] > 0 ? int(place[l] < last ? place[l] : last) : 0;
         x_0[l] = table.score[k], x_1[l] = table.score[k + 1];
         y_0[l] = table.log_odds[k], y_1[l] = table.log_odds[k + 1];
         d_0[l] = table.slope[k], d_1[l] = table.slope[k + 1];

@@ -42,6 +42,7 @@ LabelCounts counts_of(const Numbers& scores, const Table& observed, const Table&
 }
 
 LinePrior line_prior(const nb::tuple& prior) {
+    require(prior.size() == 5, "A prior of lines has five numbers.");
     return {nb::cast<double>(prior[0]), nb::cast<double>(prior[1]), nb::cast<double>(prior[2]),
             nb::cast<int>(prior[3]), nb::cast<double>(prior[4])};
 }

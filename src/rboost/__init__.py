@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING, Any
 __version__ = version("rboost")
 __all__ = [
     "AdaRBoostClassifier",
+    "LabelAudit",
     "NoiseAwareClassifier",
     "NoiseCalibratedClassifier",
     "RBoostClassifier",
     "RobustLogisticRegression",
     "annotation_columns",
+    "audit_labels",
     "estimate_noise_matrix",
     "flip_labels",
     "load",
 ]
 
 if TYPE_CHECKING:
+    from rboost.audit import LabelAudit, audit_labels
     from rboost.learners import RobustLogisticRegression
     from rboost.model import AdaRBoostClassifier, RBoostClassifier
     from rboost.noise import flip_labels
@@ -34,11 +37,13 @@ else:
     _PARTS = ["audit", "datasets", "learners", "model", "noise", "rivals", "robust", "wrappers"]
     _MODULE_OF = {
         "AdaRBoostClassifier": "model",
+        "LabelAudit": "audit",
         "NoiseAwareClassifier": "wrappers",
         "NoiseCalibratedClassifier": "wrappers",
         "RBoostClassifier": "model",
         "RobustLogisticRegression": "learners",
         "annotation_columns": "table.annotations",
+        "audit_labels": "audit",
         "estimate_noise_matrix": "wrappers",
         "flip_labels": "noise",
         "load": "saving",
@@ -52,4 +57,4 @@ else:
         raise AttributeError(f"module 'rboost' has no attribute {name!r}")
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__, *_PARTS})
+        return sorted({"__version__", *__all__, *_PARTS})

@@ -55,7 +55,10 @@ class Number:
         kind = numbers.Integral if self.integer else numbers.Real
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, kind):
             return False
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:  # an integer of hundreds of digits
+            return False
         above = self.low <= number if self.closed else self.low < number
         return above and number <= self.high and (np.isfinite(number) or not self.finite)
 
@@ -183,6 +186,14 @@ def plain_labels(y: NDArray[Any], name: str = "y") -> NDArray[Any]:
             f"{name} mixes labels of the types {' and '.join(types)}; convert them to one type."
         )
     return np.array(y.tolist())
+
+
+# Why several labels a row have no context, and what to do instead.
+NO_CONTEXT = (
+    "context is for one label a row; of several annotators give each one column in every group of "
+    "the context (such as 'ann, 2024' and 'ann, 2025'), which has its own noise matrix, or leave "
+    "it out."
+)
 
 
 def are_annotations(y: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Files written whole or not at all, folders checked before use, errors of paths explained."""
+"""Files written whole or not at all, and for whom; folders checked, errors of paths explained."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ import difflib
 import errno
 import hashlib
 import os
+import secrets
 import shutil
+import stat
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from io import BufferedReader
 from pathlib import Path
 
-# What the system says when there is no room left: on the disk, in the user's share of it.
-FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+# What the system says when there is no room left: on the disk, in the user's share of it, in what a
+# file may hold there.
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 # What it says of a place that may not be written to.
 FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
@@ -31,7 +34,7 @@ def atomic_path(path: Path) -> Iterator[Path]:
     """Yield a file to write in pieces, which replaces ``path`` when the block ends well.
 
     It lies in the same folder, which is made if need be. When the block fails or is interrupted,
-    it is removed, and ``path`` is what it was.
+    it is removed, and ``path`` is what it was. Only files are replaced, no devices or pipes.
 
     Examples
     --------
@@ -42,24 +45,23 @@ def atomic_path(path: Path) -> Iterator[Path]:
     >>> (folder / "large.bin").read_bytes()
     b'one piece, another'
     """
-    with _explained(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # Writers go by the ending of the name, so it stays; the rest is cut, as names have a limit.
-        descriptor, name = tempfile.mkstemp(
-            dir=path.parent, prefix=f".{path.name[:40]}.", suffix=path.suffix[:20]
-        )
-    os.close(descriptor)
-    temporary = Path(name)
-    try:
-        with _explained(path, only_full=True):
-            yield temporary
-            _flush(temporary)
+    with _or_no_folder(path.parent):
         with _explained(path):
-            temporary.chmod(0o644)
-            os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+            check_is_file(path)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # Writers go by the ending of the name, so it stays; the rest is cut to a length.
+            name = f".{path.name[:40]}.{secrets.token_hex(4)}{path.suffix[:20]}"
+            temporary = path.with_name(name)
+            temporary.touch(exist_ok=False)  # with the rights that the umask leaves
+        try:
+            with _explained(path, only_full=True):
+                yield temporary
+                _flush(temporary)
+            with _explained(path):
+                _replace(temporary, path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
 
 
 STAGE = ".stage-"
@@ -86,11 +88,50 @@ def staged(folder: Path, names: Sequence[str]) -> Iterator[Path]:
                 if (folder / name).is_dir():  # which nothing can replace
                     os.replace(folder / name, stage / f"earlier {name}")
                 if (stage / name).exists():
-                    os.replace(stage / name, folder / name)
+                    _replace(stage / name, folder / name)
                 else:
                     (folder / name).unlink(missing_ok=True)
     finally:
         shutil.rmtree(stage, ignore_errors=True)
+
+
+def _replace(new: Path, path: Path) -> None:
+    """Put a file in the place of another, which then no more people may read than before."""
+    with contextlib.suppress(FileNotFoundError):
+        allowed = stat.S_IRWXU | stat.S_IMODE(path.stat().st_mode)
+        new.chmod(stat.S_IMODE(new.stat().st_mode) & allowed)
+    os.replace(new, path)
+
+
+@contextlib.contextmanager
+def no_wider_than(paths: Iterable[Path]) -> Iterator[None]:
+    """Let nobody read or write what the block writes who may not do so with these files.
+
+    It is the umask of the process that is changed, so that this holds for folders and databases,
+    and for processes that are started, too. ``-`` is standard input.
+    """
+    hidden = 0
+    for path in paths:
+        with contextlib.suppress(OSError):  # who reads the file explains what is wrong
+            hidden |= _hidden(os.stat(0 if str(path) == "-" else path))
+    before = os.umask(0o077)
+    os.umask(before | hidden)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def _hidden(status: os.stat_result) -> int:
+    """The umask that leaves no more rights than a file has; that of a pipe says nothing."""
+    if not stat.S_ISREG(status.st_mode):
+        return 0
+    others, group = status.st_mode & 7, status.st_mode >> 3 & 7
+    if status.st_gid != getattr(os, "getegid", int)():  # new files are of another group
+        group &= others
+    # Folders need the right to execute where files need none.
+    masks = [7 if not rights & 4 else 2 & ~rights for rights in (group, others)]
+    return masks[0] << 3 | masks[1]
 
 
 def _is_running(process: str) -> bool:
@@ -127,14 +168,21 @@ def check_writable(folder: Path) -> None:
 @contextlib.contextmanager
 def writable(folder: Path) -> Iterator[None]:
     """A folder to write to, as of ``check_writable``; if the block fails, no empty one is left."""
+    with _or_no_folder(folder):
+        check_writable(folder)
+        yield
+
+
+@contextlib.contextmanager
+def _or_no_folder(folder: Path) -> Iterator[None]:
+    """Remove the folders that the block has made, if it fails and they are empty."""
     new = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
-        check_writable(folder)
         yield
     except BaseException:
         with contextlib.suppress(OSError):
             for path in new:
-                path.rmdir()  # empty, as nothing was written
+                path.rmdir()
         raise
 
 
@@ -154,7 +202,14 @@ def _explained(path: Path, only_full: bool = False) -> Iterator[None]:
 
 
 def _sentence(path: Path, error: OSError) -> str | None:
+    if path.parent.name.startswith(STAGE):  # say where the file was to be
+        path = path.parent.parent / path.name
     folder = path.parent
+    if error.errno == errno.EFBIG:
+        return (
+            f"{path} was not written, since files there may not be so large (ulimit -f, or the "
+            "file system); choose another folder."
+        )
     if error.errno in FULL:
         return (
             f"The disk is full, so {path} was not written; free some space there or choose another "
@@ -164,19 +219,25 @@ def _sentence(path: Path, error: OSError) -> str | None:
         return f"Nothing can be written to the folder {folder}; choose another one."
     if error.errno in (errno.EEXIST, errno.ENOTDIR):
         return f"{folder} cannot be a folder, since a file is in its place; choose another folder."
-    if error.errno == errno.EISDIR:
-        return f"{path} is a folder, so no file can be written there; choose another name."
     if error.errno == errno.ENAMETOOLONG:
         return f"The name {path.name[:40]}… is too long for a file; choose a shorter one."
     return None
 
 
-def open_to_read(path: Path) -> BufferedReader:
-    """Open a file, or fail with one sentence that says why it cannot be read."""
-    # A device or a pipe may never end, and opening a pipe waits for its other end.
+def check_is_file(path: Path) -> None:
+    """Fail if something else than a file is there.
+
+    A device or a pipe may never end, opening a pipe waits for its other end, and what replaces one
+    takes it from all programs.
+    """
     if path.exists() and not path.is_file():
         kind = "a folder" if path.is_dir() else "a device or a pipe"
         raise OSError(f"{path} is {kind}, not a file; name a file.")
+
+
+def open_to_read(path: Path) -> BufferedReader:
+    """Open a file, or fail with one sentence that says why it cannot be read."""
+    check_is_file(path)
     try:
         return path.open("rb")
     except FileNotFoundError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -55,8 +56,9 @@ def _pause() -> float:
 
 def _draw(line: str, width: int, start: str = "\r", end: str = "") -> int:
     """Write a line over an earlier one, blanks over what sticks out; return the width to cover."""
-    sys.stderr.write(f"{start}{line:<{width}}{end}")
-    sys.stderr.flush()
+    with contextlib.suppress(OSError):  # nobody looks, and the work goes on
+        sys.stderr.write(f"{start}{line:<{width}}{end}")
+        sys.stderr.flush()
     return len(line)
 
 

@@ -35,7 +35,7 @@ def test_wrong_labels_are_found_without_a_table(case):
     assert is_wrong[suspects.rows[: suspects.n_probable]].mean() > 0.85
     assert abs(is_wrong[suspects.rows].mean() - suspects.expected_precision) < 0.1
     assert "<html" in audit.to_html()
-    assert "expected to be wrong" in audit.to_text()
+    assert "labels are wrong (" in audit.to_text()
     assert len(audit.to_frame()) == len(suspects)
 
 

@@ -1,17 +1,20 @@
 """A sample of the mutated inputs, and whether the checks notice what they are there to notice."""
 
 import json
+import os
 import sys
 
+import numpy as np
 import pytest
 
-from benchmarks.fuzz import files, outcome, run
+from benchmarks.fuzz import files, models, outcome, run
 from benchmarks.fuzz.run import KINDS, Case, cases, run_case, where_of
 from benchmarks.fuzz.tables import LABEL, TABLES, base_table, cells_of
 from rboost.audit.fit import make_scorer
 
-# 80 cases; of what takes long only a few.
+# 80 cases, of what takes long only a few, and forged model files, which take none.
 SAMPLE = {
+    "model": 250,
     "read": 34, "trusted": 20, "folder": 6, "python": 6, "parquet": 4, "predict": 3, "options": 3,
     "audit": 2, "answers": 2,
 }  # fmt: skip
@@ -83,6 +86,31 @@ def test_endings_that_are_failures(monkeypatch, code, errors):
     monkeypatch.setattr(outcome, "main", ends)
     with pytest.raises(outcome.Failed):
         outcome.command("audit")
+
+
+def test_memory_that_a_file_may_not_take_is_a_failure(tmp_path):
+    (tmp_path / "model.rboost").write_bytes(b"x" * 1000)
+    if not models.IS_MEASURED:
+        pytest.skip("memory is measured on Linux, without sanitizers")
+    with models.bounded(tmp_path / "model.rboost"):
+        np.ones(2**20)
+    with (
+        pytest.raises(outcome.Failed, match="a file of 1000 bytes took"),
+        models.bounded(tmp_path / "model.rboost"),
+    ):
+        np.ones(2**26)
+
+
+def test_a_process_that_dies_is_a_failure(monkeypatch):
+    monkeypatch.setattr(run, "_Task", Dies)
+    (failure,) = run.run(cases(3, 0, "read"), jobs=1 + 1)
+    assert "kind='read'" in failure.details
+
+
+class Dies(run._Task):
+    def __call__(self, case):
+        (self.running / "1").write_text(repr(case))
+        os._exit(1)
 
 
 def test_a_half_written_folder_is_a_failure(tmp_path):

@@ -7,13 +7,16 @@ from numpy.testing import assert_array_equal
 
 from benchmarks import honesty
 from benchmarks.honesty import (
+    BOUNDARY,
     CLEAN,
     FLIPS,
+    LIST_STAGES,
     NETWORKS,
     STAGES,
     SYNTHETIC,
     Job,
     Rows,
+    Stage,
     answers_of,
     first_of_each,
     main,
@@ -98,23 +101,28 @@ def test_classes_with_few_rows_are_left_out():
 
 def test_reviewers_err_as_often_as_they_should():
     true = np.random.RandomState(0).randint(0, 4, 20_000)
-    checked = answers_of(true, 10_000, 0.1, 0)
+    checked = answers_of(true, Stage(10_000, 0.1), true[:0], 0)
     drawn = checked != NO_LABEL
     assert drawn.sum() == 10_000
     assert np.mean(checked[drawn] != true[drawn]) == pytest.approx(0.1, abs=0.01)
     assert set(checked[drawn]) == {0, 1, 2, 3}
-    sure = answers_of(true, 10_000, 0.0, 0)
+    sure = answers_of(true, Stage(10_000, 0.0), true[:0], 0)
     assert_array_equal(sure != NO_LABEL, drawn)  # the same rows, whoever reviews
     assert_array_equal(sure[drawn], true[drawn])
+    listed = np.arange(50, 90)
+    of_list = answers_of(true, Stage(20, 0.0, of_list=True), listed, 0)
+    assert np.isin(np.flatnonzero(of_list != NO_LABEL), listed).sum() == 20
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_table_is_compared_with_the_truth_at_every_stage(n_classes):
     found = measure(Job(FLIPS, "made up", made_up(n_classes, 0.2)))
-    assert len(found) == len(STAGES)
-    first, sure = found[0], found[STAGES.index((100, 0.0))]
-    assert first["precision"] > 0.8
-    assert 0.5 < first["promised"] <= 1
+    assert len(found) == len(STAGES) + len(LIST_STAGES)
+    first, sure = found[0], found[STAGES.index(Stage(100, 0.0))]
+    assert first["precision"] > 0.4
+    assert 0.4 < first["promised"] <= 1
+    assert sure["list held"]
+    assert sure["list width"] < 0.5
     assert first["average precision"] > 0.8
     assert sure["share held"]
     assert sure["share width"] < 0.25
@@ -135,35 +143,39 @@ def test_peers_rank_by_the_same_scores():
 def test_where_no_label_is_wrong_nothing_is_ranked():
     found = measure(Job(CLEAN, "made up", made_up(2, 0.0)))
     assert np.isnan(found[0]["average precision"])
-    assert np.isnan(found[0]["precision"]) or found[0]["precision"] == 0
+    assert found[0]["precision"] == 0
 
 
 def record(**other):
     return {
         "share held": True, "share width": 0.1, "by random checks": False, "rates held": 0.5,
         "rates width": 0.2, "average precision": 0.6, "promised": 0.8, "precision": 0.7,
-        "self-confidence": 0.7, "margin": 0.5,
+        "self-confidence": 0.7, "margin": 0.5, "list held": True, "list width": 0.2,
+        "list known": True,
     } | other  # fmt: skip
 
 
 def test_the_page_by_hand():
     nan = float("nan")
-    bad = record(**{"share held": False, "promised": nan, "precision": nan})
+    bad = record(**{"share held": False, "list held": False, "precision": 0.3})
+    unknown = record(**{"list known": False, "precision": 0.0})
     clean = record(**{"average precision": nan, "self-confidence": nan, "margin": nan})
     results = {
-        Job(kind, "one", made_up): [one] * len(STAGES)
-        for kind, one in ((FLIPS, record()), (NETWORKS, bad), (CLEAN, clean))
+        Job(kind, "one", made_up): [one] * (len(STAGES) + len(LIST_STAGES))
+        for kind, one in ((FLIPS, record()), (NETWORKS, bad), (CLEAN, clean), (BOUNDARY, unknown))
     }
-    assert mean(results, "share held") == pytest.approx(2 / 3)
-    assert np.isnan(mean(results, "precision", 0, NETWORKS))
+    assert mean(results, "share held") == pytest.approx(3 / 4)
     text = page(results)
-    assert "67% of the intervals hold the truth (asked: 90%), least of real: networks (0%)" in text
+    assert "75% of the intervals hold the truth (asked: 90%), least of real: networks (0%)" in text
     assert f"| {FLIPS} (1) | 100% / 10.0 |" in text
     assert f"| {NETWORKS} (1) | 0% / 10.0 |" in text
     assert "0.600 by issue probability, 0.700 by self-confidence and 0.500 by margin" in text
     assert f"behind the better of the two on {FLIPS}, {NETWORKS}" in text
-    assert "2 of 3 tables have at least 10 labels" in text
-    assert "80% → 70%" in text
+    assert "75% of the intervals of its share of wrong labels hold" in text
+    assert f"| {NETWORKS} (1) | 0 of 1, +50 |" in text
+    assert f"| {BOUNDARY} (1) | – |" in text
+    assert "| **all** (4) | 2 of 3, +50 |" in text
+    assert "within 15 on 50%" in text
     assert text.count("## ") == 4
 
 

@@ -30,8 +30,10 @@ from benchmarks.promises import (
 
 def promise(promised=0.8, precision=0.7, n_listed=20, **other):
     case = other.pop("case", Case("table", "symmetric", 0.1))
-    values = {"share": 0.1, "interval": (0.05, 0.15), "true_share": 0.1} | other
-    return Promise(case, 200, 2, n_listed, promised, precision, rates_held=(True, False), **values)
+    values = {"list_interval": (0.65, 0.9), "interval": (0.05, 0.15), "true_share": 0.1} | other
+    return Promise(
+        case, 200, 2, n_listed, promised, precision, share=0.1, rates_held=(True, False), **values
+    )
 
 
 @pytest.fixture
@@ -90,7 +92,7 @@ def test_an_audit_is_compared_with_the_truth():
     _, true, given = plant(found.case)
     assert found.true_share == np.mean(true != given)
     assert found.interval[0] <= found.share <= found.interval[1]
-    assert 0.5 <= found.promised <= 1
+    assert found.list_interval[0] <= found.promised <= found.list_interval[1]
     assert 0 <= found.precision * found.n_listed <= np.sum(true != given)
     assert (found.n_rows, found.n_classes, len(found.rates_held)) == (len(true), 2, 2)
 
@@ -102,24 +104,22 @@ def test_rates_are_held_by_their_intervals():
 
 
 def test_verdicts_by_hand():
-    found = [promise(), promise(0.9, 0.5), promise(np.nan, np.nan, 0), promise(1, 0, 2)]
+    found = [promise(), promise(0.9, 0.5), promise(0.5, 0.1, list_interval=(0.0, 0.9))]
     text = twenty_verdict(found)
-    assert "**2 of 4**" in text
-    assert "1 of them because nothing is listed" in text
-    assert "1 of the others are of lists with fewer than 10 rows" in text
-    assert "+100 points" in text
+    assert "2 of 3 lists have a promise, **1 of 2** within 15 points" in text
+    assert "the highest +40 points from it" in text
+    assert "The intervals of 67% of the lists hold the truth." in text
     clean = Case("table", "none", ratio=20)
-    rare = [*found, promise(case=clean, n_listed=3, true_share=0.0)]
-    text = imbalance_verdict(rare)
-    assert "Of 2 lists of at least 10 suspects 1 promise" in text
-    assert "and 1 more than 25 above it" in text
+    right = promise(case=clean, true_share=0.0, list_interval=(0.0, 0.4))
+    text = imbalance_verdict([*found, right, promise(case=clean, true_share=0.0)])
+    assert "2 of 3 lists have a promise" in text
     assert "the frequent class in 100% and of the rare in 0%" in text
-    assert "3.0 are listed on average, at most 3" in text
+    assert "50% of the lists may be all right" in text
 
 
 def test_the_page_has_a_row_for_each_table():
     rare = [promise(case=Case("r", noise, ratio=50), true_share=0.1 * (noise != "none"))
             for noise in RARE]  # fmt: skip
     text = report({name: [promise()] * 3 for name in TWENTY}, rare)
-    assert text.count("| table | 2 | symmetric | 200 | 20 | 80% | 70% | +10 |") == 6
+    assert text.count("| table | 2 | symmetric | 200 | 20 | 80% | 65%–90% | 70% | yes |") == 6
     assert text.count("| r | 1:50 |") == len(RARE)

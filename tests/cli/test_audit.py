@@ -67,7 +67,7 @@ def test_suspects_name_rows_labels_and_reasons(audited, data):
     table = pd.read_csv(data).set_index("key")
     values = [name for name in table.columns if name != "churn"]
     assert list(suspects.columns) == [
-        "key", "given_label", "suggested_label", "probability_wrong", "band",
+        "key", "given_label", "suggested_label", "probability_wrong", "band", "fit",
         "probability_suggested", "against_given_label", "nearest_agreeing_rows", *values,
     ]  # fmt: skip
     np.testing.assert_allclose(suspects["amount"], table.loc[suspects["key"], "amount"])

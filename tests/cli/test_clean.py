@@ -1,5 +1,6 @@
 """``rboost clean``: all columns as they were written, better labels, and the input untouched."""
 
+import csv
 import runpy
 from functools import partial
 
@@ -58,7 +59,7 @@ def test_every_column_stays_and_labels_are_better(data, audited, tmp_path, endin
     changed = frame["churn"] != frame["given_label"]
     assert set(frame["label_source"][changed]) == {"suggested"}
     assert f"{changed.sum()} suggested" in said.out
-    assert "measure no model on this table" in said.err
+    assert "do not measure a model on this table" in said.err
 
 
 @pytest.mark.slow
@@ -100,6 +101,25 @@ def test_the_input_is_never_overwritten(data, audited, tmp_path, capsys):
     assert main(["clean", str(tmp_path), "--out", str(tmp_path / "x.csv")]) == 2
     assert "holds no audit" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_no_cell_of_a_cleaned_text_file_is_a_formula(tmp_path, capsys):
+    table = make_table().drop(columns=["key", "note"])
+    table.insert(0, "amount first", table.pop("amount"))
+    table["=name"] = np.resize(["=1+1", "+a", "-b", "@c", "\t=1", "\r=2", "plain"], len(table))
+    table.to_csv(tmp_path / "table.csv", index=False, quoting=csv.QUOTE_ALL)
+    folder, options = tmp_path / "audit", ["--label", "churn", "--model", "linear", "--quiet"]
+    assert main(["audit", str(tmp_path / "table.csv"), "--out", str(folder), *options]) == 0
+    exact = cleaned(folder, tmp_path / "clean.parquet")
+    assert exact["=name"].tolist() == table["=name"].tolist()
+    capsys.readouterr()
+    found = cleaned(folder, tmp_path / "clean.csv")
+    assert "104 cells of" in (said := capsys.readouterr().err)
+    assert "begin with an apostrophe; write .parquet" in said
+    assert "'=name" in found.columns
+    assert not any(cell.lstrip().startswith(("=", "+", "-", "@")) for cell in found["'=name"])
+    assert found["amount first"].astype(float).tolist() == table["amount first"].tolist()
+    assert (table["amount first"] < 0).any()
 
 
 def test_the_version_is_told(capsys):

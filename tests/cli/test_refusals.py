@@ -150,3 +150,19 @@ def test_damaged_rows_are_refused(damage, folder, capsys):
     record["files"]["rows.npz"] = file_digest(path)
     (folder / "audit.json").write_text(json.dumps(record))
     assert "rows.npz is damaged; run rboost audit again." in refused(capsys, "review", folder)
+
+
+@pytest.mark.parametrize("option", ["data", "--trusted", "--probabilities", "--annotations"])
+def test_a_file_that_is_not_there_is_named_before_packages_are_imported(option, tmp_path):
+    table, absent = tmp_path / "table.csv", str(tmp_path / "absent.csv")
+    table.write_text("a,y\n1,0\n2,1\n")
+    files = [absent] if option == "data" else [str(table), option, absent]
+    script = (
+        "import sys; from rboost.cli import main; code = main(sys.argv[1:]);"
+        "print(code, 'sklearn' in sys.modules, 'pandas' in sys.modules)"
+    )
+    command = [sys.executable, "-c", script, "audit", *files, "--label", "y"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert ended.stdout.split() == ["2", "False", "False"]
+    assert "There is no file" in ended.stderr
+    assert "absent.csv" in ended.stderr

@@ -17,6 +17,7 @@ from rboost.audit.disk.folder import read_audit
 from rboost.cli import _images_root, main
 from tests.browser import complaints
 from tests.cli.tables import COMMAND, N_ROWS
+from tests.review.clients import enter
 from tests.review.web.pages import Page
 
 
@@ -33,12 +34,11 @@ def started(folder):
 
 @contextmanager
 def served(folder):
-    """A client with the cookie of a running server, and its process."""
+    """A client with the secret of a running server, and its process."""
     with started(folder) as (url, process):
-        base = url.partition("/?")[0]
-        headers = {"X-Rboost": "1", "Origin": base}
-        with httpx.Client(base_url=base, headers=headers, timeout=60) as client:
-            assert client.get(url, follow_redirects=True).status_code == 200
+        base = url.partition("/#")[0]
+        with httpx.Client(base_url=base, headers={"Origin": base}, timeout=60) as client:
+            assert enter(client, url).status_code == 200
             yield client, process
 
 
@@ -62,9 +62,9 @@ def until(look, condition):
 
 
 def check_strangers(client):
-    """Nothing is told to those who lack the cookie, nor to other sites."""
+    """Nothing is told to those who lack the secret, nor to other sites."""
     stranger = {"timeout": 10, "headers": {"X-Rboost": "1"}}
-    for path in ("/", "/api/next", "/?token=guess", "/checked.csv", "/review.sqlite"):
+    for path in ("/api/next", "/api/checked.csv", "/review.sqlite"):
         assert httpx.get(f"{client.base_url}{path}", **stranger).status_code in (403, 404)
     assert client.get("/api/next", headers={"Host": "evil.example"}).status_code in (400, 421)
     other = {"Origin": "http://evil.example"}
@@ -92,7 +92,7 @@ def test_answers_survive_a_kill_and_a_refit_learns_from_them(data, folder):
         assert client.post("/api/refit", json={}).status_code == 200
         done = until(look, lambda progress: progress["refit"]["state"] != "running")
         assert done["refit"]["state"] == "done", done["refit"]
-        exported = client.get("/checked.csv").content
+        exported = client.get("/api/checked.csv").content
 
     again = read_audit(folder)
     assert set(again.labels.is_checked.nonzero()[0]) == {kept, changed}
@@ -116,7 +116,7 @@ def change_two_keep_one(page):
         answers[page.text("row-title")] = pressed == "c"
         page.answer(pressed)
     page.click("#refit")
-    page.until(lambda: page.text("refit-state").startswith("Fitted again"), seconds=60)
+    page.until(lambda: page.text("refit-state").startswith("The model has learnt"), seconds=60)
     return answers
 
 
@@ -180,3 +180,12 @@ def test_images_are_those_of_the_folder_of_the_table(tmp_path):
     assert _images_root(["-"]) is None
     assert _images_root(["-", one]) == tmp_path / "a"
     assert _images_root(["relative/table.csv", one]) is None
+
+
+def test_a_review_says_at_once_what_it_does_and_refuses_widths_that_are_none(folder, capsys):
+    for wrong in ("0", "-1", "50", "nan"):
+        assert main(["review", str(folder), "--until", wrong]) == 2
+        assert "--until must be between 0 and 50 points" in capsys.readouterr().err
+    assert main(["review", str(folder / "none")]) == 2
+    first, *_ = capsys.readouterr().err.splitlines()
+    assert first == f"rboost: Opening {folder / 'none'} …"

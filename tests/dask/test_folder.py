@@ -108,7 +108,7 @@ def test_a_killed_audit_goes_on_and_finds_the_same(
     suspects, others = (pd.read_csv(one / "suspects.csv") for one in (out, audited))
     pd.testing.assert_frame_equal(suspects, others[:7])
     said = " ".join(again.out.split())
-    assert "are expected to be wrong" in said
+    assert "labels are wrong" in said
     assert "Of true “no”" in said
     assert suspects["key"][0] in said
     assert str(out / "issues") in said

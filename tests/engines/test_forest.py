@@ -1,5 +1,7 @@
 """Trees of LightGBM as arrays, against LightGBM itself and against the reference in NumPy."""
 
+import copy
+import pickle
 from dataclasses import replace
 
 import lightgbm
@@ -166,6 +168,15 @@ def test_no_rounds_score_nothing(fitted):
     assert_array_equal(empty.importances, np.zeros(6))
 
 
+def test_a_forest_that_has_scored_rows_is_copied_and_pickled(fitted):
+    X, _, forest = fitted
+    expected = forest.scores(X)
+    for other in (pickle.loads(pickle.dumps(forest)), copy.deepcopy(forest)):
+        assert_array_equal(other.scores(X), expected)
+    assert_array_equal(forest.scores(X), expected)
+    assert_array_equal(forest.scores(X[:1]), expected[:1])
+
+
 WRONG = {
     "a child before its parent": {"left": 0},
     "a child beyond the nodes": {"right": 10**6},
@@ -185,7 +196,8 @@ def test_numbers_that_lead_nowhere_are_refused(fitted, case):
     ((name, value),) = WRONG[case].items()
     changed = getattr(forest, name).copy()
     changed[0] = value
-    with pytest.raises(ValueError, match=r"must fit together\.$"):
+    problem = r"must fit together\.$" if value != 6 else "too few columns"
+    with pytest.raises(ValueError, match=problem):
         replace(forest, **{name: changed}).scores(X)
     with pytest.raises(ValueError, match=r"must fit together\.$"):
         replace(forest, threshold=forest.threshold[1:]).scores(X)

@@ -13,7 +13,7 @@ from rboost import RobustLogisticRegression, native
 from rboost.engines import pool
 from rboost.engines.learners import Ensemble
 from rboost.engines.pool import StackedLearners, VotingKernels
-from rboost.learners import RandomKernelClassifier
+from rboost.learners import RandomKernelClassifier, kernel
 
 LEARNERS = [
     DecisionTreeClassifier(max_depth=4, random_state=0),
@@ -101,12 +101,35 @@ def test_kernel_machines_of_dense_rows_take_sparse_ones(monkeypatch):
     rows = sparse.csr_matrix(X)
     assert_array_equal(stacked.scores(rows, 1), stacked.scores(X, 1))
     assert_array_equal(learner.predict_proba(rows), learner.predict_proba(X))
-    kept, machine = stacked.scores(X, 1), kernels._machines[0]
-    assert "drawn" in vars(machine)
-    del machine.__dict__["drawn"]
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_random_directions_are_kept_where_they_take_little_memory(is_sparse, monkeypatch):
+    X, y = table(2)
+    X = sparse.csr_matrix(np.where(X > 3, X, 0)) if is_sparse else X
+    learners = [RandomKernelClassifier(n_components=9, random_state=k).fit(X, y) for k in (0, 1, 2)]
+    stacked = StackedLearners.of(Ensemble(learners, np.ones(3), "probability", 2), 5)
+    kept = stacked.scores(X, 1)
+
+    def is_kept():
+        (kernels,) = stacked.parts
+        return "_directions" in vars(kernels) or "drawn" in vars(kernels._machines[0])
+
+    assert is_kept()
     monkeypatch.setattr(pool, "KEPT_BYTES", 100)
-    assert_array_equal(stacked.scores(X, 1), kept)
-    assert "drawn" not in vars(machine)
+    monkeypatch.setattr(kernel, "AT_ONCE", 1)
+    stacked = StackedLearners.of(Ensemble(learners, np.ones(3), "probability", 2), 5)
+    assert_allclose(stacked.scores(X, 1), kept, rtol=1e-12)
+    assert not is_kept()
+
+
+@pytest.mark.parametrize("n_rows", [1, 3, 16, 17, 150])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_rows_alone_are_scored_as_among_others(n_rows, n_classes):
+    X, y = table(n_classes)
+    learners = [RandomKernelClassifier(random_state=k).fit(X, y) for k in range(40)]
+    stacked = StackedLearners.of(Ensemble(learners, np.ones(40), "probability", n_classes), 5)
+    assert_allclose(stacked.scores(X[:n_rows], 1), stacked.scores(X, 1)[:n_rows], atol=1e-5)
 
 
 def test_trees_refuse_what_float32_cannot_hold():

@@ -149,3 +149,30 @@ def test_a_known_noise_matrix_is_refused():
     X, _, said = crowd(100)
     with pytest.raises(ValueError, match="Several labels a row need noise_matrix='estimate'"):
         model(noise_matrix=np.eye(2)).fit(X, said)
+
+
+def test_rows_of_weight_0_are_left_out():
+    X, y, said = crowd(300, 3)
+    said[200:] = (2 - y[200:])[:, None]
+    weight = np.repeat([1.0, 0.0], [200, 100])
+    weighted, fewer = model().fit(X, said, weight), model().fit(X[:200], said[:200])
+    for one, other in zip(weighted.annotators_, fewer.annotators_, strict=True):
+        assert (one["accuracy"], one["kind"]) == (other["accuracy"], other["kind"])
+    assert_allclose(weighted.predict_proba(X), fewer.predict_proba(X))
+
+
+def test_a_column_for_each_group_is_a_noise_matrix_for_each():
+    """The remedy that is named where a context comes with several labels."""
+    X, y, said = crowd(900, 2)
+    is_late = np.arange(900) % 2 == 1
+    wrong = is_late & ~np.isnan(said[:, 0])
+    said[wrong, 0] = 1 - y[wrong]  # reversed from some day on
+    first = said[:, 0]
+    split = np.column_stack(
+        [np.where(is_late, np.nan, first), np.where(is_late, first, np.nan), said[:, 1:]]
+    )
+    fitted = model().fit(X, split)
+    assert [one["kind"] for one in fitted.annotators_[:2]] == ["informative", "reversed"]
+    together = model().fit(X, said)
+    right = [np.mean(one.true_class_[wrong] == y[wrong]) for one in (fitted, together)]
+    assert right[0] > right[1] + 0.01

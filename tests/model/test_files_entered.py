@@ -10,7 +10,7 @@ import rboost
 from rboost import RBoostClassifier
 
 ROOT = Path(rboost.__file__).parent
-MOST_FILES = 18
+MOST_FILES = 20
 
 
 def files_entered(run):

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 from rboost.datasets import make_banana
-from rboost.engines.learners import VOTES
+from rboost.engines.learners import ValidatedRows
 from tests.models import algorithm_1
 
 DRAWN = {
@@ -73,16 +73,16 @@ def test_an_interrupted_warm_start_can_be_run_again(noisy_banana, monkeypatch):
     ).fit(X, noisy)
     before = model.predict_proba(X)
     whole = clone(model).set_params(n_estimators=20).fit(X, noisy)
-    vote, calls = VOTES[model.votes], []
+    vote, calls = ValidatedRows.votes, []
 
-    def interrupted(learner, X, n_classes, **options):
+    def interrupted(*arguments):
         calls.append(1)
         if len(calls) > 5:
             raise KeyboardInterrupt
-        return vote(learner, X, n_classes, **options)
+        return vote(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setitem(VOTES, model.votes, interrupted)
+        patch.setattr(ValidatedRows, "votes", interrupted)
         with pytest.raises(KeyboardInterrupt):
             model.set_params(n_estimators=20).fit(X, noisy)
     assert len(model.estimators_) == 10

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from rboost.labels import Labels, majority_of
 from rboost.noise import annotators
@@ -115,6 +115,7 @@ def test_the_order_of_rows_annotators_classes_and_labels_does_not_matter(seed, n
         {"n_annotators": 3},
         {"right": (0.8, 0.8)},
         {"n_rows": 100, "n_annotators": 8},
+        {"n_classes": 10, "n_rows": 800, "a_row": 5},
     ],
     ids=str,
 )
@@ -234,7 +235,7 @@ def test_posteriors_of_the_noise():
     low, high = noise.interval()
     assert np.mean((low <= share) & (share <= high)) > 0.7
     judged = noise.judged(scores, said)
-    assert_allclose(judged, counted(fit.posterior, said), atol=2e-3)
+    assert_allclose(judged, counted(fit.posterior, said, fit.is_informed), atol=2e-3)
     assert_allclose(judged.argmax(axis=1), fit.posterior.argmax(axis=1))
     mean, low, high = noise.wrong_share_interval(scores, given)
     assert low <= np.mean(given != y) <= high
@@ -245,7 +246,25 @@ def test_posteriors_of_the_noise():
 def test_single_labels_are_counted_whole():
     said, *_ = crowd(0, 100, 5, a_row=1)
     q = np.random.RandomState(0).dirichlet(np.ones(2), size=100)
-    assert_allclose(counted(q, said), q)
+    assert_allclose(counted(q, said, np.ones(5, bool)), q)
+
+
+def test_labels_of_guessers_do_not_make_others_count_less():
+    """Beside guessers, labels count as if these were not there."""
+    said, scores, *_ = crowd(4, 600, 8, 3, a_row=4)
+    random = np.random.RandomState(0)
+    more = Statements(
+        np.append(said.row, np.repeat(np.arange(600), 4)),
+        np.append(said.annotator, np.tile(np.arange(8, 12), 600)),
+        np.append(said.stated, random.randint(3, size=2400)),
+        600, 12, 3,
+    )  # fmt: skip
+    alone, beside = (AnnotatorNoise.of(fit_annotators(own, scores)) for own in (said, more))
+    assert_array_equal(beside.is_informed, np.arange(12) < 8)
+    assert_allclose(beside.judged(scores, more), alone.judged(scores, said), atol=0.1)
+    sure = [noise.judged(scores, own).max(axis=1).mean()
+            for noise, own in ((alone, said), (beside, more))]  # fmt: skip
+    assert_allclose(*sure, atol=0.005)
 
 
 def test_weak_annotators_of_many_classes_are_no_guessers():

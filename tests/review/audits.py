@@ -68,6 +68,19 @@ def three_classes():
     return audit_labels(X, np.array(["a", "b", "c"])[y], model=model())
 
 
+@cache
+def annotators():
+    """Three annotators, one of whom has a hostile name; the third errs in 30 % of cases."""
+    rng = np.random.RandomState(0)
+    rows = pd.DataFrame({"width": np.linspace(-3, 3, N_ROWS), "height": rng.normal(size=N_ROWS)})
+    true = rows["width"].to_numpy() > 0
+    wrong = rng.uniform(size=(N_ROWS, 3)) < [0.05, 0.1, 0.3]
+    said = np.where(true[:, None] != wrong, "cat", "dog").astype(object)
+    said[rng.uniform(size=said.shape) < 0.2] = None
+    names = ["ann", HOSTILE[0], "carl"]
+    return audit_labels(rows, pd.DataFrame(said, columns=names), model=model())
+
+
 def saved_after(event):
     """Keeps a new fit once the event is set, so that a test decides what happens before."""
 
@@ -82,6 +95,6 @@ AUDITS = {"two": two_classes, "three": three_classes}
 if __name__ == "__main__":
     from rboost.review import Review, serve
 
-    folder, which, port = sys.argv[1:]
+    folder, which, port, *is_opened = sys.argv[1:]
     review = Review(AUDITS[which](), Path(folder), save=lambda audit: time.sleep(0.5))
-    serve(review, port=int(port))
+    serve(review, port=int(port), open_browser=bool(is_opened))

@@ -22,7 +22,7 @@ class Client:
     def __init__(self, app, origin):
         transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
         self._client = httpx.AsyncClient(transport=transport, base_url=origin)
-        self.cookies = self._client.cookies
+        self.headers = self._client.headers
 
     def request(self, method, path, **options):
         return anyio.run(lambda: self._client.request(method, path, **options))
@@ -42,6 +42,7 @@ class Page:
 
     def __init__(self, review):
         self.review, self.access = review, Access(PORT)
+        review.explaining.wait()  # so that the first rows have their reasons at once
         self.app = make_app(review, self.access)
 
     def client(self, origin=ORIGIN):
@@ -49,10 +50,18 @@ class Page:
 
     def open(self):
         client = self.client()
-        client.get("/", params={"token": self.access.token})
+        assert enter(client, self.access.url(self.access.token)).status_code == 200
         return client
 
 
+def enter(client, url):
+    """Open the page by an address, as its script does; the client keeps the secret from then on."""
+    reply = client.post("/api/enter", json={}, headers={"X-Rboost": url.partition("#")[2]})
+    if reply.status_code == 200:
+        client.headers["X-Rboost"] = reply.json()["session"]
+    return reply
+
+
 def post(client, path, content=None, **headers):
-    headers = {"X-Rboost": "1", "Origin": ORIGIN, **headers}
+    headers = {"Origin": ORIGIN, **headers}
     return client.post(path, json={} if content is None else content, headers=headers)

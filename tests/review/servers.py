@@ -17,14 +17,16 @@ ROOT = Path(__file__).parents[2]
 class Server:
     """``rboost review`` of a small table, in a process of its own."""
 
-    def __init__(self, folder, which="two", port=0):
+    def __init__(self, folder, which="two", port=0, open_browser=False, surroundings=None):
         self.folder = folder
         command = [sys.executable, "-m", "tests.review.audits", str(folder), which, str(port)]
         self.process = subprocess.Popen(
-            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+            [*command, "open"] if open_browser else command, cwd=ROOT, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env={**os.environ, **(surroundings or {})},
+        )  # fmt: skip
         line = self.process.stdout.readline()
-        found = re.search(r"(http://127\.0\.0\.1:(\d+))/\?token=\S+", line)
+        found = re.search(r"(http://127\.0\.0\.1:(\d+))/#\S+", line)
         assert found, self.process.communicate()[1]
         self.url, self.origin, self.port = found[0], found[1], int(found[2])
 

@@ -7,7 +7,7 @@ import pytest
 
 from rboost.review import Review
 from rboost.review.folder import export_answers
-from rboost.table.writing import unguarded, write_csv
+from rboost.table.writing import unguarded, write_table
 from tests.review.audits import two_classes
 from tests.review.clients import key
 
@@ -108,12 +108,12 @@ def test_an_answer_during_the_export_without_a_page_is_in_the_file(review, tmp_p
     review.finish()
     meanwhile = [2, 4]
 
-    def slow_write(frame, path):
-        write_csv(frame, path)
+    def slow_write(frame, path, **options):
+        write_table(frame, path, **options)
         if meanwhile:
             review.store.add(key(), meanwhile.pop(), "unsure", None)
 
-    monkeypatch.setattr("rboost.review.folder.write_csv", slow_write)
+    monkeypatch.setattr("rboost.review.folder.write_table", slow_write)
     path = export_answers(two_classes(), tmp_path)
     assert pd.read_csv(path)["name"].tolist() == ["r1", "r4", "r2"]
 

@@ -1,5 +1,8 @@
 """Answers count once, and each person has their own."""
 
+from datetime import datetime
+from types import SimpleNamespace
+
 import pytest
 
 from rboost.review.answers import BETWEEN, ConflictError
@@ -175,3 +178,18 @@ def test_the_same_answer_from_a_second_tab_is_no_conflict(store):
         with pytest.raises(ConflictError, match="differently"):
             store.add(key(), **said)
     assert store.log().version == 1
+
+
+def test_a_clock_that_is_set_back_changes_no_order(store, monkeypatch):
+    """Answers stand in the order in which they were given, whatever time it says it is."""
+    years, before = ("2030", "2020", "1970", "2025"), None
+    for k, year in enumerate(years):
+        clock = SimpleNamespace(now=lambda zone, year=year: datetime(int(year), 1, 1, tzinfo=zone))
+        monkeypatch.setattr("rboost.review.store.datetime", clock)
+        before = store.add(key(), 1, "change", k % 2, expects=before).number
+        store.add(key(), 10 + k, "unsure", None)
+    log = store.log()
+    assert [answer.time[:4] for answer in log.held.values()] == [y for y in years for _ in "12"]
+    assert (log.current[1].label, log.current[1].time[:4]) == (1, "2025")
+    assert list(log.current) == [10, 11, 12, 1, 13]
+    assert [answer.row for answer in store.undo(key())] == [13]

@@ -64,6 +64,10 @@ def test_a_file_whose_middle_is_damaged_is_named(path):
         "UPDATE events SET label = 'x' WHERE number = 1",
         "UPDATE events SET label = 1 WHERE number = 2",
         "DELETE FROM events WHERE number = 2",
+        "UPDATE events SET comment = x'ff00' WHERE number = 1",
+        "UPDATE events SET reviewer = x'00' WHERE number = 1",
+        "CREATE TRIGGER more AFTER INSERT ON events BEGIN DELETE FROM about; END",
+        "CREATE VIEW more AS SELECT * FROM events",
     ],
 )
 def test_answers_that_cannot_have_been_given_are_damage(path, change):

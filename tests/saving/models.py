@@ -136,6 +136,7 @@ MODELS = {
     "xgboost, 3 classes": lambda: rboost(3, ["pool", "xgboost"]),
     "answers": lambda: answered(2),
     "answers, 3 classes": lambda: answered(3),
+    "answers, 24 classes": lambda: answered(24),
     "context": in_context,
     "annotators": lambda: by_annotators(2),
     "annotators, 3 classes": lambda: by_annotators(3),

@@ -15,10 +15,17 @@ import pandas as pd
 import pytest
 
 import rboost
+from benchmarks.fuzz.forging import ODD, START, Forged, odd_arrays, outcome
 from rboost import RBoostClassifier
 from rboost.saving import load, load_with_notes
-from rboost.saving.file import FORMAT, MAGIC, SPARE_BYTES, read_content, with_checksum
-from tests.saving.forging import ODD, START, Forged, outcome
+from rboost.saving.file import (
+    FORMAT,
+    MAGIC,
+    SPARE_BYTES,
+    compressed,
+    read_content,
+    with_checksum,
+)
 from tests.saving.models import fitted
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -74,27 +81,20 @@ def test_no_value_of_the_document_may_be_missing_or_new(written):
             assert isinstance(outcome(changed.content(), X), str)
 
 
-def odd_arrays(array, random):
-    """The same array with numbers that lead elsewhere."""
-    if array.dtype.kind == "f":
-        extremes = [np.nan, np.inf, -np.inf, 0.0, -1.0, np.finfo(array.dtype).max, 1e-300]
-    elif array.dtype.kind == "b":
-        yield ~array
-        return
-    else:
-        bounds = np.iinfo(array.dtype)
-        extremes = [bounds.min, bounds.max, 0, 1, -1 % (bounds.max + 1), len(array) % bounds.max]
-    for extreme in extremes:
-        for some in (slice(None), random.randint(0, max(array.size, 1), 1)):
-            changed = array.copy()
-            if changed.size:
-                changed.reshape(-1)[some] = np.array(extreme).astype(array.dtype)
-            yield changed
-    yield array[::-1].copy() if array.ndim else array
-    yield np.zeros((0, *array.shape[1:]), dtype=array.dtype)
-    yield np.concatenate([np.atleast_1d(array)] * 2)
-    yield array.astype(np.int64)
-    yield random.permutation(array.reshape(-1)).reshape(array.shape)
+@pytest.mark.parametrize(
+    "name",
+    ["default", "algorithm 1, in turn", "rLR, 3 classes", "logistic regression, 3 classes"],
+)
+def test_no_file_says_how_much_of_the_machine_is_used(name, tmp_path):
+    model, X = fitted(name)
+    model.save(tmp_path / "model.rboost")
+    whole = Forged((tmp_path / "model.rboost").read_bytes())
+    places = [keys for keys in whole.places() if keys[-1] == "settings"]
+    assert places
+    for keys in places:
+        for setting, value in [("n_jobs", 2), ("n_jobs", 10**15), ("verbose", 1), ("estimator", 1)]:
+            said = outcome(whole.replaced((*keys, setting), value).content(), X)
+            assert "a setting is one that no file has" in said
 
 
 def test_any_array_may_hold_anything(written):
@@ -314,6 +314,149 @@ def test_an_honest_file_takes_little_memory(name, tmp_path):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 10 * path.stat().st_size + SPARE_BYTES
+
+
+def document(arrays=(), about="{}", model='{"is":"rboost"}'):
+    described = json.dumps([one for one, _ in arrays])
+    text = f'{{"made_with":{{}},"about":{about},"arrays":{described},"model":{model}}}'
+    return with_checksum(FORMAT, text.encode(), b"".join(block for _, block in arrays))
+
+
+def zeros(n, dtype="f8"):
+    """An array that is compressed as far as any may be."""
+    raw = bytes(n * np.dtype(dtype).itemsize)
+    block = compressed(raw)
+    return [dtype, [n], len(block), True], block
+
+
+def listed(form, n):
+    return '{"x":[' + ",".join(form % k for k in range(n)) + "]}"
+
+
+@pytest.mark.parametrize("content", [
+    document([zeros(2**20)]), document([zeros(2**21, "b1")]), document([zeros(1000)] * 1000),
+    document(about='{"x":"😀' + "a" * 2**20 + '"}'), document(about=listed('"%x"', 2**17)),
+    document(about=listed('"word%06d"', 2**17)), document(about=listed("%d.5", 2**17)),
+    document(about="{" + ",".join(f'"a name {k}":0' for k in range(2**16)) + "}"),
+    document(about="1" + "e" * 2**20), document(about='["' + "\\" * 2**20),
+], ids=["zeros", "truths", "many", "sign", "letters", "words", "numbers", "members", "tail",
+        "escapes"])  # fmt: skip
+def test_what_is_read_before_it_is_refused_takes_no_more_memory(content):
+    tracemalloc.start()
+    with pytest.raises(ValueError, match="holds no model that can be read"):
+        read_content(content, Path("model.rboost"))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 9 * len(content) + 2 * SPARE_BYTES
+
+
+@pytest.mark.parametrize("shape", [[0, 2**40], [2**52, 0], [0, 2**21, 2]])
+def test_an_array_of_nothing_claims_no_sizes(shape):
+    content = document([(["f8", shape, 0, False], b"")])
+    with pytest.raises(ValueError, match="an array of nothing is large"):
+        read_content(content, Path("model.rboost"))
+
+
+@pytest.mark.parametrize("text", [
+    '{"made_with":{},"made_with":{},"about":{},"arrays":[],"model":{"is":"rboost"}}',
+    '{"made_with":{},"about":{"a":1,"\\u0061":2},"arrays":[],"model":{"is":"rboost"}}',
+    '{"made_with":{},"about":{},"arrays":[],"model":{"is":"x","is":"rboost"}}',
+])  # fmt: skip
+def test_no_field_is_there_twice(text):
+    with pytest.raises(ValueError, match="a field is there twice"):
+        read_content(with_checksum(FORMAT, text.encode(), b""), Path("model.rboost"))
+
+
+def test_one_array_for_all_fields(plain):
+    """99 kB with one array referenced fifty times took 10 GB before models were data."""
+    whole = Forged(plain)
+    for keys in [keys for keys in whole.places() if keys[-1] == "array"]:
+        whole = whole.replaced(keys, 0)
+    assert "missing or used twice" in outcome(whole.content(), None)
+
+
+# --- small parts of a file that stand for much memory
+
+
+def member(whole, kind):
+    """The first part of a kind in a file, wherever it is."""
+
+    def look(part):
+        if isinstance(part, dict) and part.get("is") == kind:
+            return part
+        inner = part.values() if isinstance(part, dict) else part
+        found = (look(own) for own in inner if isinstance(own, (dict, list)))
+        return next(filter(None, found), None)
+
+    return look(whole.document["model"])
+
+
+def forge(name, tmp_path, kind, change):
+    """A file of a model in which a part was changed, and what it ends in."""
+    model, X = fitted(name)
+    model.save(tmp_path / "model.rboost")
+    whole = Forged((tmp_path / "model.rboost").read_bytes())
+    change(whole, member(whole, kind))
+    return outcome(whole.content(), X)
+
+
+def with_array(field, make):
+    """Another array in a field of a part."""
+
+    def change(whole, part):
+        number = part[field]["array"]
+        whole.put(number, make(whole.array(number)))
+
+    return change
+
+
+def as_table_of_dates(whole, part):
+    part["parts"] = ["month"] * 10**5
+
+
+def as_twins(whole, part):
+    part["columns"][0] |= {"name": part["columns"][1]["name"]}
+
+
+def as_long_names(whole, part):
+    part["classes_"]["values"][0] = "x" * 10**6
+
+
+def without_columns(whole, part):
+    part["columns"] = []
+
+
+def of_many_components(whole, part):
+    """Kernel machines whose random directions would take a gigabyte."""
+    for field, axis, n in (("coef", 1, 30_000), ("medians", 1, 30_000), ("center", 1, 30_000),
+                           ("scale", 1, 30_000)):  # fmt: skip
+        number = part[field]["array"]
+        whole.put(number, np.take(whole.array(number), np.zeros(n, int), axis), is_short=True)
+
+
+def without_roots(whole, part):
+    for field in ("feature", "threshold", "left", "right", "nan_left", "roots"):
+        number = part[field]["array"]
+        whole.put(number, whole.array(number)[:0])
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "change"),
+    [
+        ("texts", "text terms", with_array("components", lambda a: np.repeat(a[:1], 9, axis=0))),
+        ("frame", "column", as_table_of_dates),
+        ("frame", "table encoder", as_twins),
+        ("frame", "table encoder", without_columns),
+        ("default, 3 classes", "rboost", as_long_names),
+        ("default, 3 classes", "layout", with_array("overlapping", lambda a: np.repeat(a, 99, 0))),
+        ("default", "voting kernels", of_many_components),
+        ("default, 3 classes", "voting trees", without_roots),
+    ],
+    ids=["directions", "parts of dates", "twins", "no columns", "names", "overlaps", "kernels",
+         "no roots"],
+)  # fmt: skip
+def test_small_parts_that_stand_for_much(name, kind, change, tmp_path):
+    assert "holds no model that can be read: " in forge(name, tmp_path, kind, change)
 
 
 def test_many_words_are_paid_for_by_their_length(tmp_path):

@@ -14,6 +14,7 @@ import rboost
 from rboost import RBoostClassifier
 from rboost.audit import audit_labels
 from rboost.table.reading import read_table
+from rboost.table.writing import write_table
 
 N_ROWS = 240
 SOURCES = Path(rboost.__file__).parent
@@ -61,6 +62,7 @@ def of_file(name, write):
 
 LIBRARIES = {
     "CSV": of_file("table.csv", lambda frame, path: frame.to_csv(path, index=False)),
+    "JSONL": of_file("table.jsonl", write_table),
     "Excel": of_file("table.xlsx", lambda frame, path: frame.to_excel(path, index=False)),
     "Parquet": of_file("table.parquet", lambda frame, path: frame.to_parquet(path, index=False)),
     "polars": lambda frame, folder: pl.from_pandas(frame),

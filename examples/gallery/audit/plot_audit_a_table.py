@@ -2,7 +2,7 @@
 Find the wrong labels of a table
 ================================
 
-:func:`rboost.audit.audit_labels` says how many labels of a table are wrong, and which rows to look
+:func:`rboost.audit_labels` says how many labels of a table are wrong, and which rows to look
 at first. You learn how to choose suspects, what their *expected precision* promises, how to ask for
 reasons, and which pictures there are.
 """
@@ -11,7 +11,7 @@ reasons, and which pictures there are.
 # The table: 569 tumours with 30 measurements. We flip every seventh diagnosis or so, at random.
 from sklearn.datasets import load_breast_cancer
 
-from rboost.audit import audit_labels
+from rboost import audit_labels
 from rboost.noise import flip_labels, symmetric
 
 measurements, is_benign = load_breast_cancer(return_X_y=True, as_frame=True)
@@ -45,9 +45,10 @@ for chosen in (
 first = audit.explain(audit.suspects().rows[0])
 print(f"given {first.given!r}, suggested {first.suggested!r}")
 for reason in first.reasons:
-    print(f"{reason.column} = {reason.value}, usually")
-    print(f"    {reason.typical} if {first.given}")
-    print(f"    {reason.typical_suggested} if {first.suggested}")
+    print(
+        f"{reason.column} is {reason.value}; of those labelled {first.given}", end=" "
+    )
+    print(f"usually {reason.typical}, {first.suggested} {reason.typical_suggested}")
 
 # %%
 # Pictures of the report. Each ``plot_`` method draws on the axes that it is given and returns

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from sklearn.datasets import make_classification
 
-from rboost.audit import audit_labels
+from rboost import audit_labels
 
 # %%
 # Four people have labelled 1200 rows. Three of them err in 3 % of the cases, Dan in 30 %.

@@ -9,7 +9,7 @@ answers come in, for rows drawn at random and for the most suspicious ones.
 
 import numpy as np
 
-from rboost.audit import audit_labels
+from rboost import audit_labels
 from rboost.datasets import make_banana
 from rboost.noise import asymmetric, flip_labels
 

@@ -2,7 +2,7 @@
 Clean the labels, train again
 =============================
 
-An audit can mend a table: :meth:`rboost.audit.LabelAudit.clean` relabels, drops or weighs down rows
+An audit can mend a table: :meth:`rboost.LabelAudit.clean` relabels, drops or weighs down rows
 whose labels are probably wrong. The example trains the same plain model on the labels as given, on
 the three cleaned tables and on the true labels, and compares accuracies on rows that nobody
 touched.
@@ -12,8 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from rboost import RBoostClassifier
-from rboost.audit import audit_labels
+from rboost import RBoostClassifier, audit_labels
 from rboost.datasets import make_twonorm
 from rboost.noise import flip_labels, symmetric
 

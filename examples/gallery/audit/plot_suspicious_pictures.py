@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict
 
-from rboost.audit import audit_labels
+from rboost import audit_labels
 from rboost.noise import flip_labels, symmetric
 
 # %%

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from rboost._typing import Floats
-from rboost._validation import are_annotations, check_order, read_annotations
+from rboost._validation import NO_CONTEXT, are_annotations, check_order, read_annotations
 from rboost.audit.labels import (
     NO_LABEL,
     TableLabels,
@@ -78,10 +78,7 @@ def check_arguments(
         check_order(values, name, X, y)
     is_crowd = are_annotations(y)
     if is_crowd and context is not None:
-        raise ValueError(
-            "context is for one label a row, as each annotator has their own noise matrix; leave "
-            "it out."
-        )
+        raise ValueError(NO_CONTEXT)
     annotated = read_annotations(y) if is_crowd else None
     given = _one_a_row(y, "y") if annotated is None else list(annotated[0])
     if X is None:
@@ -248,7 +245,7 @@ def _check_labels(checked: list[Any], given: list[Any]) -> None:
     unknown = [value for value in plain_values(checked) if spelling(value) not in known]
     if unknown:
         raise ValueError(
-            f"y_checked holds {unknown[0]!r}, which y never is; use the same labels in both."
+            f"y_checked has {unknown[0]!r}, which no row of y has; use the same labels in both."
         )
 
 

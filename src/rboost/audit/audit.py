@@ -106,7 +106,7 @@ def audit_labels(
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from rboost.audit import audit_labels
+    >>> from rboost import audit_labels
     >>> from rboost.noise import flip_labels, symmetric
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> noisy, flipped = flip_labels(y, symmetric(0.2), random_state=0)

@@ -20,15 +20,16 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import LogisticRegression
-from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats, Integers
 from rboost.audit.labels import NO_LABEL, TableLabels, counted_rows, first_copies
 from rboost.model import RBoostClassifier
+from rboost.native.threads import one_blas_thread
 from rboost.noise import NoisePosterior
 from rboost.noise.annotators import AnnotatorNoise
 from rboost.noise.groups import GroupedNoise
 from rboost.noise.inference import infer_by_group, infer_with_answers, judge, wrong_probability
+from rboost.noise.posterior import Doubt
 from rboost.table.columns import NAME, Column, read_columns
 from rboost.table.features import (
     ColumnEncoder,
@@ -154,7 +155,7 @@ def fit_scorer(
         own, is_given = own.with_given(np.where(new, own.checked, own.given)), False
     present = np.unique(own.stated if own.n_annotators else own.observed)
     # Linear models do many small products, for which threads of BLAS only wait.
-    with threadpool_limits(1, "blas"):
+    with one_blas_thread():
         seen = rows_for(scorer, features if len(rows) == len(features) else features[rows])
         scorer.fit_labels(seen, own.of_classes(present))
     scores = np.empty((len(labels), *scorer.held_out_scores_.shape[1:]))
@@ -235,13 +236,56 @@ class Inference:
     wrong_share: tuple[float, float]
     by_group: GroupedNoise | None = None
 
+    def wrong_share_among(
+        self,
+        scores: Floats,
+        labels: TableLabels,
+        rows: Integers,
+        copy_of: Integers | None = None,
+    ) -> tuple[float, float]:
+        """An interval of the share of wrong labels among some rows that nobody checked.
+
+        Rows that repeat each other count once, as one label is as wrong as the other.
+        """
+        if not len(rows):
+            return np.nan, np.nan
+        wrong = 1 - self.posterior[np.arange(len(labels)), labels.given]
+        mean = float(wrong[rows].mean())
+        everything = _first_of_copies(np.flatnonzero(labels.is_observed), copy_of)
+        own = _first_of_copies(rows, copy_of)
+        is_list = len(own) < len(everything)
+        if isinstance(self.noise, AnnotatorNoise):
+            low, high = self.noise.wrong_share_of(scores[own], labels.take(own), len(everything))
+        elif self.by_group is not None and is_list:
+            low, high = Doubt.of(wrong[everything]).interval(wrong[own], self.wrong_share)
+        else:
+            _, low, high = self.noise.wrong_share_interval(
+                scores[everything], labels.given[everything],
+                listed=np.searchsorted(everything, own) if is_list else None,
+            )  # fmt: skip
+        return min(low, mean), max(high, mean)
+
+
+def _first_of_copies(rows: Integers, copy_of: Integers | None) -> Integers:
+    """The rows, of those that repeat each other one alone, in the order of the table."""
+    if copy_of is None:
+        return np.sort(rows)
+    rows = np.sort(rows)
+    return rows[np.unique(copy_of[rows], return_index=True)[1]]
+
 
 def infer(scores: Floats, labels: TableLabels, copy_of: Integers | None = None) -> Inference:
     """Find the noise, the true class of each row, and how sure that is."""
+    return judge_rows(infer_noise(scores, labels, copy_of), scores, labels, copy_of)
+
+
+def infer_noise(
+    scores: Floats, labels: TableLabels, copy_of: Integers | None = None
+) -> NoisePosterior:
+    """Find the noise alone."""
     rows = counted_rows(labels, copy_of)
-    with threadpool_limits(1, "blas"):  # many small products, for which threads only wait
-        noise = infer_with_answers(scores[rows], labels.take(rows), None)
-    return judge_rows(noise, scores, labels, copy_of)
+    with one_blas_thread():
+        return infer_with_answers(scores[rows], labels.take(rows), None)
 
 
 def judge_rows(
@@ -259,18 +303,10 @@ def judge_rows(
     # What is counted takes answers as they are; `doubtful_answers` names those that may be wrong.
     answered = np.flatnonzero(labels.is_checked)
     posterior[answered] = np.eye(posterior.shape[1])[labels.checked[answered]]
+    found = Inference(noise, noise.probability(scores), posterior, (np.nan, np.nan), by_group)
     observed = np.flatnonzero(labels.is_observed)
-    given, share = labels.given[observed], (np.nan, np.nan)
-    if len(observed):
-        if isinstance(noise, AnnotatorNoise):
-            low, high = noise.wrong_share_of(scores[observed], labels.take(observed))
-        else:
-            mean, low, high = noise.wrong_share_interval(scores[observed], given)
-        if by_group is not None or labels.n_annotators:
-            mean = float(1 - posterior[observed, given].mean())
-        share = min(low, mean), max(high, mean)  # the shortest interval may leave out the mean
-    probability = noise.probability(scores)
-    return Inference(noise, probability, posterior, share, by_group)
+    share = found.wrong_share_among(scores, labels, observed, copy_of)
+    return replace(found, wrong_share=share)
 
 
 def issue_probability(posterior: Floats, labels: TableLabels) -> Floats:

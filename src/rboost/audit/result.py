@@ -19,33 +19,41 @@ from rboost.audit.fit import (
     Inference,
     fit_model,
     infer,
+    infer_noise,
     issue_probability,
     suggested_classes,
     used_columns,
     why_unused,
 )
+from rboost.audit.insight.annotators import ask_next, summarize_annotators
 from rboost.audit.insight.checked import (
+    MODEL,
     AnswersContradictWarning,
     CalibrationBin,
     PredictiveCheck,
     check_calibration,
     check_predictions,
     controlled_list,
+    interval_of_wrong,
 )
 from rboost.audit.insight.columns import ColumnReading, Segment, find_segments, read_columns
 from rboost.audit.insight.explanation import Explainer, Explanation
 from rboost.audit.insight.likeness import Points
 from rboost.audit.insight.summary import (
     AuditSummary,
+    Budget,
     Quality,
     Suspects,
     choose_suspects,
     estimate_quality,
+    find_budgets,
     summarize,
 )
 from rboost.audit.insight.suspicion import SuspiciousColumn
+from rboost.audit.insight.unusual import row_fit
 from rboost.audit.labels import NO_LABEL, TableLabels
 from rboost.audit.render.plots import (
+    AnnotatorDisplay,
     GroupNoiseDisplay,
     IssueDistributionDisplay,
     NoiseMatrixDisplay,
@@ -53,6 +61,7 @@ from rboost.audit.render.plots import (
     ReviewGainDisplay,
 )
 from rboost.audit.render.report import InlineReport, Origin, render_report, render_summary
+from rboost.audit.render.tasks import LABEL_STUDIO, label_studio_config, make_tasks
 from rboost.audit.render.text import as_lines, describe, describe_contradiction, list_rows
 from rboost.labels import Groups
 from rboost.noise import NoisePosterior
@@ -176,6 +185,15 @@ class LabelAudit:
         labels = labels.with_checked(checked, np.zeros(len(labels), dtype=bool))
         return issue_probability(infer(self.scores, labels, self.copy_of).posterior, labels)
 
+    @cached_property
+    def _issue_unchecked(self) -> Floats:
+        """How likely each given label would be to be wrong if nobody had checked it."""
+        found, labels = self.issue_probability.copy(), self.labels
+        rows = np.flatnonzero(labels.is_checked & (labels.given != NO_LABEL))
+        noise = self.inference.noise
+        found[rows] = noise.issue_probability(self.scores[rows], labels.given[rows])
+        return found
+
     @property
     def _unanswered(self) -> NoisePosterior | None:
         """The noise as it was inferred without answers, if these are to be compared with it."""
@@ -216,6 +234,11 @@ class LabelAudit:
         return read_columns(self.features, self.model)
 
     @cached_property
+    def budgets(self) -> tuple[Budget, ...]:
+        """How many wrong labels a review of the first 10, 20, … 500 rows finds, with intervals."""
+        return find_budgets(self)
+
+    @cached_property
     def segments(self) -> tuple[Segment, ...]:
         """Where wrong labels concentrate, most of them first."""
         unchecked = np.where(self.labels.is_checked, np.nan, self.issue_probability)
@@ -231,6 +254,33 @@ class LabelAudit:
     def points(self) -> Points:
         """Rows between which distances are those of columns that matter."""
         return self._explainer.neighbours.points
+
+    def row_fit(self, rows: Integers | None = None) -> NDArray[Any]:
+        """Whether rows fit a class: "fits no class", "between classes", or "" of all others.
+
+        A row that is farther from the rows of every class than about 99 in 100 of its own rows are
+        fits no class; one whose two likeliest classes are nearly as probable is between them.
+        Neither says that its label is wrong, and neither changes any probability.
+
+        Parameters
+        ----------
+        rows : array-like of int, default=None
+            Positions of rows; all, if left out.
+
+        Returns
+        -------
+        fit : ndarray of shape (n_rows,)
+        """
+        return self._fit_of_all if rows is None else self._fit_of(np.asarray(rows, dtype=np.intp))
+
+    @cached_property
+    def _fit_of_all(self) -> NDArray[Any]:
+        return self._fit_of(np.arange(len(self)))
+
+    def _fit_of(self, rows: Integers) -> NDArray[Any]:
+        points = self.points if used_columns(self.features) else None
+        found = self.inference
+        return row_fit(rows, points, found.posterior, found.probability, self.copy_of)
 
     def suspects(
         self,
@@ -284,6 +334,50 @@ class LabelAudit:
         unchecked = np.where(self.labels.is_checked, np.nan, self.issue_probability)
         return choose_suspects(unchecked, n, threshold, expected_precision)
 
+    def precision_interval(self, rows: Any) -> tuple[float, float, str]:
+        """The share of some labels that is wrong: a 90 % interval, and where it comes from.
+
+        ``rows`` are positions of labels that nobody checked, such as those of suspects, or a mask.
+        The interval is that of the model; or, if at least 10 random checks lie among the rows that
+        are ranked as high as a list of the most suspicious, that of these checks where it is
+        narrower. The latter is nearly exact: the answers have helped to rank the rows, too.
+        """
+        labels, found, rows = self.labels, self.inference, np.asarray(rows)
+        if rows.dtype == bool and rows.shape == (len(self),):
+            rows = np.flatnonzero(rows)
+        inside = rows[(rows >= 0) & (rows < len(self))] if len(rows) else rows.astype(np.intp)
+        if len(np.unique(inside)) < len(rows) or not labels.is_observed[inside].all():
+            raise ValueError(
+                "rows must be different positions of rows whose label nobody checked, counted from "
+                "0, or a mask of them."
+            )
+        by_model = found.wrong_share_among(self.scores, labels, inside, self.copy_of)
+        is_learnt = isinstance(found.noise, LearntFromAnswers) and found.by_group is None
+        if not len(inside) or not is_learnt:
+            return (*by_model, MODEL)
+        wrong = self._issue_unchecked
+        among = wrong >= wrong[inside].min()
+        if np.count_nonzero(among & labels.is_observed) > len(inside):
+            return (*by_model, MODEL)  # others are as suspicious, and may be wrong more seldom
+        return interval_of_wrong(labels, by_model, found.noise.largest_error_rate, among)
+
+    @cached_property
+    def of_annotators(self) -> dict[str, Any]:
+        """Fields of the summary about annotators; none where rows have one label each."""
+        return summarize_annotators(self)
+
+    def wrong_share_interval(self, labels: TableLabels | None = None) -> tuple[float, float, str]:
+        """The share of wrong labels among those nobody checked: a 90 % interval, and its source.
+
+        With other ``labels``, of which more are checked, no row is judged anew.
+        """
+        if labels is None:
+            found = self.inference
+            return interval_of_wrong(self.labels, found.wrong_share, found.noise.largest_error_rate)
+        noise, observed = infer_noise(self.scores, labels, self.copy_of), labels.is_observed
+        _, *ends = noise.wrong_share_interval(self.scores[observed], labels.given[observed])
+        return interval_of_wrong(labels, (ends[0], ends[1]), noise.largest_error_rate)
+
     def summary(self, suspects: Suspects | None = None) -> AuditSummary:
         """The numbers of the audit and of the suspects that were chosen from it."""
         return summarize(self, self.suspects() if suspects is None else suspects)
@@ -315,7 +409,7 @@ class LabelAudit:
     def refit(self, answers: Any, at_random: Any = None) -> Self:
         """A new audit of the same table, with the model fitted again to answers of people.
 
-        The result is that of :func:`rboost.audit.audit_labels` with ``y_checked``, but columns are
+        The result is that of :func:`rboost.audit_labels` with ``y_checked``, but columns are
         neither encoded nor examined again. Where probabilities were given instead of a model, only
         the noise is inferred again.
 
@@ -391,6 +485,28 @@ class LabelAudit:
         table = package("pandas").DataFrame(found | ({"votes": votes} if any(votes) else {}))
         return table.iloc[np.argsort(probability, kind="stable")].reset_index(drop=True)
 
+    def ask_next(self, n: int = 20, *, annotators: Any = None, most_each: int | None = None) -> Any:
+        """Which annotator to ask about which row next: where one answer is worth most.
+
+        Parameters
+        ----------
+        n : int, default=20
+            How many answers are to be had, each of another row.
+        annotators : sequence of str, default=None
+            The names of those who can be asked; None means all.
+        most_each : int, default=None
+            About how many rows each is asked at most; None sets no bound.
+
+        Returns
+        -------
+        questions : DataFrame
+            Names of rows, ``annotator``, the ``consensus`` so far with its ``probability``, and
+            ``gain``: by how many bits the entropy of the row's class is expected to fall. The most
+            valuable come first; rows that were checked, and answers that would say nothing, are
+            left out.
+        """
+        return ask_next(self, n, annotators, most_each)
+
     def missing(self) -> Integers:
         """Positions of rows without a label, for which there is only a suggestion."""
         return np.flatnonzero(self.labels.current == NO_LABEL)
@@ -412,17 +528,34 @@ class LabelAudit:
             names = np.array([*self.groups.names, ""], dtype=object)[self.groups.position]
             table = table.copy(deep=False)
             table.insert(0, self.groups.column, names, allow_duplicates=True)
-        return list_rows(listed, self.ids, self.id_name, table)
+        fit = self.row_fit(np.array([one.row for one in listed], dtype=np.intp))
+        return list_rows(listed, fit, self.ids, self.id_name, table)
 
     def to_csv(self, path: str | Path, suspects: Suspects | None = None) -> None:
         """Write the suspects to a file that a spreadsheet may open."""
         write_csv(self.to_frame(suspects), Path(path))
 
+    def to_tasks(
+        self, tool: str = LABEL_STUDIO, suspects: Suspects | None = None
+    ) -> list[dict[str, Any]]:
+        """Suspects, then rows without a label, as tasks for "label-studio" or "argilla".
+
+        Each has the row, its given label, and the most probable one as a suggestion. A file of
+        them is JSON; what people answered there is read by :func:`rboost.table.reading.read_table`.
+        """
+        chosen = self.suspects() if suspects is None else suspects
+        return make_tasks(self, np.concatenate([chosen.rows, self.missing()]), tool)
+
+    def label_studio_config(self) -> str:
+        """The labelling configuration that a project of Label Studio needs for these tasks."""
+        return label_studio_config(self)
+
     def to_text(self, suspects: Suspects | None = None) -> str:
         """What was found, and the ten most suspicious rows, for the terminal."""
         chosen = self.suspects() if suspects is None else suspects
-        most_suspicious = self.explain_all(chosen.rows[:MOST_ROWS])
-        return describe(self.summary(chosen), most_suspicious, self.ids, self.id_name)
+        first = chosen.rows[:MOST_ROWS]
+        explained, fit = self.explain_all(first), self.row_fit(first)
+        return describe(self.summary(chosen), explained, fit, self.ids, self.id_name)
 
     def to_html(
         self,
@@ -464,6 +597,12 @@ class LabelAudit:
     ) -> ProjectionDisplay:
         """Draw the rows in the plane in which they differ most, suspects marked."""
         return ProjectionDisplay.from_audit(self, suspects).plot(ax)
+
+    def plot_annotators(self, ax: Any = None) -> AnnotatorDisplay:
+        """Draw how often each of several annotators is right."""
+        if not self.labels.n_annotators:
+            raise ValueError("Each row has one label; audit one column of labels an annotator.")
+        return AnnotatorDisplay.from_audit(self).plot(ax)
 
     def plot_groups(self, ax: Any = None) -> GroupNoiseDisplay:
         """Draw the share of wrong labels in each group of the context."""

@@ -23,8 +23,8 @@ _FIRST_STRONG, _END = "\u2068", "\u2069"
 def percent(share: float) -> str:
     """A share in percent, with a decimal where it is close to 0 or 1.
 
-    >>> percent(0.1821), percent(0.042), percent(0.9998)
-    ('18 %', '4.2 %', '>99.9 %')
+    >>> percent(0.1821), percent(0.042), percent(0.09), percent(0.9998)
+    ('18 %', '4.2 %', '9 %', '>99.9 %')
     """
     if np.isnan(share):
         return "unknown"
@@ -34,18 +34,29 @@ def percent(share: float) -> str:
         return "<0.1 %"
     if share >= 0.9995:
         return ">99.9 %"
-    return f"{100 * share:.0f} %" if 0.0995 <= share < 0.985 else f"{100 * share:.1f} %"
+    digits = 0 if 0.0995 <= share < 0.985 else 1
+    return f"{100 * share:.{digits}f} %".replace(".0 %", " %")
 
 
 def format_count(number: float) -> str:
-    r"""A number of rows; one that is expected rather than counted keeps a decimal while small.
+    r"""A number of rows, whole also where it is expected rather than counted.
 
-    >>> format_count(12345), format_count(3.25), format_count(99.7)
-    ('12\u202f345', '3.2', '100')
+    >>> format_count(12345), format_count(3.25), format_count(0.3)
+    ('12\u202f345', '3', '<1')
     """
-    if float(number).is_integer() or number >= 9.95:
-        return f"{number:,.0f}".replace(",", "\u202f")
-    return f"{number:.1f}"
+    if 0 < number < 0.5:
+        return "<1"
+    return f"{number:,.0f}".replace(",", "\u202f")
+
+
+def format_estimate(number: float) -> str:
+    r"""An estimated number of rows as people say it, in two digits.
+
+    >>> format_estimate(521.6), format_estimate(1574), format_estimate(50.9), format_estimate(0.3)
+    ('520', '1\u202f600', '51', '<1')
+    """
+    n_digits = len(str(int(number)))
+    return format_count(round(number, 2 - n_digits) if n_digits > 2 else number)
 
 
 def format_value(number: float) -> str:
@@ -55,6 +66,32 @@ def format_value(number: float) -> str:
     ('0.1235', '20260131', 'inf')
     """
     return f"{number:.0f}" if 1e4 <= abs(number) < 1e12 else f"{number:.4g}"
+
+
+def format_range(low: float, high: float) -> tuple[str, str]:
+    """The ends of a range in steps of at most a fifth of its width; both alike if they are one.
+
+    >>> format_range(9.9, 17.7), format_range(-0.0412, 1.387), format_range(2, 2)
+    (('10', '18'), ('0', '1.4'), ('2', '2'))
+    """
+    if not 0 < high - low < np.inf:
+        return format_value(low), format_value(high)
+    digits = -int(np.floor(np.log10((high - low) / 5)))
+    first, last = (f"{round(end, digits) + 0.0:.12g}" for end in (low, high))
+    return first, last
+
+
+def measured(value: Any, longest: int = LONGEST_VALUE) -> str:
+    """A value beside what is usual for it: numbers in four digits, dates without the time of day.
+
+    >>> measured(4.50366), measured("2021-10-13T10:00:00+02:00"), measured("$1,234.50")
+    ('4.504', '2021-10-13', '$1,234.50')
+    """
+    if isinstance(value, (float, np.floating)) and not is_missing(value):
+        return format_value(float(value))
+    text = one_line(value, longest)
+    day = re.match(r"\d{4}-\d\d-\d\d(?=[T ]\d\d:)", text)
+    return day[0] if day else text
 
 
 def shortened(value: Any, longest: int = LONGEST_VALUE) -> str:
@@ -100,9 +137,20 @@ def one_line(value: Any, longest: int = LONGEST_VALUE) -> str:
     return " ".join(visible(shortened(value, longest)).split())
 
 
+def cut_middle(value: Any, longest: int) -> str:
+    """A name as a single line, of a long one beginning and end: names differ at either.
+
+    >>> cut_middle("transfer_not_received_by_recipient", 16)
+    'transfer…cipient'
+    """
+    text = one_line(value, len(str(value)))
+    head = longest // 2
+    return text if len(text) <= longest else f"{text[:head]}…{text[1 + head - longest :]}"
+
+
 def quoted(name: Any, longest: int = 40) -> str:
     """A name inside a sentence; one that is written from right to left stays where it is."""
-    text = one_line(name, longest)
+    text = cut_middle(name, longest)
     if any(unicodedata.bidirectional(character) in ("R", "AL", "AN") for character in text):
         text = f"{_FIRST_STRONG}{text}{_END}"
     return f"“{text}”"

@@ -40,6 +40,7 @@ from rboost.dask.outputs import (
 from rboost.dask.partitions import Partitions, as_dask_array, partitions_of
 from rboost.engines.engine import EngineSettings
 from rboost.native.boosters import DEVICES
+from rboost.noise.posterior import Doubt
 from rboost.packages import package
 
 dask = package("dask", "dask")
@@ -200,14 +201,17 @@ class DistributedAudit:
         return float(self._flips.sum() - np.trace(self._flips))
 
     @cached_property
-    def wrong_share(self) -> tuple[float, float, float]:
-        """The share of labels that are wrong, and an interval that holds it with probability .9."""
+    def _drawn(self) -> tuple[Floats, Integers]:
+        """Scores and labels of rows that stand for all, each as often as it weighs."""
         rows = self._fit.representatives
         n_drawn, up_to = min(self.n_labelled, SHARE_ROWS), np.cumsum(rows.weight)
-        at = (np.arange(n_drawn) + 0.5) * up_to[-1] / n_drawn  # each row as often as it weighs
-        some = np.searchsorted(up_to, at)
-        labels = self._fit.their_labels[some]
-        _, low, high = self._fit.noise.wrong_share_interval(rows.scores[some], labels)
+        some = np.searchsorted(up_to, (np.arange(n_drawn) + 0.5) * up_to[-1] / n_drawn)
+        return rows.scores[some], self._fit.their_labels[some]
+
+    @cached_property
+    def wrong_share(self) -> tuple[float, float, float]:
+        """The share of labels that are wrong, and an interval that holds it with probability .9."""
+        _, low, high = self._fit.noise.wrong_share_interval(*self._drawn)
         mean = self.expected_wrong / self.n_labelled
         return mean, min(low, mean), max(high, mean)
 
@@ -232,6 +236,10 @@ class DistributedAudit:
         flips, probably_wrong = self._flips, self._sum("probably_wrong")
         found, (share, low, high) = float(suspects["probability"].sum()), self.wrong_share
         names, noise = [str(name) for name in self.classes], self._fit.noise
+        doubt = Doubt.of(noise.issue_probability(*self._drawn))._replace(n_rows=self.n_labelled)
+        ends = (np.nan, np.nan)
+        if len(suspects):
+            ends = doubt.interval(suspects["probability"].to_numpy(), (low, high))
         return AuditSummary(
             self.label_name,
             n_rows=self.n_rows,
@@ -250,6 +258,8 @@ class DistributedAudit:
             expected_precision=found / max(len(suspects), 1),
             expected_recall=found / max(self.expected_wrong, found, 1e-9),
             expected_found=found,
+            list_low=ends[0],
+            list_high=ends[1],
             budgets=(),
             is_uncertain=checks_would_tell(share, low, high),
         )

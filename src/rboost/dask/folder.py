@@ -81,7 +81,7 @@ def audit_into_folder(
         _write(folder, audit, suspects, request, summary)
     for path in folder.glob(f"*{CHECKPOINT}*"):  # a kill may have left one half written, too
         path.unlink()
-    return describe(summary, [], [], "") + _first(suspects, id_name) + notes
+    return describe(summary, [], [], [], "") + _first(suspects, id_name) + notes
 
 
 def _notes(audit: DistributedAudit, cleaned: list[Path]) -> str:

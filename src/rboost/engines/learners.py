@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from sklearn.utils import gen_batches, get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
@@ -30,6 +29,7 @@ from rboost._typing import Floats, Integers
 from rboost._validation import check_classifier
 from rboost.engines.rounds import ExponentialLoss, ExponentialSums, Loss, RowVotes, Sums, Terms
 from rboost.learners.kernel import RandomKernelClassifier
+from rboost.learners.tree import grow_tree, is_plain_tree
 from rboost.noise.likelihood import Likelihood
 
 # "uniform": a fraction of the rows without replacement, weighted; "weights": rows drawn with
@@ -37,8 +37,6 @@ from rboost.noise.likelihood import Likelihood
 SAMPLINGS = ("none", "uniform", "weights")
 # Copies of rows with a smaller weight than this share of the largest are left out.
 NEGLIGIBLE = 1e-6
-# Trees that take ``check_input=False``; a subclass may have another ``fit``.
-TREES = (DecisionTreeClassifier, ExtraTreeClassifier)
 # Rows predicted at a time. The blocks do not depend on n_jobs, so neither do the results.
 BLOCK_ROWS = 8192
 
@@ -170,7 +168,7 @@ class ValidatedRows:
     """Rows of X, validated once, so that not every learner of an ensemble does it again.
 
     Trees of scikit-learn, which compute in float32, and kernel machines can skip their checks. On a
-    few hundred rows these take longer than the fits.
+    few thousand rows these take longer than the fits.
     """
 
     def __init__(self, X: Any) -> None:
@@ -182,20 +180,20 @@ class ValidatedRows:
 
     @cached_property
     def _for_trees(self) -> Any:
-        """The rows in float32; None where they are not dense floats, or not finite."""
+        """The rows in float32; None where they are not dense floats, or infinite."""
         if not self._holds_floats:
             return None
         with np.errstate(over="ignore"):
             rows = np.asarray(self._X, dtype=np.float32)
-        return rows if np.isfinite(rows).all() else None
+        return None if np.isinf(rows).any() else rows
 
     def _ready_for(self, learner: Any) -> bool:
-        return type(learner) in TREES and self._for_trees is not None
+        return is_plain_tree(learner) and self._for_trees is not None
 
     def fit(self, learner: Any, rows: Integers, targets: Integers, **weighted: Any) -> Any:
         """Fit a learner to some of the rows."""
         if self._ready_for(learner):
-            return learner.fit(self._for_trees[rows], targets, check_input=False, **weighted)
+            return grow_tree(learner, self._for_trees[rows], targets, **weighted)
         if type(learner) is RandomKernelClassifier and self._holds_floats and weighted:
             return learner.fit_validated(self._X[rows], targets, weighted["sample_weight"])
         return learner.fit(self._X[rows], targets, **weighted)
@@ -203,7 +201,10 @@ class ValidatedRows:
     def votes(self, learner: Any, votes: str, n_classes: int, rows: Any = slice(None)) -> Floats:
         """Class probabilities of some of the rows by a learner; 0 and 1 for votes by class."""
         if self._ready_for(learner):
-            return VOTES[votes](learner, self._for_trees[rows], n_classes, check_input=False)
+            shares = learner.tree_.predict(self._for_trees[rows])
+            if votes == "class":
+                return np.eye(n_classes)[learner.classes_[shares.argmax(axis=1)]]
+            return of_all_classes(shares, learner.classes_, n_classes)
         if type(learner) is RandomKernelClassifier and self._holds_floats and votes != "class":
             return VOTES[votes](learner, self._X[rows], n_classes, check_input=False)
         return VOTES[votes](learner, self._X[rows], n_classes)
@@ -350,7 +351,9 @@ class LearnerRounds:
         self.learner = base.new(self._random.seed)
         self._unseen: Integers | None = None
         if self.out_of_bag:
-            self._unseen = np.setdiff1d(np.arange(len(self._label)), copies.rows)
+            is_unseen = np.ones(len(self._label), dtype=bool)
+            is_unseen[copies.rows] = False
+            self._unseen = np.flatnonzero(is_unseen)
         targets, weights = copies.targets, None
         if copies.weights is not None:
             weights = scaled_weights(copies.weights, weight[copies.rows], total)
@@ -556,10 +559,9 @@ class Ensemble:
     def feature_importances(self) -> Floats:
         """Mean importance over the learners that have any, weighted by their steps."""
         # Constant learners, fitted where a sample held one class, have none.
+        found = (getattr(learner, "feature_importances_", None) for learner in self.learners)
         weighted = [
-            (step, learner.feature_importances_)
-            for step, learner in zip(self.steps, self.learners, strict=True)
-            if hasattr(learner, "feature_importances_")
+            (step, own) for step, own in zip(self.steps, found, strict=True) if own is not None
         ]
         if not weighted:
             raise AttributeError("The base learners have no feature_importances_.")

@@ -29,12 +29,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import minimize_scalar
 from scipy.special import expit
-from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats, Integers
 from rboost.engines.engine import EngineFit, EngineRows, EngineSettings, Infer
 from rboost.engines.learners import in_blocks
 from rboost.engines.trees import stratified_folds
+from rboost.native.threads import one_blas_thread
 from rboost.noise.inference import ScoredRows
 from rboost.noise.likelihood import Likelihood
 from rboost.table.features import by_table_column, for_sparse, source_of
@@ -72,7 +72,7 @@ LOG_SLOPES = (-1.0, 3.0)
 
 def fit_logistic(rows: EngineRows, infer: Infer | None, settings: EngineSettings) -> EngineFit:
     """Fit logistic regression to soft labels, which are renewed while that helps."""
-    with threadpool_limits(1, "blas"):
+    with one_blas_thread():
         X = for_sparse(rows.X)
         center, scale = scaling_of(X)
         table = scaled_rows(X, center, scale)

@@ -28,9 +28,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from sklearn.utils import check_array, check_random_state, gen_batches
-from threadpoolctl import threadpool_limits
 
-from rboost import native
 from rboost._typing import Floats, Integers
 from rboost.engines.engine import EngineFit, EngineRows, EngineSettings, Infer
 from rboost.engines.learners import (
@@ -55,10 +53,16 @@ from rboost.engines.rounds import (
     boost,
     mixed,
 )
-from rboost.engines.trees import forest_scores
+from rboost.engines.trees import PackedTrees
 from rboost.labels import class_probabilities, decided_classes
 from rboost.learners import RandomKernelClassifier, RobustLogisticRegression
-from rboost.learners.kernel import KernelMachine
+from rboost.learners.kernel import (
+    KernelMachine,
+    decisions_of_dense,
+    directions_of,
+    machines_at_once,
+)
+from rboost.native.threads import one_blas_thread
 from rboost.noise.inference import ScoredRows, smoothed_scores
 from rboost.table.features import by_table_column, for_dense, source_of
 
@@ -71,8 +75,8 @@ MAX_ROWS = 4096
 FIRST_INFERENCE = 25
 # Rows whose votes are read at a time.
 BLOCK_ROWS = 2**16
-# Sparse rows that are made dense at a time; leaves that are looked up at a time.
-SPARSE_ROWS, BLOCK_LEAVES = 1024, 2**18
+# Sparse rows that are made dense at a time; leaves that are looked up at a time, and their trees.
+SPARSE_ROWS, BLOCK_LEAVES, BLOCK_TREES = 1024, 2**18, 2**12
 # Random directions that are kept between predictions, at most.
 KEPT_BYTES = 2**28
 # Rows at a time for which the margins of all linear models fit into the cache.
@@ -154,7 +158,7 @@ def _fit_rounds(
     n_rounds = settings.max_iter or rounds_for(n_rows, settings.is_alone)
     numbers = range(1, n_rounds + 1)
     rate = settings.learning_rate or loss.learning_rate
-    with threadpool_limits(1, "blas"):  # many small products, for which threads only wait
+    with one_blas_thread():
         shown = settings.track(numbers, n_rounds, "Boosting")
         boost(rounds, progress, update_noise, rate, shown)
     final = scored()
@@ -281,41 +285,52 @@ class VotingTrees:
 
     @cached_property
     def _used(self) -> NDArray[np.int32]:
-        """The columns that splits depend on."""
-        return np.unique(self.feature)
+        """The columns that splits depend on, or one that none does."""
+        return np.unique(self.feature if len(self.feature) else np.zeros(1, dtype=np.int32))
 
     def sums(self, X: Any) -> Floats:
         """Σ α·g of rows."""
         with np.errstate(over="ignore"):  # what float32 cannot hold is refused as infinite
             X = check_array(X, dtype=np.float32, accept_sparse="csr", ensure_all_finite="allow-nan")
         if not sparse.issparse(X):
-            return self._of_dense(X, self.feature)
-        used = self._used if len(self._used) else np.zeros(1, dtype=np.int32)
-        feature = np.searchsorted(used, self.feature).astype(np.int32)
+            return self._walked(X, self._packed)
         blocks = gen_batches(X.shape[0], SPARSE_ROWS)
         return np.concatenate(
-            [self._of_dense(X[own][:, used].toarray(), feature) for own in blocks]
+            [self._walked(X[own][:, self._used].toarray(), self._packed_used) for own in blocks]
         )
 
-    def _of_dense(self, X: NDArray[Any], feature: NDArray[np.int32]) -> Floats:
-        if self.votes.shape[1] == 1:
-            return self._walked(X, feature, np.ascontiguousarray(self.votes[:, 0]), 1)
-        # Each tree has a column, and each leaf its number as the value.
-        numbers, found = np.arange(len(self.votes), dtype=np.float64), []
-        for block in gen_batches(len(X), max(1, BLOCK_LEAVES // len(self.roots))):
-            leaves = self._walked(X[block], feature, numbers, len(self.roots)).astype(np.intp)
-            found.append(np.sum([self.votes[own] for own in leaves.T], axis=0))
-        return np.concatenate(found)
+    @cached_property
+    def _packed(self) -> list[PackedTrees]:
+        return self._pack(self.feature)
 
-    def _walked(
-        self, X: NDArray[Any], feature: NDArray[np.int32], leaf_value: Floats, n_outputs: int
-    ) -> Floats:
-        score = getattr(native.compiled(), "forest_scores", forest_scores)
+    @cached_property
+    def _packed_used(self) -> list[PackedTrees]:
+        """For rows of the used columns alone."""
+        return self._pack(np.searchsorted(self._used, self.feature).astype(np.int32))
+
+    def _pack(self, feature: NDArray[np.int32]) -> list[PackedTrees]:
+        """All trees; of more classes in parts, where each tree has an output of its own."""
         no_set = np.full(len(feature), -1, dtype=np.int32)
-        return score(
-            np.ascontiguousarray(X), feature, self.threshold, self.left, self.right, self.nan_left,
-            no_set, NO_SETS, NO_BITS, leaf_value, self.roots, n_outputs, 1,
+        nodes = (
+            feature, self.threshold, self.left, self.right, self.nan_left, no_set, NO_SETS, NO_BITS
         )  # fmt: skip
+        if self.votes.shape[1] == 1:
+            return [PackedTrees(*nodes, np.ascontiguousarray(self.votes[:, 0]), self.roots, 1)]
+        numbers = np.arange(len(self.votes), dtype=np.float64)  # of leaves
+        parts = [self.roots[trees] for trees in gen_batches(len(self.roots), BLOCK_TREES)]
+        return [PackedTrees(*nodes, numbers, roots, len(roots)) for roots in parts]
+
+    def _walked(self, X: NDArray[Any], parts: list[PackedTrees]) -> Floats:
+        X = np.ascontiguousarray(X)
+        if self.votes.shape[1] == 1:
+            return parts[0].scores(X)
+        sums = np.zeros((len(X), self.votes.shape[1]))
+        for part in parts:
+            n_trees = min(BLOCK_TREES, len(self.roots))
+            for block in gen_batches(len(X), max(1, BLOCK_LEAVES // n_trees)):
+                leaves = part.scores(X[block]).astype(np.intp)
+                sums[block] += np.sum([self.votes[own] for own in leaves.T], axis=0)
+        return sums
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -340,13 +355,16 @@ class Voters:
         """Σ α·g of rows."""
         sums = np.zeros((X.shape[0], self.coef.shape[2]))
         for number, step in enumerate(self.steps):
-            decisions = self.decisions(number, X)
-            decisions = decisions[:, 0] if decisions.shape[1] == 1 else decisions
-            probability = class_probabilities(decisions)
-            if self.votes == "class":
-                probability = np.eye(probability.shape[1])[decided_classes(decisions)]
-            sums += step * coded(probability.astype(np.float64)).reshape(sums.shape)
+            sums += step * self._votes(self.decisions(number, X))
         return sums
+
+    def _votes(self, decisions: Floats) -> Floats:
+        """Votes of scores, both (n, S)."""
+        scores = decisions[:, 0] if decisions.shape[1] == 1 else decisions
+        probability = class_probabilities(scores)
+        if self.votes == "class":
+            probability = np.eye(probability.shape[1])[decided_classes(scores)]
+        return coded(probability.astype(np.float64)).reshape(decisions.shape)
 
 
 def _for_all_classes(
@@ -372,7 +390,7 @@ class VotingKernels(Voters):
     """Random kernel machines: the arrays of :class:`KernelMachine`, stacked.
 
     Their random directions are drawn when they first predict, and kept where all together take no
-    more than ``KEPT_BYTES``.
+    more than ``KEPT_BYTES``. Several machines are evaluated at a time.
     """
 
     medians: Floats
@@ -386,11 +404,42 @@ class VotingKernels(Voters):
         arrays = [getattr(self, name) for name in KernelMachine.__dataclass_fields__]
         return [KernelMachine(*own) for own in zip(*arrays, strict=True)]
 
+    @property
+    def _are_kept(self) -> bool:
+        return self.scale.size * self.coef.shape[1] * self.scale.itemsize <= KEPT_BYTES
+
+    @cached_property
+    def _directions(self) -> NDArray[np.float32]:
+        """The random directions of all machines."""
+        return self._drawn(slice(None))
+
+    def _drawn(self, machines: slice) -> NDArray[np.float32]:
+        return directions_of([replace(own) for own in self._machines[machines]])
+
     def decisions(self, number: int, X: Any) -> Floats:
         """Scores of one machine."""
         machine = self._machines[number]
-        n_bytes = self.scale.size * self.coef.shape[1] * machine.scale.itemsize
-        return (machine if n_bytes <= KEPT_BYTES else replace(machine)).decisions(X)
+        return (machine if self._are_kept else replace(machine)).decisions(X)
+
+    def sums(self, X: Any) -> Floats:
+        """Σ α·g of rows, of which sparse ones are made dense for machines fitted to dense ones."""
+        if sparse.issparse(X) and not self.center.any():
+            return super().sums(X)
+        if sparse.issparse(X):
+            blocks = gen_batches(X.shape[0], SPARSE_ROWS)
+            return np.concatenate([self.sums(X[rows].toarray()) for rows in blocks])
+        n_machines, n_components, n_outputs = self.coef.shape
+        sums = np.zeros((len(X), n_outputs))
+        at_once = machines_at_once(len(X), X.shape[1], n_components)
+        for begin in range(0, n_machines, at_once):
+            own = slice(begin, begin + at_once)
+            directions = self._directions[own] if self._are_kept else self._drawn(own)
+            scaled = self.medians[own], self.center[own], self.scale[own]
+            decisions = decisions_of_dense(X, *scaled, directions, self.coef[own])
+            decisions += self.intercept[own, np.newaxis]
+            votes = self._votes(decisions.reshape(-1, n_outputs)).reshape(decisions.shape)
+            sums += np.tensordot(self.steps[own], votes, 1)
+        return sums
 
     @classmethod
     def of(cls, learners: Sequence[Any], steps: Floats, ensemble: Ensemble) -> VotingKernels:

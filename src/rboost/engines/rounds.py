@@ -25,11 +25,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from rboost._typing import Floats, Integers
 from rboost.noise.likelihood import Likelihood, NoisySoftmaxLoss
-from rboost.noise.matrix import check_noise_matrix, posterior
+from rboost.noise.matrix import posterior_of
 
 # A larger step needs a weighted error below what float64 can tell from zero; for two classes.
 MAX_STEP = float(-np.log(np.finfo(np.float64).eps) / 2)
@@ -57,16 +56,24 @@ def paper_coefficients(noise_matrix: Floats) -> Floats:
     return into + np.diag(left)
 
 
+def balanced_posterior(noise_matrix: Floats) -> Floats:
+    """p(y = j | ỹ = k) for balanced classes."""
+    return posterior_of(noise_matrix, np.full(len(noise_matrix), 1 / len(noise_matrix)))
+
+
 # How a noise matrix becomes mixing coefficients c[k, j].
 #   "posterior"  p(y = j | ỹ = k) for balanced classes: columns of the noise matrix, normalised. Of
 #                two classes the loss is smallest at the Bayes rule (docs/method.md).
 #   "paper"      eq. (10). The same for symmetric noise of two classes; else its threshold is off.
-MIXINGS = {"posterior": posterior, "paper": paper_coefficients}
+MIXINGS = {"posterior": balanced_posterior, "paper": paper_coefficients}
 
 
-def mixing_coefficients(noise_matrix: ArrayLike, mixing: str = "posterior") -> Floats:
-    """Coefficients c[k, j] of the mixture loss: how much a row observed as k counts as class j."""
-    return MIXINGS[mixing](check_noise_matrix(noise_matrix))
+def mixing_coefficients(noise_matrix: Floats, mixing: str = "posterior") -> Floats:
+    """Coefficients c[k, j] of the mixture loss: how much a row observed as k counts as class j.
+
+    The matrix is not checked, as this is called in every round.
+    """
+    return MIXINGS[mixing](noise_matrix)
 
 
 def mixed(columns: Floats) -> Floats:

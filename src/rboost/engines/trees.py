@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from typing import Any, Protocol
 
@@ -405,12 +406,36 @@ class Forest:
 
     def scores(self, X: NDArray[Any], n_threads: int = 1) -> Floats:
         """The raw scores of rows of float32 or float64, shape (n_rows, n_outputs)."""
-        score = getattr(native.compiled(), "forest_scores", forest_scores)
-        return score(
-            X, self.feature, self.threshold, self.left, self.right, self.nan_left,
+        return self._packed.scores(X, n_threads)
+
+    @cached_property
+    def _packed(self) -> PackedTrees:
+        return PackedTrees(
+            self.feature, self.threshold, self.left, self.right, self.nan_left,
             self.category_set, self.set_starts, self.bitset, self.leaf_value, self.roots,
-            self.n_outputs, n_threads,
+            self.n_outputs,
         )  # fmt: skip
+
+
+class PackedTrees:
+    """Trees as :func:`forest_scores` takes them; the native core lays them out once."""
+
+    def __init__(self, *arrays: Any) -> None:
+        self._arrays = arrays
+        self._native: Any = None
+
+    def scores(self, X: NDArray[Any], n_threads: int = 1) -> Floats:
+        """The sums of the leaf values, shape (n_rows, n_outputs)."""
+        module = native.compiled()
+        if module is None:
+            return forest_scores(X, *self._arrays)
+        if self._native is None:
+            self._native = module.pack_forest(*self._arrays)
+        found: Floats = self._native.scores(X, n_threads)
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_arrays": self._arrays, "_native": None}
 
 
 def gain_shares(feature: NDArray[np.int32], gain: Floats, n_columns: int) -> Floats:
@@ -480,7 +505,6 @@ def forest_scores(
     leaf_value: Floats,
     roots: NDArray[np.int32],
     n_outputs: int,
-    n_threads: int,
 ) -> Floats:
     """The sums of the leaf values of trees, shape (n_rows, n_outputs); tree t counts for t mod K.
 

@@ -7,6 +7,7 @@ costs the same for every row.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -15,7 +16,8 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
+from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg.lapack import dposv
 from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.impute import SimpleImputer
@@ -37,9 +39,11 @@ RIDGE = 1e-8
 TOLERANCE_OF_TWO, MOST_STEPS, MOST_HALVINGS = 1e-3, 100, 20
 # Standardised values beyond this are outliers, to a kernel nearly orthogonal to everything else.
 FARTHEST = 4.0
-# Rows predicted at a time. All blocks are of this size, the last one filled up, so that rounding
-# does not depend on which other rows there are.
-BLOCK_ROWS = 256
+# Rows predicted at a time; a call with few rows has one small block. Blocks are filled up, so that
+# rounding hardly depends on which other rows there are.
+BLOCK_ROWS, FEW_ROWS = 256, 16
+# Numbers that several machines make at a time, about what fits into the cache.
+AT_ONCE = 2**17
 # Sparse rows that are made dense at a time, where a machine was fitted to dense ones.
 SPARSE_ROWS = 4096
 
@@ -124,6 +128,7 @@ class RandomKernelClassifier(ScoreClassifier, RowsClassifier):
         fit = fit_softmax if len(self.classes_) > 2 else fit_logistic
         coef, intercept = fit(machine.features(X), observed, weight, self.C)
         self.machine_ = replace(machine, coef=coef, intercept=intercept)
+        self.machine_.__dict__["drawn"] = machine.drawn  # to draw them again takes as long as a fit
 
     def decision_function(self, X: Any) -> Floats:
         """Log-odds of ``classes_[1]``; of more than two classes one score for each."""
@@ -187,26 +192,57 @@ class KernelMachine:
         return self.features(filled(X, self.medians)) @ self.coef + self.intercept
 
     def _of_dense(self, X: NDArray[Any]) -> Floats:
-        """Of rows that are not sparse, in blocks of float32: far faster on many rows."""
-        X = X if X.dtype.kind == "f" else X.astype(np.float64)
-        n_components = len(self.coef)
-        # In the precision of X, which may need all of it to tell its values apart.
-        center, scale = self.center.astype(X.dtype), self.scale.astype(X.dtype)
-        # The last column of the rows is 1, so that one product adds the phases as well.
-        directions = np.vstack(self.drawn).astype(np.float32)
-        coefficients = (self.coef * np.sqrt(2 / n_components)).astype(np.float32)
-        decisions = np.empty((len(X), *self.coef.shape[1:]))
-        scaled = np.ones((BLOCK_ROWS, X.shape[1] + 1), dtype=np.float32)
-        features = np.empty((BLOCK_ROWS, n_components), dtype=np.float32)
-        for block in gen_batches(len(X), BLOCK_ROWS):
-            rows = filled(X[block], self.medians)
-            with np.errstate(over="ignore"):  # what is too large for float32 is an outlier
-                rows = (rows - center) / scale
-            np.clip(rows, -FARTHEST, FARTHEST, out=scaled[: len(rows), :-1])
-            np.dot(scaled, directions, out=features)
-            np.cos(features, out=features)
-            decisions[block] = (features @ coefficients)[: len(rows)]
-        return decisions + self.intercept
+        medians, center, scale = self.medians[None], self.center[None], self.scale[None]
+        coef = self.coef.reshape(1, len(self.coef), -1)
+        (found,) = decisions_of_dense(X, medians, center, scale, directions_of([self]), coef)
+        return found.reshape(len(X), *self.coef.shape[1:]) + self.intercept
+
+
+def directions_of(machines: Sequence[KernelMachine]) -> NDArray[np.float32]:
+    """Directions of several machines, (L, n_columns + 1, D); the last of each are the phases."""
+    return np.stack([np.vstack(own.drawn).astype(np.float32) for own in machines])
+
+
+def machines_at_once(n_rows: int, n_columns: int, n_components: int) -> int:
+    """How many machines are best evaluated together."""
+    rows = FEW_ROWS if n_rows <= FEW_ROWS else BLOCK_ROWS
+    return max(1, AT_ONCE // (rows * max(n_columns, n_components)))
+
+
+def decisions_of_dense(
+    X: NDArray[Any],
+    medians: Floats,
+    center: Floats,
+    scale: Floats,
+    directions: NDArray[np.float32],
+    coef: Floats,
+) -> Floats:
+    """Scores of rows by L machines less their intercepts, (L, n_rows, S), from (L, D, S).
+
+    They are computed in blocks of float32, which is far faster on many rows.
+    """
+    X = X if X.dtype.kind == "f" else X.astype(np.float64)
+    n_machines, _, n_components = directions.shape
+    # In the precision of X, which may need all of it to tell its values apart.
+    medians, center, scale = (a[:, np.newaxis].astype(X.dtype) for a in (medians, center, scale))
+    coefficients = (coef * np.sqrt(2 / n_components)).astype(np.float32)
+    n_rows = FEW_ROWS if len(X) <= FEW_ROWS else BLOCK_ROWS
+    decisions = np.empty((n_machines, len(X), coef.shape[2]))
+    # The last column of the rows is 1, so that one product adds the phases as well.
+    scaled = np.ones((n_machines, n_rows, X.shape[1] + 1), dtype=np.float32)
+    features = np.empty((n_machines, n_rows, n_components), dtype=np.float32)
+    for begin in range(0, len(X), n_rows):
+        block = slice(begin, begin + n_rows)
+        rows, missing = X[block], np.isnan(X[block])
+        if missing.any():
+            rows = np.where(missing, medians, rows)
+        with np.errstate(over="ignore"):  # what is too large for float32 is an outlier
+            rows = (rows - center) / scale
+        np.clip(rows, -FARTHEST, FARTHEST, out=scaled[:, : rows.shape[1], :-1])
+        np.matmul(scaled, directions, out=features)
+        np.cos(features, out=features)
+        decisions[:, block] = np.matmul(features, coefficients)[:, : rows.shape[1]]
+    return decisions
 
 
 def filled(X: Any, medians: Floats) -> Any:
@@ -278,9 +314,14 @@ def fit_logistic(
     probability, loss = np.full(len(Z), 0.5), loss_of(parameters)
     gradient = gradient_of(probability, parameters)
     for _ in range(MOST_STEPS):
-        curvature = (Z.T * (share * probability * (1 - probability))) @ Z + np.diag(penalty)
-        curvature[np.diag_indices_from(curvature)] += RIDGE * np.trace(curvature) / len(curvature)
-        step = -cho_solve(cho_factor(curvature, check_finite=False), gradient, check_finite=False)
+        half = Z.T * np.sqrt(share * probability * (1 - probability))
+        curvature = half @ half.T  # of a matrix and itself half the products are enough
+        diagonal = curvature.reshape(-1)[:: len(curvature) + 1]
+        diagonal += penalty
+        diagonal += RIDGE * diagonal.mean()
+        _, step, failed = dposv(curvature, -gradient)
+        if failed:
+            raise np.linalg.LinAlgError("The curvature must be positive definite.")
         length, slope = 1.0, float(gradient @ step)
         for _ in range(MOST_HALVINGS):
             after = loss_of(parameters + length * step)

@@ -15,7 +15,6 @@ from sklearn.dummy import DummyClassifier
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats, Integers
 from rboost._validation import (
@@ -63,6 +62,7 @@ from rboost.engines.rounds import (
 from rboost.fitting import Rows, Savable, training_rows
 from rboost.learners import RobustLogisticRegression
 from rboost.model.additive import AdditiveClassifier
+from rboost.native.threads import one_blas_thread
 from rboost.noise import multiplicative_update
 from rboost.noise.likelihood import Likelihood
 from rboost.noise.matrix import (
@@ -262,7 +262,7 @@ class AdaRBoostClassifier(Savable, AdditiveClassifier):
             training = self._begin(rows, classes, fixed_noise)
             if resumes:
                 training = self._resume(training, vars(self).get("_training"))
-            with threadpool_limits(1, "blas"):  # many small products, for which threads only wait
+            with one_blas_thread():
                 scores = self._run(training, pool, rows, calibration_rows, fixed_noise)
             self._keep(training, classes)
             judges = rows if calibration_rows is None else calibration_rows

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
-from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats
 from rboost._validation import (
+    NO_CONTEXT,
     SWITCH,
     Number,
     OneOf,
@@ -41,6 +41,7 @@ from rboost.fitting import Savable, ScoreClassifier
 from rboost.labels import NO_CLASS, Labels, group_rows
 from rboost.model.fit import Fitted, fit_rows
 from rboost.native.boosters import DEVICES, arrays_on
+from rboost.native.threads import one_blas_thread
 from rboost.noise.annotators import AnnotatorNoise, annotator_table
 from rboost.noise.groups import GroupedNoise
 from rboost.noise.inference import infer_by_group, judge
@@ -293,7 +294,7 @@ class RBoostClassifier(Savable, ScoreClassifier):
         used = weight > 0
         rows, own = (X, labels) if used.all() else (X[used], labels.take(used))
         engines = self._chosen_engines(X, labels.n_classes)
-        with threadpool_limits(1, "blas"):  # many small products, for which threads only wait
+        with one_blas_thread():
             fitted = fit_rows(rows, own, weight[used], engines, known_noise, self._settings())
         self._keep(fitted, labels.classes)
         noise, scores = fitted.model.noise, fitted.held_out
@@ -324,10 +325,7 @@ class RBoostClassifier(Savable, ScoreClassifier):
         """All that was said of the rows of X, by positions of classes."""
         if are_annotations(y):
             if context is not None:
-                raise ValueError(
-                    "context is for one label a row, as each annotator has their own noise matrix; "
-                    "leave it out."
-                )
+                raise ValueError(NO_CONTEXT)
             classes, position, names = check_annotations(y)
             check_lengths(X, position)
             answers = check_checked_labels(y_checked, len(position), classes)

@@ -65,8 +65,11 @@ def fit_logistic(
     max_iter: int,
     tol: float,
 ) -> tuple[Floats, float, int, bool]: ...
-def forest_scores(
-    X: NDArray[np.floating],
+
+class Forest:
+    def scores(self, X: NDArray[np.floating], n_threads: int) -> Floats: ...
+
+def pack_forest(
     feature: NDArray[np.int32],
     threshold: Floats,
     left: NDArray[np.int32],
@@ -78,8 +81,7 @@ def forest_scores(
     leaf_value: Floats,
     roots: NDArray[np.int32],
     n_outputs: int,
-    n_threads: int,
-) -> Floats: ...
+) -> Forest: ...
 
 # Noise-aware Platt scaling: the compiled twins of rboost.noise.platt.
 def fit_lines(

@@ -27,6 +27,8 @@ def lightgbm() -> ModuleType | None:
         return import_module("lightgbm")
     except ImportError:
         remedy = "install it with: pip install lightgbm"
+    except AttributeError:  # it computes with its docstrings
+        remedy = "it does not load without docstrings; unset PYTHONOPTIMIZE, or use -O for -OO"
     except OSError as error:
         remedy = (
             f"its library cannot be loaded here ({error}); install OpenMP (Debian and Ubuntu: "

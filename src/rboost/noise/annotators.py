@@ -34,13 +34,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import digamma, gammaln, log_softmax, softmax
-from scipy.stats import norm
 
 from rboost._typing import Floats, Integers
 from rboost.labels import ANNOTATOR, NO_CLASS, Labels, majority_of
 from rboost.noise.answers import answer_likelihood
 from rboost.noise.likelihood import true_posterior
-from rboost.noise.posterior import NoisePosterior, Reading, beta_interval
+from rboost.noise.posterior import (
+    NORMAL_95,
+    Doubt,
+    NoisePosterior,
+    Reading,
+    beta_interval,
+)
 
 INFORMATIVE, GUESSES, REVERSED = "informative", "guesses", "reversed"
 # Prior shares of kinds, and how many annotators this prior is worth.
@@ -64,12 +69,13 @@ PENALTY = 1e-2
 # who neither guess nor repeat themselves have given less than this share of all labels; or if it
 # agrees with votes half as often as labels drawn at random would.
 LEAST_KEPT, FEWEST_VOTES = 0.2, 5.0
-NEWTON_STEPS = 30
+NEWTON_STEPS, STRENGTH_STEPS = 30, 50
 # Of a standard normal variable.
-NORMAL_95 = float(norm.ppf(0.95))
 # Annotators err together on hard rows, of which their labels alone show little. Given the true
 # class their errors have a correlation of .3 in sentences of film reviews and of .2 in pairs of
 # products with known classes; probabilities are likeliest there where it is taken to be .3 to .5.
+# It cannot be learnt from labels: EM explains common errors by better annotators, after which pairs
+# of labels agree as independent ones do (the share c₀ of noise/crowd.py is 0 to .03 on both sets).
 # EM takes them to err independently, which names the right class and the right annotators as often.
 # Intervals of wrong majorities hold from no correlation to the largest.
 CORRELATION, LARGEST_CORRELATION = 0.35, 0.7
@@ -136,13 +142,19 @@ class Statements(NamedTuple):
             known=None if self.known is None else self.known[rows],
         )
 
-    def power(self, correlation: float = CORRELATION) -> Floats:
+    def power(self, is_informed: NDArray[np.bool_], correlation: float = CORRELATION) -> Floats:
         """By which the likelihood of m labels of a row is raised, 1 / (1 + (m − 1)·ρ), (n_rows, 1).
 
-        So much they count where probabilities are reported, and for engines.
+        So much they count where probabilities are reported, and for engines. Labels of annotators
+        who do not look at rows are not among the m.
         """
-        n_labels = np.bincount(self.row, minlength=self.n_rows)
+        n_labels = self.n_by(is_informed)
         return 1 / (1 + correlation * np.maximum(n_labels - 1, 0))[:, np.newaxis]
+
+    def n_by(self, chosen: NDArray[np.bool_]) -> Floats:
+        """How many labels each row has by some of the annotators, (n_rows,)."""
+        counts = np.bincount(self.row, chosen[self.annotator], self.n_rows)
+        return counts.astype(np.float64)
 
     def log_likelihood(self, matrices: Floats, table: csr_array | None = None) -> Floats:
         """log p(all that was said of row i | true class j), (n_rows, K)."""
@@ -210,6 +222,19 @@ class AnnotatorPrior:
         for chance, own in zip(kinds.T, self.posteriors(counts), strict=True):
             found += chance[:, np.newaxis, np.newaxis] * _mean(own)
         return found
+
+    def right_or_wrong(self, counts: Floats, weight: Floats) -> Floats:
+        """Pseudo-counts of right and wrong labels of each class, by their likeliest strength."""
+        right = np.diagonal(counts, axis1=1, axis2=2)
+        each = np.stack([right, counts.sum(axis=2) - right], axis=2)  # (n_annotators, K, 2)
+        mean = np.diagonal(_mean(self.informative))
+        shares, strength = np.stack([mean, 1 - mean], axis=1), MEAN_STRENGTH
+        for _ in range(STRENGTH_STEPS):
+            prior = strength * shares
+            tables = weight @ (prior * (digamma(each + prior) - digamma(prior))).sum(axis=(1, 2))
+            passed = weight @ (digamma(each.sum(axis=2) + strength) - digamma(strength)).sum(axis=1)
+            strength = (SHAPE - 1 + tables) / (SHAPE / MEAN_STRENGTH + passed)
+        return strength * shares
 
     def learnt(self, counts: Floats, kinds: Floats) -> AnnotatorPrior:
         """One step towards the likeliest prior, given expected counts and kinds."""
@@ -305,17 +330,28 @@ class AnnotatorFit:
     is_majority: bool = False
 
     @property
+    def is_informed(self) -> NDArray[np.bool_]:
+        """Whether labels of each annotator depend on the class: no guesses, not always the same."""
+        return _is_informed(self.kinds.argmax(axis=1), self.said.n_classes)
+
+    @property
     def accuracy(self) -> Floats:
         """The share of right labels of each annotator in the long run, with 90 % intervals, (3, A).
 
         Σⱼ π_j·T_a[j, j] for the shares π of true classes. The variance is that of the posterior of
-        T_a given the expected counts, plus that of the number of right labels given q.
+        T_a given the expected counts, plus that of the number of right labels given q. Of more
+        than two classes T_a[j, j] of informative annotators has a strength of its own: wrong labels
+        may be spread alike where accuracies differ.
         """
         shares = _normalised((self.weight @ self.posterior)[np.newaxis])[0]
         mean, within = [], []
-        for own in self.prior.posteriors(self.counts):
-            total = own.sum(axis=2)
-            right = np.diagonal(own, axis1=1, axis2=2) / total
+        for kind, own in enumerate(self.prior.posteriors(self.counts)):
+            total, named = own.sum(axis=2), np.diagonal(own, axis1=1, axis2=2)
+            if kind == 0 and len(shares) > 2:
+                prior = self.prior.right_or_wrong(self.counts, self.kinds[:, 0])
+                total = self.counts.sum(axis=2) + prior.sum(axis=1)
+                named = np.diagonal(self.counts, axis1=1, axis2=2) + prior[:, 0]
+            right = named / total
             mean.append(right @ shares)
             within.append((right * (1 - right) / (total + 1)) @ shares**2)
         each = np.stack(mean, axis=1)
@@ -375,6 +411,10 @@ def fit_annotators(
         )
         return _majority(said, F, q, used)
     return found
+
+
+def _is_informed(kind: Integers, n_classes: int) -> NDArray[np.bool_]:
+    return (kind == 0) | (kind == n_classes + 2)  # the first and the last: reversed
 
 
 def _is_lost(found: AnnotatorFit) -> bool:
@@ -476,7 +516,7 @@ class AnnotatorNoise(NoisePosterior):
         given = np.eye(n_classes)[majority_of(said.votes)[named]]
 
         def rates(correlation: float) -> tuple[Floats, Floats]:
-            q = counted(fit.posterior, said, correlation)[named]
+            q = counted(fit.posterior, said, fit.is_informed, correlation)[named]
             counts = (weight * q).T @ given + PRIOR_COUNT * _first_matrix(n_classes)
             total = counts.sum(axis=1, keepdims=True)
             doubt = (weight * q * (1 - q)).T @ given / total**2
@@ -518,16 +558,27 @@ class AnnotatorNoise(NoisePosterior):
         """p(y = j | score, labels of annotators) of each row, shape (n_rows, K)."""
         logs = Calibration(self.slope, self.offsets).log_probability(scores)
         found = logs + said._replace(known=None).log_likelihood(self.matrices)
-        return counted(softmax(found, axis=1), said, correlation)
+        return counted(softmax(found, axis=1), said, self.is_informed, correlation)
 
-    def wrong_share_of(self, scores: Floats, labels: Labels) -> tuple[float, float]:
-        """An interval of the share of wrong majorities among rows, whatever the correlation."""
-        said, each, n_rows = Statements.of(labels), np.arange(len(labels)), len(labels)
+    @property
+    def is_informed(self) -> NDArray[np.bool_]:
+        """Whether labels of each annotator depend on the class: no guesses, not always the same."""
+        return _is_informed(self.kind, len(self.majority))
+
+    def wrong_share_of(
+        self, scores: Floats, labels: Labels, n_rows: int | None = None
+    ) -> tuple[float, float]:
+        """An interval of the share of wrong majorities among rows, whatever the correlation.
+
+        These may be a list of all ``n_rows``, such as the most suspicious.
+        """
+        said, each = Statements.of(labels), np.arange(len(labels))
         ends = []
         for correlation, side in ((0.0, -1), (LARGEST_CORRELATION, 1)):
             right = self.judged(scores, said, correlation)[each, labels.given]
-            chance = np.sqrt(np.sum(right * (1 - right))) / n_rows
-            ends.append(float(np.mean(1 - right) + side * NORMAL_95 * chance))
+            own = Doubt.of(right)
+            deviation = Doubt(n_rows or len(labels), 1.0).deviation(own, 0.0)
+            ends.append(float(np.mean(1 - right) + side * NORMAL_95 * deviation))
         return max(ends[0], 0.0), min(ends[1], 1.0)
 
     @property
@@ -561,6 +612,11 @@ def annotator_table(labels: Labels, noise: AnnotatorNoise) -> list[dict[str, Any
     ]
 
 
-def counted(posterior: Floats, said: Statements, correlation: float = CORRELATION) -> Floats:
+def counted(
+    posterior: Floats,
+    said: Statements,
+    is_informed: NDArray[np.bool_],
+    correlation: float = CORRELATION,
+) -> Floats:
     """The posterior where labels of one row count for fewer, as annotators err together."""
-    return _normalised(np.maximum(posterior, 1e-300) ** said.power(correlation))
+    return _normalised(np.maximum(posterior, 1e-300) ** said.power(is_informed, correlation))

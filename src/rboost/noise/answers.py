@@ -32,7 +32,7 @@ from scipy.special import softmax
 from sklearn.utils import gen_batches
 
 from rboost._typing import Floats, Integers
-from rboost.noise.posterior import NORMAL, TINY, NoisePosterior
+from rboost.noise.posterior import LIST_MISFIT, NORMAL, TINY, Doubt, NoisePosterior
 from rboost.noise.row_dependent import RowDependentNoise
 
 # Prior standard deviations of the slopes (a and c), of the trust in labels, of all classes and of
@@ -74,7 +74,8 @@ class LearntFromAnswers(NoisePosterior):
     reviewers err at the rate ``errors[f]``; its probability is ``weights[f]``. ``drawn`` (D, P) are
     posterior draws of coefficients, ``drawn_from`` (D,) their assumptions, and ``matrices``
     (D, K, K) the noise matrices that are expected by these draws, with the standard ``deviations``
-    of what all rows have.
+    of what all rows have. ``information`` is the sum of q·(1 − q) over answered rows, q = p(wrong)
+    before the answers: how much these tell of a shift of log-odds.
     """
 
     before: RowDependentNoise
@@ -86,6 +87,7 @@ class LearntFromAnswers(NoisePosterior):
     drawn_from: Integers
     matrices: Floats
     deviations: Floats
+    information: float
 
     @property
     def flips(self) -> NoisePosterior:
@@ -133,21 +135,38 @@ class LearntFromAnswers(NoisePosterior):
             ends[:, j] = np.quantile(values, [0.05, 0.95], axis=(0, 1))
         return np.where(ends < TINY, 0.0, np.where(ends > 1 - TINY, 1.0, ends))
 
-    def wrong_shares(self, scores: Floats, observed: Integers) -> tuple[Floats, Floats]:
-        """Values of the share of wrong labels among rows, and their probabilities.
+    def wrong_shares(
+        self, scores: Floats, observed: Integers, listed: Integers | None = None
+    ) -> tuple[Floats, Floats]:
+        """Values of the share of wrong labels among listed rows, or all; and their probabilities.
 
         Each draw has an expected share; which of the rows are wrong is chance. Flips that answers
         leave as they were inferred are as uncertain as they were.
         """
-        some = some_rows(len(scores))
-        label = np.asarray(observed)[some].astype(np.intp)
-        each = np.arange(len(label))
-        drawn = _drawn(self.before, self.drawn, self.drawn_from, np.asarray(scores)[some], label)
-        doubt = np.array([1 - own[each, label] for own in drawn]).reshape(len(self.drawn), -1)
-        chance = (doubt * (1 - doubt)).mean(axis=1) / max(len(scores), 1)
-        of_flips = self.before.deviations_of_flips()[0]
-        deviation = np.sqrt(chance + of_flips**2 * are_flips(self.drawn, self.drawn_from))
-        values = np.clip(doubt.mean(axis=1)[:, None] + deviation[:, None] * NORMAL, 0, 1).ravel()
+        observed = np.asarray(observed).astype(np.intp)
+
+        def doubt_of(rows: Integers) -> tuple[Floats, Floats]:
+            """p(wrong) of some of these rows by each draw: the mean, and that of q·(1 − q)."""
+            some = rows[some_rows(len(rows))]
+            label, each = observed[some], np.arange(len(some))
+            drawn = _drawn(
+                self.before, self.drawn, self.drawn_from, np.asarray(scores)[some], label
+            )
+            doubt = np.array([1 - own[each, label] for own in drawn]).reshape(len(self.drawn), -1)
+            return doubt.mean(axis=1), (doubt * (1 - doubt)).mean(axis=1)
+
+        everything = np.arange(len(scores))
+        mean, spread = doubt_of(everything)
+        rows = some = Doubt(len(scores), spread)
+        if listed is not None:
+            mean, spread = doubt_of(listed)
+            some = Doubt(len(listed), spread)
+        of_flips = np.where(
+            are_flips(self.drawn, self.drawn_from), self.before.deviations_of_flips()[0], 0.0
+        )
+        misfit = 1 / np.sqrt(1 / LIST_MISFIT**2 + self.information)
+        deviation = np.asarray(rows.deviation(some, of_flips, misfit))
+        values = np.clip(mean[:, None] + deviation[:, None] * NORMAL, 0, 1).ravel()
         return values, np.full(len(values), 1 / len(values))
 
     def posterior(
@@ -242,9 +261,11 @@ def learn_from_answers(
     of_flips = before.deviations_of_flips()[1] * are_flips(drawn, assumed[places])[:, None, None]
     deviations = np.sqrt(matrices * (1 - matrices) / np.maximum(n_rows, 1) + of_flips**2)
     modes = np.array([case.found.mode for case in cases])
+    wrong = before.issue_probability(scores[answered], given[answered])
     return LearntFromAnswers(
-        before, assumed, modes, errors, weights, drawn, assumed[places], matrices, deviations
-    )
+        before, assumed, modes, errors, weights, drawn, assumed[places], matrices, deviations,
+        information=float(np.sum(wrong * (1 - wrong))),
+    )  # fmt: skip
 
 
 def are_flips(drawn: Floats, assumed: Integers) -> NDArray[np.bool_]:

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from threadpoolctl import threadpool_limits
 
 from rboost._typing import Codes, Floats, Integers
 from rboost.labels import FIRST_ERROR, NO_CLASS, Labels, Patterns
+from rboost.native.threads import one_blas_thread
 from rboost.noise.annotators import AnnotatorNoise, Statements, fit_annotators
 from rboost.noise.answers import answer_likelihood, learn_from_answers
 from rboost.noise.classes import compare_kinds, fit_known_noise
@@ -247,20 +247,21 @@ class AnnotatorInference:
 
     def __call__(self, rows: ScoredRows) -> Floats:
         """p(all that was said of row i | true class j), (K, n_rows), up to a factor a row."""
-        return self.likelihoods(self.noise(rows).matrices)
+        noise = self.noise(rows)
+        return self.likelihoods(noise.matrices, noise.is_informed)
 
     common = quick = __call__
 
     def first_likelihoods(self) -> Floats:
         """The same before any noise is inferred: all annotators err alike."""
-        n_classes = self.said.n_classes
-        matrix = symmetric(FIRST_ERROR, n_classes)
-        return self.likelihoods(np.tile(matrix, (self.said.n_annotators, 1, 1)))
+        n_annotators = self.said.n_annotators
+        matrix = symmetric(FIRST_ERROR, self.said.n_classes)
+        return self.likelihoods(np.tile(matrix, (n_annotators, 1, 1)), np.ones(n_annotators, bool))
 
-    def likelihoods(self, matrices: Floats) -> Floats:
+    def likelihoods(self, matrices: Floats, is_informed: NDArray[np.bool_]) -> Floats:
         """Likelihoods of rows for a noise matrix of each annotator."""
         said = self.said
-        logs = said.power() * said._replace(known=None).log_likelihood(matrices)
+        logs = said.power(is_informed) * said._replace(known=None).log_likelihood(matrices)
         if said.known is not None:
             logs = logs + np.log(np.maximum(said.known, LEAST_LIKELIHOOD))
         return np.exp(logs - logs.max(axis=1, keepdims=True)).T
@@ -298,7 +299,7 @@ def infer_by_group(
         return None
     known = np.where(labels.checked != NO_CLASS, labels.checked, labels.known)
     is_known = known != NO_CLASS
-    with threadpool_limits(1, "blas"):
+    with one_blas_thread():
         return infer_group_noise(
             scores, np.where(is_known, known, labels.given), labels.group, noise=noise,
             n_groups=labels.n_groups, sample_weight=weight, trusted=is_known,

@@ -214,7 +214,12 @@ def posterior(noise_matrix: ArrayLike, prior: ArrayLike | None = None) -> Floats
         raise ValueError(
             f"prior must hold {len(matrix)} class probabilities that sum to 1, not {prior!r}."
         )
-    joint = (prior[:, np.newaxis] * matrix).T
+    return posterior_of(matrix, prior)
+
+
+def posterior_of(noise_matrix: Floats, prior: Floats) -> Floats:
+    """The same of a matrix and a prior that were checked."""
+    joint = (prior[:, np.newaxis] * noise_matrix).T
     total = joint.sum(axis=1, keepdims=True)
     return np.where(total > 0, joint / np.where(total > 0, total, 1), prior)
 

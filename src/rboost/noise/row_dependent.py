@@ -33,7 +33,14 @@ from sklearn.utils import gen_batches
 
 from rboost._typing import Floats, Integers
 from rboost.noise.many_classes import FEW_CLASSES
-from rboost.noise.posterior import NORMAL, TINY, NoisePosterior, Reading, weighted_quantiles
+from rboost.noise.posterior import (
+    NORMAL,
+    TINY,
+    Doubt,
+    NoisePosterior,
+    Reading,
+    weighted_quantiles,
+)
 
 # The prior of u: 0 with probability RIGHT, and RIGHT_IF_FLIPS where flips explain all the doubt;
 # RIGHT doubled, intervals are a tenth narrower and miss one in eight of real tables. Else uniform
@@ -492,14 +499,22 @@ class RowDependentNoise(NoisePosterior):
         found = (1 - self.overlapping) * self.flipped.observed_probability(scores)
         return found + self.overlapping * self.overlap.observed_probability(scores)
 
-    def wrong_shares(self, scores: Floats, observed: Integers) -> tuple[Floats, Floats]:
-        """Values of the share of wrong labels among rows, and their probabilities."""
-        levels = self.levels
-        at_knots = _hats(self.order(scores, observed), levels.knots)
-        share = levels.issue @ at_knots
-        chance = (levels.issue * (1 - levels.issue)) @ at_knots / max(len(scores), 1)
-        deviation = np.sqrt(chance + levels.deviation**2)
-        values = share[:, None] * (1 + levels.half[:, None] * EVEN) + deviation[:, None] * NORMAL
+    def wrong_shares(
+        self, scores: Floats, observed: Integers, listed: Integers | None = None
+    ) -> tuple[Floats, Floats]:
+        """Values of the share of wrong labels among listed rows, or all; their probabilities."""
+        levels, order = self.levels, self.order(scores, observed)
+        everything = _hats(order, levels.knots)
+        own = everything if listed is None else _hats(order[listed], levels.knots)
+        n_listed = len(order) if listed is None else len(listed)
+        issue, uncertain = levels.issue, levels.issue * (1 - levels.issue)
+        rows = Doubt(len(order), uncertain @ everything)
+        some = Doubt(n_listed, uncertain @ own)
+        deviation = np.asarray(rows.deviation(some, levels.deviation))
+        half = levels.half * (issue @ everything) * some.spread / np.maximum(rows.spread, 1e-12)
+        values = (
+            issue @ own + np.multiply.outer(EVEN, half) + np.multiply.outer(NORMAL, deviation)
+        ).T
         weight = np.repeat(levels.weight / len(NORMAL), len(NORMAL))
         return np.clip(values, 0, 1).ravel(), weight
 

@@ -14,13 +14,13 @@ class Task:
     Requests that arrive while it runs lead to one more run. Requests are debounced: a run starts
     when none has come for ``quiet`` seconds, or after ``longest`` seconds, or after four times the
     duration of the last run if that is longer, so that runs take at most a fifth of the time.
-    ``result`` is what the last run returned, ``error`` why it failed.
+    ``result`` is what the last run returned, ``error`` why it failed; ``n_done`` requests are done.
     """
 
     def __init__(self, work: Callable[[], Any], quiet: float = 0.0, longest: float = 0.0) -> None:
         self._work, self._quiet, self._longest = work, quiet, longest
         self._turn = threading.Condition()
-        self._n_asked = self._n_done = self._n_waiting = 0
+        self._n_asked = self.n_done = self._n_waiting = 0
         self._is_running = False
         self._took = 0.0
         self.result: Any = None
@@ -46,7 +46,7 @@ class Task:
     def _run(self) -> None:
         while True:
             with self._turn:
-                if self._n_done == self._n_asked:
+                if self.n_done == self._n_asked:
                     self._is_running = False
                     self._turn.notify_all()
                     return
@@ -57,7 +57,7 @@ class Task:
                 self.result, self.error = self._work(), None
             except Exception as error:  # the page says so; the next run may do better
                 self.error = in_one_line(error)
-            self._n_done, self._took = asked, time.monotonic() - begin
+            self.n_done, self._took = asked, time.monotonic() - begin
 
     def _wait_for_quiet(self) -> None:
         """Return when nobody has asked for a while, or somebody waits for the work."""
@@ -78,7 +78,7 @@ class Task:
                 return "running"
             if self.error is not None:
                 return "failed"
-            return "done" if self._n_done else "idle"
+            return "done" if self.n_done else "idle"
 
     def wait(self, seconds: float | None = 60.0) -> None:
         """Return when all that was asked for is done, without pauses before it."""

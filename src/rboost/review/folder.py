@@ -7,6 +7,7 @@ import json
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
@@ -14,10 +15,10 @@ from rboost.audit import LabelAudit, TableLabels
 from rboost.audit.disk.folder import CHECKED, STORE
 from rboost.audit.disk.request import AT_RANDOM, YES
 from rboost.packages import package
-from rboost.review.answers import Answer, Log, agreement
+from rboost.review.answers import CHANGE, KEEP, Answer, Log, agreement
 from rboost.review.snapshot import after_answers, with_answers
 from rboost.review.store import AnswerStore
-from rboost.table.writing import write_csv
+from rboost.table.writing import write_table
 
 
 def fingerprint(audit: LabelAudit) -> str:
@@ -54,6 +55,28 @@ def export_answers(audit: LabelAudit, folder: Path, path: str | None = None) -> 
     return target
 
 
+def import_answers(audit: LabelAudit, folder: Path, said: dict[str, dict[int, int]]) -> int:
+    """Write down answers that were given elsewhere, by people and rows; return how many are new.
+
+    Those of one person are taken back together, but for answers that replace an earlier one.
+    """
+    n_new = 0
+    with closing(open_store(audit, folder)) as store:
+        for reviewer, labels in said.items():
+            own = store.log().own(reviewer)
+            new = {row: k for row, k in labels.items() if row not in own or own[row].label != k}
+            n_new += len(new)
+            given = audit.labels.given
+            answers = [(row, KEEP if k == given[row] else CHANGE, k) for row, k in new.items()]
+            for one in answers:
+                if one[0] in own:
+                    store.add(str(uuid4()), *one, own[one[0]].number, reviewer)
+            if first := [one for one in answers if one[0] not in own]:
+                store.add_all(str(uuid4()), first, reviewer)
+        write_checked(audit, store, folder / CHECKED)
+    return n_new
+
+
 def write_checked(audit: LabelAudit, store: AnswerStore, path: Path) -> None:
     """Write the answers to an audit, and what was checked before, as a file for ``--trusted``.
 
@@ -62,7 +85,7 @@ def write_checked(audit: LabelAudit, store: AnswerStore, path: Path) -> None:
     """
     while True:
         log = store.log()
-        write_csv(_checked_frame(audit, log), path)
+        write_table(_checked_frame(audit, log), path, guarded=True)
         if store.log().version == log.version:
             return
 

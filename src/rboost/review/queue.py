@@ -19,6 +19,7 @@ the variance that is left.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +29,11 @@ from rboost._typing import Floats, Integers
 from rboost.audit import LabelAudit, TableLabels
 from rboost.audit.labels import NO_LABEL
 
+# What a row may be picked for: a random check, as its label is likely wrong, as its answer teaches
+# most, or as its true class is least known.
+RANDOM, SUSPICIOUS, DESIGN, INFORMATIVE = "random", "suspicious", "design", "informative"
 # Of every five rows of the mixed order, what each is picked for.
-PATTERN = ("random", "suspicious", "design", "suspicious", "design")
+PATTERN = (RANDOM, SUSPICIOUS, DESIGN, SUSPICIOUS, DESIGN)
 # Rows in the mixed order, which is made anew before anybody gets to its end.
 N_MIXED = 100
 # The fewest draws from which an interval is computed: with fewer it is too wide to be of use.
@@ -39,17 +43,32 @@ PRIOR_SCALES = np.array([1.5, 0.5])
 LEAST_PROBABILITY = 0.01
 
 
-def informative(audit: LabelAudit, rows: Integers, n_answers: int = 0) -> Integers:
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """Rows in an order, and what each is picked for: as ``picks`` says, others for the usual."""
+
+    rows: Integers
+    usual: str
+    picks: dict[int, str]
+
+    def why(self, row: int) -> str:
+        """What a row is picked for."""
+        return self.picks.get(row, self.usual)
+
+
+def informative(audit: LabelAudit, rows: Integers, n_answers: int = 0) -> Ranking:
     """The rows whose true class is least known first: by the entropy of their posterior."""
-    return _largest_first(entr(audit.inference.posterior[rows]).sum(axis=1), rows)
+    doubt = entr(audit.inference.posterior[rows]).sum(axis=1)
+    return Ranking(_largest_first(doubt, rows), INFORMATIVE, {})
 
 
-def suspicious(audit: LabelAudit, rows: Integers, n_answers: int = 0) -> Integers:
+def suspicious(audit: LabelAudit, rows: Integers, n_answers: int = 0) -> Ranking:
     """The labels that are likeliest wrong first; rows without a label come last."""
-    return _largest_first(np.nan_to_num(audit.issue_probability[rows], nan=-1.0), rows)
+    wrong = np.nan_to_num(audit.issue_probability[rows], nan=-1.0)
+    return Ranking(_largest_first(wrong, rows), SUSPICIOUS, {})
 
 
-def mixed(audit: LabelAudit, rows: Integers, n_answers: int = 0) -> Integers:
+def mixed(audit: LabelAudit, rows: Integers, n_answers: int = 0) -> Ranking:
     """Rows drawn at random, rows that are likely wrong and rows that teach most, in turn.
 
     One row in five is to be drawn at random. Draws fall behind where several rows are answered at
@@ -59,21 +78,22 @@ def mixed(audit: LabelAudit, rows: Integers, n_answers: int = 0) -> Integers:
     due = drawn[: n_answers // len(PATTERN) + 1]
     due = due[np.isin(due, rows)][:N_MIXED]
     streams = {
-        "random": iter(drawn[np.isin(drawn, rows)].tolist()),
-        "suspicious": iter(suspicious(audit, rows).tolist()),
-        "design": iter(optimal_design(audit, rows, N_MIXED).tolist()),
+        RANDOM: iter(drawn[np.isin(drawn, rows)].tolist()),
+        SUSPICIOUS: iter(suspicious(audit, rows).rows.tolist()),
+        DESIGN: iter(optimal_design(audit, rows, N_MIXED).tolist()),
     }
     # The pattern goes on where earlier answers left it.
-    taken = dict.fromkeys(due.tolist())
+    taken = dict.fromkeys(due.tolist(), RANDOM)
     for place in range(n_answers + len(due), n_answers + min(N_MIXED, len(rows))):
         turn = place % len(PATTERN)
         for stream in (*PATTERN[turn:], *PATTERN[:turn]):  # the next one, where one has ended
             row = next((row for row in streams[stream] if row not in taken), None)
             if row is not None:
-                taken[row] = None
+                taken[row] = stream
                 break
     first = np.array(list(taken), dtype=np.intp)
-    return np.concatenate([first, informative(audit, np.setdiff1d(rows, first))])
+    others = informative(audit, np.setdiff1d(rows, first))
+    return Ranking(np.concatenate([first, others.rows]), others.usual, taken)
 
 
 def random_order(labels: TableLabels) -> Integers:
@@ -98,7 +118,7 @@ def _largest_first(worth: Floats, rows: Integers) -> Integers:
 
 
 # From an audit, rows and the number of answers to the rows in the order to ask in.
-ORDERS: dict[str, Callable[[LabelAudit, Integers, int], Integers]] = {
+ORDERS: dict[str, Callable[[LabelAudit, Integers, int], Ranking]] = {
     "mixed": mixed,
     "informative": informative,
     "suspicious": suspicious,
@@ -110,7 +130,7 @@ SECOND = "second"
 
 def rank(
     audit: LabelAudit, order: str, set_aside: Iterable[int] = (), n_answers: int | None = None
-) -> Integers:
+) -> Ranking:
     """All rows that nobody checked or set aside, in this order; ties as in the table.
 
     ``n_answers`` says how many of these have an answer of the review; all, if it is left out.

@@ -19,9 +19,11 @@ from rboost.audit.labels import NO_LABEL
 from rboost.review.answers import CHANGE, KEEP, UNSURE, Answer, ConflictError, Log
 from rboost.review.background import Task
 from rboost.review.folder import fingerprint, open_store, write_checked
+from rboost.review.precision import UNTIL, forecast, is_enough
 from rboost.review.queue import DEFAULT_ORDER, ORDERS, SECOND
 from rboost.review.snapshot import (
     Json,
+    Snapshot,
     after_answers,
     compare,
     estimate,
@@ -29,6 +31,13 @@ from rboost.review.snapshot import (
     with_answers,
 )
 
+# The model is fitted again after this many answers that it has not learnt from, or this share of
+# all answers if that is more, so that fits become as rare as answers become many.
+LEARN_EVERY, LEARN_SHARE = 10, 0.2
+# A forecast takes several times as long as an update, and changes slowly.
+FORECAST_EVERY = 5
+# Rows that are explained before anybody asks for them.
+N_FIRST = 5
 # Writes an audit whose model was fitted again to where the audit is kept.
 Save = Callable[[LabelAudit], None]
 
@@ -37,7 +46,10 @@ class Review:
     """People's review of an audit; any number of threads may use it.
 
     The answers, and checked.csv, are in ``folder``. ``save`` is called with every audit that a new
-    fit makes. Cells that name images mean files below ``images_root``.
+    fit makes. Cells that name images mean files below ``images_root``. With ``blind`` what
+    annotators said of a row is shown once a reviewer has answered it. The review is done when the
+    share of wrong labels is known up to ``until`` percentage points on either side. One that
+    ``learns`` fits the model again by itself after some answers.
     """
 
     def __init__(
@@ -46,8 +58,17 @@ class Review:
         folder: Path,
         save: Save | None = None,
         images_root: Path | None = None,
+        blind: bool = False,
+        until: float = UNTIL,
+        learns: bool = False,
     ) -> None:
-        self._save, self.images_root = save, images_root
+        if blind and not audit.labels.n_annotators:
+            raise ValueError(
+                "Each row has one label, so there is nothing to hide from reviewers; leave --blind "
+                "out."
+            )
+        self._save, self.images_root, self.blind, self.until = save, images_root, blind, until
+        self._learns, self._is_ending = learns, False
         self.store, self.checked_csv = open_store(audit, folder), folder / CHECKED
         self._swapping, self._explaining = threading.Lock(), threading.Lock()
         log = self.store.log()
@@ -57,7 +78,10 @@ class Review:
         self.refit_job = Task(self._refit)
         self.updating = Task(self._update, quiet=0.5, longest=10.0)
         self.exporting = Task(self.export, quiet=0.2, longest=2.0)
-        self.exporting.ask()
+        self.explaining = Task(lambda: self._explain_first(self.snapshot))
+        self.forecasting = Task(self._forecast, quiet=0.5, longest=20.0)
+        for task in (self.exporting, self.explaining, self.forecasting):
+            task.ask()
 
     def _estimate_at_start(self, log: Log) -> Json:
         """What was known before the first answer."""
@@ -77,7 +101,28 @@ class Review:
             with self._swapping:
                 if self.snapshot.fitted is fitted:
                     self.snapshot = snapshot
-                    return
+                    break
+        if not len(log.current) % FORECAST_EVERY:
+            self.forecasting.ask()
+        if self._is_due(log) and not self._is_ending:
+            self.refit_job.start()
+
+    def _is_due(self, log: Log) -> bool:
+        """Whether there are enough answers for another fit, and none has failed."""
+        if not self._learns or self.refit_job.status not in ("idle", "done"):
+            return False
+        labels = self.snapshot.fitted.labels
+        n_new = np.count_nonzero(with_answers(labels, log).checked != labels.checked)
+        return bool(n_new >= max(LEARN_EVERY, LEARN_SHARE * len(log.current)))
+
+    def _forecast(self) -> float | None:
+        snapshot, log = self.snapshot, self.store.log()
+        return None if self.is_enough else forecast(snapshot, log, lambda: not self._is_ending)
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether the share of wrong labels is known as well as was asked for."""
+        return is_enough(self.snapshot, len(self.store.log().current), self.until)
 
     def next_rows(
         self,
@@ -87,8 +132,11 @@ class Review:
         suggested: int | None = None,
         reviewer: str = "",
         skipped: Iterable[int] = (),
+        fit: str = "",
     ) -> list[int]:
         """The rows to look at next, of a given and a suggested class if these are named.
+
+        ``fit`` keeps to rows that fit no class, or that are between classes.
 
         Rows with a doubtful answer come first, once some others were answered in between.
         """
@@ -100,7 +148,7 @@ class Review:
             ranking, closed = np.array(list(log.current), dtype=np.intp), log.own(reviewer)
             again = []
         else:
-            ranking, closed = snapshot.rankings[order], log.current
+            ranking, closed = snapshot.rankings[order].rows, log.current
             again = log.due_again(snapshot.doubtful)
         found = np.append(np.array(again, dtype=np.intp), ranking[~np.isin(ranking, [*closed])])
         found = found[~np.isin(found, [*skipped])]
@@ -110,13 +158,23 @@ class Review:
         if suggested is not None:
             self._check_label("suggested", suggested)
             found = found[snapshot.live.suggested[found] == suggested]
+        if fit:
+            found = found[snapshot.fitted.row_fit()[found] == fit]
         return found[:count].tolist()
 
-    def explain(self, rows: list[int]) -> list[Explanation]:
+    def why(self, order: str, row: int) -> str:
+        """What a row was picked for in an order."""
+        return SECOND if order == SECOND else self.snapshot.rankings[order].why(row)
+
+    def explain(self, rows: list[int], of: Snapshot | None = None) -> list[Explanation]:
         """Why the model doubts each row; several together take little longer than one."""
         # Explanations limit the threads of the whole process, which must not overlap.
         with self._explaining:
-            return self.snapshot.fitted.explain_all(np.array(rows, dtype=np.intp))
+            return (of or self.snapshot).fitted.explain_all(np.array(rows, dtype=np.intp))
+
+    def _explain_first(self, snapshot: Snapshot) -> None:
+        """Explain a few rows, which takes far longer for the first rows than for all others."""
+        self.explain(snapshot.rankings[DEFAULT_ORDER].rows[:N_FIRST].tolist(), snapshot)
 
     def answer(
         self,
@@ -194,6 +252,7 @@ class Review:
 
     def export(self) -> None:
         """Write all answers, and what was checked before, to checked.csv."""
+        self.store.check_there()
         write_checked(self.snapshot.fitted, self.store, self.checked_csv)
 
     def refit(self) -> None:
@@ -211,6 +270,7 @@ class Review:
             self._save(found)
         changes = compare(after_answers(fitted, log), found)
         snapshot = take_snapshot(found, log)
+        self._explain_first(snapshot)
         with self._swapping:
             self.snapshot = snapshot
         self._after_change()  # for the answers that were given meanwhile
@@ -221,6 +281,8 @@ class Review:
 
         A process that ends while compiled code runs in a thread ends badly.
         """
-        self.refit_job.wait(None)
-        self.updating.wait(None)
-        self.exporting.wait(None)
+        self._is_ending = True
+        for task in (
+            self.updating, self.refit_job, self.forecasting, self.explaining, self.exporting,
+        ):  # fmt: skip
+            task.wait(None)

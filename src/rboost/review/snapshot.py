@@ -9,11 +9,11 @@ import numpy as np
 
 from rboost._typing import Integers
 from rboost.audit import LabelAudit, TableLabels
-from rboost.audit.insight.summary import PROBABLY
+from rboost.audit.insight.summary import PROBABLY, summarize
 from rboost.audit.labels import NO_LABEL
 from rboost.audit.render.text import describe_contradiction
 from rboost.review.answers import Log
-from rboost.review.queue import ORDERS, random_draws, rank
+from rboost.review.queue import ORDERS, Ranking, random_draws, rank
 
 # Names of rows that a comparison lists at most.
 MOST_NAMED = 50
@@ -34,7 +34,7 @@ class Snapshot:
     live: LabelAudit
     version: int
     estimate: Json
-    rankings: dict[str, Integers]
+    rankings: dict[str, Ranking]
     doubtful: list[int]
 
 
@@ -77,18 +77,23 @@ def with_answers(labels: TableLabels, log: Log) -> TableLabels:
 def estimate(audit: LabelAudit) -> Json:
     """The noise and the wrong labels of an audit, and how good its model is expected to be.
 
-    ``noise`` is the share of rows of each true class whose label says otherwise; its interval holds
-    with probability 0.9. ``suspects`` counts labels more likely wrong than right,
+    ``low`` to ``high`` holds the share of wrong labels among the ``n_unchecked`` that nobody
+    checked, with probability 0.9, as do all intervals. ``noise`` is the share of rows of each true
+    class whose label says otherwise. ``suspects`` counts labels more likely wrong than right,
     ``random_checks`` is what labels drawn at random say without any model, ``contradiction`` the
     sentence to read where answers are not what was expected.
     """
-    summary, quality = audit.summary(), audit.quality
+    summary = summarize(audit, audit.suspects(), of_annotators=False)
+    quality = audit.quality
     drawn = summary.random_checks
     return {
         "noise": [
             {"true_class": k.true, "rate": 1 - k.rate, "low": 1 - k.high, "high": 1 - k.low}
             for k in summary.kept
         ],
+        "n_unchecked": summary.n_unchecked,
+        "low": summary.share_low if summary.n_unchecked else 0.0,
+        "high": summary.share_high if summary.n_unchecked else 0.0,
         "expected_wrong": summary.expected_wrong,
         "suspects": summary.probably_wrong,
         "accuracy": quality.accuracy,
@@ -106,6 +111,7 @@ def compare(before: LabelAudit, after: LabelAudit) -> Json:
     old, new = (one.suspects(threshold=PROBABLY).rows for one in (before, after))
     came, went = np.setdiff1d(new, old), np.setdiff1d(old, new)
     return {
+        "n_answers": int(after.labels.is_checked.sum()),
         "before": estimate(before),
         "after": estimate(after),
         "new_suspects": _named(after, came),

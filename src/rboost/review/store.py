@@ -7,6 +7,7 @@ version extended, in one transaction.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import sys
 import threading
@@ -15,7 +16,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from rboost.review.answers import UNDO, UNSURE, Answer, ConflictError, Log
+from rboost.review.answers import CHANGE, KEEP, UNDO, UNSURE, Answer, ConflictError, Log
 
 # Says in the head of a file that it is one of ours: "rBst".
 APPLICATION = 0x72427374
@@ -42,6 +43,7 @@ VERSIONS = (
         "CREATE INDEX actions ON events (action)",
     ),
 )
+ANSWERS = (KEEP, CHANGE, UNSURE, UNDO)
 # Seconds to wait while another process writes.
 TIMEOUT = 10.0
 EVENT = (
@@ -70,6 +72,7 @@ class AnswerStore:
             )
         except sqlite3.Error as error:
             raise ValueError(f"{path} cannot be opened: {error}.") from error
+        self._file = os.stat(path)
         try:
             self._prepare(fingerprint)
         except BaseException:
@@ -101,6 +104,7 @@ class AnswerStore:
     def _transaction(self) -> Iterator[None]:
         """All or nothing, one writer at a time; on disk when the block has ended."""
         with self._lock:
+            self.check_there()
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -109,6 +113,22 @@ class AnswerStore:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the file is where it was; if not, what is written would be lost."""
+        try:
+            return os.path.samestat(os.stat(self.path), self._file)
+        except OSError:
+            return False
+
+    def check_there(self) -> None:
+        """Fail with one sentence if the file was moved, removed or replaced."""
+        if not self.is_there:
+            raise FileNotFoundError(
+                f"{self.path} was moved, removed or replaced during the review; put it back, or "
+                "download checked.csv, which has the answers before."
+            )
 
     def close(self) -> None:
         """Let go of the file."""
@@ -134,6 +154,9 @@ class AnswerStore:
     def _is_possible(self, event: Answer, undoes: int | None) -> bool:
         """Whether an event can be of this audit; a file may hold anything."""
         if not _is_below(event.row, self._n_rows) or (event.answer == UNDO) != (undoes is not None):
+            return False
+        texts = (event.time, event.reviewer, event.comment, event.action)
+        if event.answer not in ANSWERS or not all(isinstance(text, str) for text in texts):
             return False
         if event.answer in (UNDO, UNSURE):
             return event.label is None
@@ -283,10 +306,14 @@ def _bring_up_to_date(connection: sqlite3.Connection, fingerprint: str) -> None:
     ask = connection.execute
     (sound,) = ask("PRAGMA quick_check(1)").fetchone()
     (n_tables,) = ask("SELECT count(*) FROM sqlite_master").fetchone()
+    # What runs statements of its own, or computes what it holds.
+    (n_active,) = ask(
+        "SELECT count(*) FROM sqlite_master WHERE type IN ('trigger', 'view') OR rootpage = 0"
+    ).fetchone()
     (application,) = ask("PRAGMA application_id").fetchone()
     # The first version did not number itself.
     version = ask("PRAGMA user_version").fetchone()[0] or (1 if n_tables else 0)
-    if sound != "ok" or (n_tables and application != APPLICATION):
+    if sound != "ok" or n_active or (n_tables and application != APPLICATION):
         raise sqlite3.DatabaseError
     if version > len(VERSIONS):
         raise ValueError("a newer rboost wrote it; use that one")

@@ -22,6 +22,7 @@ import os
 import re
 import struct
 import zlib
+from collections import Counter
 from importlib import metadata
 from itertools import accumulate
 from pathlib import Path
@@ -49,10 +50,15 @@ FORMAT = 1
 MOST_BYTES, MOST_COMPRESSED, SPARE_BYTES = 2 * 2**30, 8, 4 * 2**20
 # What a value of the JSON takes in memory, at most, beside its text.
 BYTES_PER_VALUE = 64
-# A string of JSON, to the end of the text if it is not closed; read without going back.
-STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
-# The most dimensions of an array; zlib's level: more take twice the time for a twentieth less.
-MOST_DIMENSIONS, LEVEL = 4, 1
+# A sign before a value of JSON, or the end, and what is before it: a string that is not closed ends
+# with the text. Read without going back.
+SIGN = re.compile(r'(?:"(?:[^"\\]|\\.)*+"?|[^",:\[{])*+([,:\[{]|\Z)', re.DOTALL)
+# Compressed bytes that are unpacked at a time: zlib makes of them 4 MB at most.
+CHUNK = 2**12
+# The most dimensions of an array; the largest of one without values, which has no room in a file.
+MOST_DIMENSIONS, MOST_OF_NONE = 4, 2**20
+# zlib's level: more take twice the time for a twentieth less.
+LEVEL = 1
 AGAIN = "run rboost audit again, or save the model again"
 
 
@@ -63,7 +69,7 @@ def write_file(path: Path, model: Any, about: dict[str, Any]) -> None:
     described, blocks = [], []
     for array in arrays:
         raw = array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
-        block = _compressed(raw)
+        block = compressed(raw)
         described.append(
             [array.dtype.str[1:], list(array.shape), len(block), len(block) < len(raw)]
         )
@@ -89,7 +95,7 @@ def with_checksum(number: int, text: bytes, blocks: bytes) -> bytes:
     return b"".join([MAGIC, numbers, digest.digest(), text, blocks])
 
 
-def _compressed(raw: bytes) -> bytes:
+def compressed(raw: bytes) -> bytes:
     """The bytes, shorter where zlib makes them so, but no shorter than an eighth."""
     short = zlib.compress(raw, LEVEL).ljust(-(-len(raw) // MOST_COMPRESSED), b"\0")
     return short if len(short) < len(raw) else raw
@@ -122,7 +128,7 @@ def read_content(content: bytes, path: Path) -> tuple[Any, dict[str, Any]]:
     if number != FORMAT:
         raise ValueError(
             f"{path} was made by a newer rboost (its format is {number}, this one reads {FORMAT}); "
-            "update it with: pip install --upgrade rboost"
+            "update rboost, as by pip install --upgrade rboost."
         )
     try:
         return _read_body(memoryview(content)[start:], length)
@@ -135,12 +141,13 @@ def read_content(content: bytes, path: Path) -> tuple[Any, dict[str, Any]]:
 def _read_body(body: memoryview, length: int) -> tuple[Any, dict[str, Any]]:
     """The model and what is said about it, from a JSON document of some length and blocks."""
     require(length <= len(body), "the JSON is longer than the file")
-    text, blocks = bytes(body[:length]), body[length:]
-    outside = STRING.sub(b"", text)
-    n_values = sum(outside.count(sign) for sign in (b",", b":", b"[", b"{"))
-    budget = MOST_COMPRESSED * len(body) + SPARE_BYTES - BYTES_PER_VALUE * n_values
+    text, blocks = str(body[:length], "utf-8", "surrogatepass"), body[length:]
+    signs = Counter(match[1] for match in SIGN.finditer(text))
+    budget = MOST_COMPRESSED * len(body) + SPARE_BYTES - BYTES_PER_VALUE * signs.total()
     require(budget >= 0, "it would take far more memory than its length")
     document = json.loads(text)
+    del text
+    require(_n_members(document) == signs[":"], "a field is there twice")
     parts = {"made_with": dict, "about": dict, "arrays": list, "model": dict}
     is_whole = isinstance(document, dict) and set(document) == set(parts)
     require(is_whole and all(isinstance(document[p], k) for p, k in parts.items()), "no document")
@@ -156,6 +163,13 @@ def _read_body(body: memoryview, length: int) -> tuple[Any, dict[str, Any]]:
     return model, document["about"]
 
 
+def _n_members(value: Any) -> int:
+    """The number of members of all objects of JSON; of two with one name the last is read."""
+    if isinstance(value, dict):
+        return len(value) + sum(map(_n_members, value.values()))
+    return sum(map(_n_members, value)) if isinstance(value, list) else 0
+
+
 class Place(NamedTuple):
     """An array among the blocks, its length there and in memory."""
 
@@ -167,14 +181,27 @@ class Place(NamedTuple):
 
     def read(self, blocks: memoryview) -> NDArray[Any]:
         """The array at the beginning of these blocks, which may be written to."""
-        block = blocks[: self.stored]
+        array = np.empty(self.shape, DTYPES[self.dtype])
+        raw, block = array.reshape(-1).view(np.uint8), blocks[: self.stored]
         if self.is_compressed:
-            block = memoryview(zlib.decompressobj().decompress(block, self.n_bytes + 1))
-            require(len(block) == self.n_bytes, "a block has another length")
+            self._unpack(block, raw)
+        else:
+            raw[:] = block
         if self.dtype == "b1":
-            require(not self.n_bytes or max(block) <= 1, "a truth value is out of range")
-        array = np.frombuffer(block, dtype=DTYPES[self.dtype]).reshape(self.shape)
-        return array.astype(array.dtype.newbyteorder("="))
+            require(not raw.size or raw.max() <= 1, "a truth value is out of range")
+        return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+    def _unpack(self, block: memoryview, raw: NDArray[np.uint8]) -> None:
+        """Fill the bytes of an array, of which there is no second copy at any time."""
+        stream, place = zlib.decompressobj(), 0
+        for start in range(0, len(block), CHUNK):
+            part = np.frombuffer(stream.decompress(block[start : start + CHUNK]), np.uint8)
+            require(place + len(part) <= len(raw), "a block has another length")
+            raw[place : place + len(part)] = part
+            place += len(part)
+            if stream.eof:  # then come zeros
+                break
+        require(place == len(raw), "a block has another length")
 
 
 def _place(said: Any) -> Place:
@@ -186,6 +213,7 @@ def _place(said: Any) -> Place:
     integers = all(type(n) is int and 0 <= n < LARGEST_WHOLE for n in (*shape, stored))
     require(integers and type(is_compressed) is bool, "an array has no shape")
     n_bytes = math.prod(shape) * DTYPES[dtype].itemsize
+    require(n_bytes or max(shape) <= MOST_OF_NONE, "an array of nothing is large")
     longest = MOST_COMPRESSED * stored if is_compressed else stored
     fits = n_bytes <= longest and (is_compressed or n_bytes == stored)
     require(fits, "an array has another length")

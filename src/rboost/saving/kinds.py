@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
-from sklearn.utils import Tags
+from sklearn.utils import Tags, gen_batches
 
 from rboost._typing import Floats
 from rboost._validation import check_parameters
@@ -34,6 +34,7 @@ from rboost.engines.engine import Stack
 from rboost.engines.learners import VOTES, Ensemble
 from rboost.engines.logistic import LinearScores
 from rboost.engines.pool import (
+    KEPT_BYTES,
     BoostedLearners,
     StackedLearners,
     VotingKernels,
@@ -45,9 +46,9 @@ from rboost.learners import RandomKernelClassifier, RobustLogisticRegression
 from rboost.model import AdaRBoostClassifier, RBoostClassifier
 from rboost.model.fit import StackedModel
 from rboost.noise.annotators import AnnotatorNoise
-from rboost.noise.answers import LearntFromAnswers
+from rboost.noise.answers import LearntFromAnswers, scales
 from rboost.noise.class_model import Fit, Kind, Layout
-from rboost.noise.classes import ClassesPosterior
+from rboost.noise.classes import MOST_OVERLAPS, ClassesPosterior
 from rboost.noise.posterior import NoiseAwarePlatt, Steepening
 from rboost.noise.row_dependent import GUESSED_SHARES, RowDependentNoise
 from rboost.noise.row_dependent import Levels as NoiseLevels
@@ -65,6 +66,7 @@ from rboost.saving.schema import (
     flag,
     floats,
     number,
+    require,
     text,
     texts,
     whole,
@@ -72,7 +74,14 @@ from rboost.saving.schema import (
 from rboost.table.cells import FORMATS, ISO, NumberStyle
 from rboost.table.columns import CATEGORY, TEXT
 from rboost.table.columns import KINDS as COLUMN_KINDS
-from rboost.table.features import DATE_PARTS, ColumnEncoder, Levels, TableEncoder, TextTerms
+from rboost.table.features import (
+    DATE_PARTS,
+    N_DIRECTIONS,
+    ColumnEncoder,
+    Levels,
+    TableEncoder,
+    TextTerms,
+)
 from rboost.wrappers import NoiseCalibratedClassifier
 
 MEMBERS = ("boosted learners", "boosted trees", "linear scores")
@@ -84,6 +93,10 @@ CALIBRATIONS = ("platt scaling", "logistic", "isotonic", "softmax")
 INNER = ("rboost", "algorithm 1", "robust logistic", "voting forest", "logistic regression")
 # The smallest number that a spread or a scale may be.
 TINY = 1e-300
+# Random features of a kernel machine, which rows take at prediction, at most.
+MOST_COMPONENTS = 10_000
+# Nodes of trees that are checked at a time.
+BLOCK_NODES = 2**16
 
 
 def of_two(made: Any, sizes: Sizes) -> bool:
@@ -107,6 +120,7 @@ declare(
         len(set(made.words)) == len(made.words)
         and len(set(made.parts)) == len(made.parts)
         and made.idf.shape == (len(made),)
+        and len(made.components) <= N_DIRECTIONS
     ),
 )(
     words=texts("words of texts"),
@@ -121,6 +135,7 @@ declare(
     is_sound=lambda made, _: (
         (made.levels is not None) == (made.kind == CATEGORY)
         and (made.terms is not None) == (made.kind == TEXT)
+        and len(set(made.parts)) == len(made.parts)
     ),
 )(
     name=text(),
@@ -137,7 +152,11 @@ declare(
     terms=OrNone(Record(("text terms",))),
 )
 
-declare("table encoder", TableEncoder)(columns=Each(Record(("column",)), "columns"))
+declare(
+    "table encoder",
+    TableEncoder,
+    is_sound=lambda made, _: len(set(made.names)) == len(made.columns) > 0,
+)(columns=Each(Record(("column",)), "columns"))
 
 
 # --- trees
@@ -147,19 +166,26 @@ def _lead_forward(made: Forest | VotingTrees, n_leaves: int, leaves_are_shared: 
     """Whether children are later nodes or leaves, and each node has one way to it, so walks end.
 
     Were nodes shared, a small file could unfold into trees that fill the memory. Leaves may be
-    roots of several trees where they ``are_shared``.
+    roots of several trees where they ``are_shared``. Some nodes at a time, as copies add up.
     """
-    n_nodes, children = len(made.left), np.concatenate([made.left, made.right])
-    leads = np.concatenate([children, made.roots])
-    if not np.all((leads < n_nodes) & (leads >= -n_leaves)):
-        return False
-    inner = children >= 0
-    if not np.all(children[inner] > np.tile(np.arange(n_nodes), 2)[inner]):
-        return False
-    nodes = np.bincount(leads[leads >= 0], minlength=n_nodes)
-    below = children if leaves_are_shared else leads
-    leaves = np.bincount(~below[below < 0], minlength=n_leaves)
-    return bool(np.all(nodes == 1) and np.all(leaves <= 1))
+    n_nodes = len(made.left)
+    is_reached, is_taken, n_ways = np.zeros(n_nodes, bool), np.zeros(n_leaves, bool), 0
+    n_leaf_ways = 0
+    for leads in (made.left, made.right, made.roots):
+        is_root = leads is made.roots
+        for some in gen_batches(len(leads), BLOCK_NODES) if len(leads) else ():
+            own = leads[some]
+            after = -1 if is_root else np.arange(some.start, some.start + len(own))
+            inner, leaves = own[own >= 0], ~own[own < 0]
+            is_later = (own < 0) | ((own > after) & (own < n_nodes))
+            if not is_later.all() or (leaves.size and leaves.max() >= n_leaves):
+                return False
+            is_reached[inner], n_ways = True, n_ways + len(inner)
+            if not (is_root and leaves_are_shared):
+                is_taken[leaves], n_leaf_ways = True, n_leaf_ways + len(leaves)
+    return bool(
+        n_ways == n_nodes and is_reached.all() and n_leaf_ways == np.count_nonzero(is_taken)
+    )
 
 
 def _is_sound_forest(made: Forest, sizes: Sizes) -> bool:
@@ -198,15 +224,26 @@ declare("forest", Forest, is_sound=_is_sound_forest)(
 declare(
     "voting trees",
     VotingTrees,
-    is_sound=lambda made, _: _lead_forward(made, len(made.votes), False),
+    is_sound=lambda made, _: len(made.roots) and _lead_forward(made, len(made.votes), False),
 )(n_columns=whole(1, "columns of trees"), **NODES, votes=floats("leaves", "outputs"))
 
 
 # --- learners
 
 
+# Parameters of the machine and of how a fit shows itself are not kept; base learners are records.
+OF_THE_MACHINE = ("n_jobs", "verbose", "estimator")
+
+
+def settings_of(estimator: Any) -> dict[str, Any]:
+    """The parameters that are kept."""
+    every = estimator.get_params(deep=False)
+    return {own: value for own, value in every.items() if own not in OF_THE_MACHINE}
+
+
 def with_settings(estimator: Any, settings: dict[str, Any]) -> Any:
     """An estimator with the settings that it has; other versions of a library may have others."""
+    require(not set(settings) & set(OF_THE_MACHINE), "a setting is one that no file has")
     known = estimator.get_params(deep=False)
     return estimator.set_params(**{name: settings[name] for name in known if name in settings})
 
@@ -223,13 +260,20 @@ for unfitted, base_learner in UNFITTED.items():
     declare(
         unfitted,
         base_learner,
-        take=lambda own: {"settings": own.get_params(deep=False)},
+        take=lambda own: {"settings": settings_of(own)},
         make=lambda settings, made_of=base_learner: with_settings(made_of(), settings),
     )(settings=Settings())
 
 VOTERS_FIELDS: dict[str, Field] = {"steps": floats("learners"), "votes": text(*VOTES)}
 
-declare("voting kernels", VotingKernels, is_sound=lambda made, sizes: sizes["components"] > 0)(
+
+def _is_sound_kernel(made: VotingKernels, sizes: Sizes) -> bool:
+    """Whether there are features, and directions, which are drawn, take little more than rows."""
+    most = min(MOST_COMPONENTS, KEPT_BYTES // (8 * max(sizes["features"], 1)))
+    return 0 < sizes["components"] <= max(RandomKernelClassifier.n_components, most)
+
+
+declare("voting kernels", VotingKernels, is_sound=_is_sound_kernel)(
     **VOTERS_FIELDS,
     medians=floats("learners", "features"),
     center=floats("learners", "features"),
@@ -394,7 +438,7 @@ declare("kind of noise", Kind)(
     is_known=flag(),
 )
 
-declare("layout", Layout)(
+declare("layout", Layout, is_sound=lambda made, _: len(made.overlapping) <= MOST_OVERLAPS)(
     n_classes=whole(2, "classes"),
     overlapping=Array("i8", ("overlaps", 2), low=0, below="classes"),
     kind=Record(("kind of noise",)),
@@ -454,7 +498,7 @@ declare(
     "learnt from answers",
     LearntFromAnswers,
     is_sound=lambda made, sizes: (
-        sizes["coefficients"] == 3 + 2 * sizes["classes"]
+        sizes["coefficients"] == len(scales(sizes["classes"]))
         and sizes["draws"] > 0
         and max(made.assumed.max(), made.drawn_from.max()) <= len(GUESSED_SHARES)
     ),
@@ -468,6 +512,7 @@ declare(
     drawn_from=Array("i8", ("draws",), low=0),
     matrices=floats("draws", "classes", "classes"),
     deviations=floats("draws", "classes", "classes"),
+    information=number(0),
 )
 
 
@@ -489,8 +534,6 @@ declare("softmax", SoftmaxCalibration, is_sound=lambda made, sizes: sizes["class
 # --- estimators
 
 
-# Parameters of the machine and of how a fit shows itself are not kept.
-OF_THE_MACHINE = ("n_jobs", "verbose", "estimator")
 MATRIX, INTERVAL = floats("classes", "classes"), OrNone(floats(2, "classes", "classes"))
 COMMON: dict[str, Field] = {
     "settings": Settings(),
@@ -502,9 +545,7 @@ COMMON: dict[str, Field] = {
 
 def _attributes(model: Any) -> Mapping[str, Any]:
     """Attributes of a fitted estimator, None where it has none, and the settings that are kept."""
-    settings = model.get_params(deep=False).items()
-    kept = {own: value for own, value in settings if own not in OF_THE_MACHINE}
-    return defaultdict(lambda: None, vars(model), settings=kept)
+    return defaultdict(lambda: None, vars(model), settings=settings_of(model))
 
 
 def _restored(

@@ -26,6 +26,8 @@ from numpy.typing import NDArray
 DTYPES = {code[1:]: np.dtype(code) for code in ("<f8", "<f4", "<i8", "<i4", "<u4", "|b1")}
 # Bounds of all numbers: floats are finite, integers exact as floats.
 LARGEST, LARGEST_WHOLE = 1e308, 2**53
+# Characters that the names of classes may take in an array besides twice their own.
+MOST_CHARACTERS = 2**18
 
 Json = Any
 Sizes = dict[str, int]
@@ -224,6 +226,10 @@ class Classes:
         require(dtype in LABEL_DTYPES, "classes of an unknown type")
         require(sizes.setdefault("classes", len(values)) == len(values), "two sizes differ")
         sizes["scores"] = 1 if len(values) == 2 else len(values)
+        if dtype == "str":  # an array of text has room for the longest in each place
+            lengths = [len(one) if isinstance(one, str) else 0 for one in values]
+            fits = len(values) * max(lengths) <= max(MOST_CHARACTERS, 2 * sum(lengths))
+            require(fits, "a class has a name far longer than the others")
         labels = np.array(values, dtype=dtype)
         require(labels.ndim == 1 and labels.tolist() == values, "classes differ in type")
         return labels

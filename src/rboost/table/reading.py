@@ -1,4 +1,4 @@
-"""Tables in files: text, Excel or Parquet, with what is a number or missing known as such."""
+"""Tables in files: text, JSON, Excel or Parquet, with what is a number or missing known as such."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from rboost.table.delimited import (
     warn_skipped,
 )
 from rboost.table.header import check_header
+from rboost.table.records import JSON, read_records
 from rboost.table.sources import PARQUET, ZIP, RefusedError, check_size, read_content
 
 __all__ = ["read_table"]
@@ -57,8 +58,9 @@ def read_table(
     Parameters
     ----------
     paths : str, Path or sequence of them
-        A CSV file with commas, semicolons, tabs or pipes, an Excel file (.xlsx) or a Parquet file;
-        it may be compressed with gzip, bzip2, xz, zstd or zip. The rows of several files follow
+        A CSV file with commas, semicolons, tabs or pipes, an Excel file (.xlsx), a Parquet file, or
+        JSON: one object a line, a list of objects, tasks of Label Studio, records of Argilla; it
+        may be compressed with gzip, bzip2, xz, zstd or zip. The rows of several files follow
         each other; their columns may come in any order.
     label : str, default=None
         A column to keep as it is written, apart from white space around it, for
@@ -106,10 +108,13 @@ def described(paths: Sequence[str | Path]) -> str:
 
 def _read(path: Path, header: bool | None) -> _Part:
     content, delimiter = read_content(path), ","
+    if header is False and (content.startswith(PARQUET) or JSON.match(content)):
+        kind = "Parquet" if content.startswith(PARQUET) else "JSON"
+        raise ValueError(f"{path} is a {kind} file, which has names; leave --no-header out.")
     if content.startswith(PARQUET):
-        if header is False:
-            raise ValueError(f"{path} is a Parquet file, which has names; leave --no-header out.")
         named = read_parquet(content, path)
+    elif JSON.match(content):
+        named = read_records(content, path)
     else:
         if content.startswith(ZIP):
             names, columns = read_excel(content, path, header is not False)

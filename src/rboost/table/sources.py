@@ -190,8 +190,6 @@ NO_TABLES: dict[bytes, str] = {
     b"<!doctype html": "a web page",
     b"<html": "a web page",
     b"<?xml": "an XML document",
-    b'{"': "a JSON document",
-    b"[{": "a JSON document",
 }
 BYTE_ORDER_MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",  # begins as that of UTF-16 does, so it comes first

@@ -1,4 +1,4 @@
-"""Tables to files: CSV, TSV, Parquet or Excel by the ending of the name, whole or not at all.
+"""Tables to files: CSV, TSV, JSONL, Parquet or Excel by the ending of the name, whole or not.
 
 CSV for people opens in a spreadsheet without running anything. A cell that begins with ``=``,
 ``+``, ``-`` or ``@`` is a formula to a spreadsheet. Such cells get an apostrophe
@@ -20,26 +20,29 @@ import codecs
 import csv
 import gzip
 import itertools
+import json
 import math
 import re
+import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 from rboost.files import atomic_path
 from rboost.packages import package
 from rboost.table.delimited import reprs
 
-ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".xlsx")
+Guarded = bool | Literal["cells"]
+ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".jsonl", ".jsonl.gz", ".parquet", ".xlsx")
 # What Excel takes: rows, columns, characters in a cell, whole numbers, and the first year.
 MOST_ROWS, MOST_COLUMNS, EXCEL_CELL, MOST_WHOLE, FIRST_YEAR = 2**20, 2**14, 32_767, 10**15, 1900
 # Characters that XML has no place for.
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
-def write_table(frame: Any, path: str | Path, guarded: bool = False) -> None:
+def write_table(frame: Any, path: str | Path, guarded: Guarded = False) -> None:
     """Write a pandas frame, without its index, in the format that the name ends with.
 
     Parameters
@@ -47,11 +50,13 @@ def write_table(frame: Any, path: str | Path, guarded: bool = False) -> None:
     frame : pandas.DataFrame
         Missing values become empty cells.
     path : str or Path
-        Ends with ``.csv``, ``.tsv``, ``.csv.gz``, ``.tsv.gz``, ``.parquet`` or ``.xlsx``.
-    guarded : bool, default=False
+        Ends with ``.csv``, ``.tsv``, ``.csv.gz``, ``.tsv.gz``, ``.jsonl``, ``.jsonl.gz``,
+        ``.parquet`` or ``.xlsx``.
+    guarded : bool or "cells", default=False
         Write text files for people rather than programs: cells that a spreadsheet would take for a
-        formula get an apostrophe (:func:`guarded`). Otherwise each cell is written as
-        it is, so that reading gives the same table. In Excel files no text is ever a formula.
+        formula get an apostrophe (:func:`guarded`). With "cells" numbers with a sign stay numbers
+        at the beginning of lines too. Otherwise each cell is written as it is, so that reading
+        gives the same table. In Excel files no text is ever a formula.
     """
     path = Path(path)
     write = _writer(path)
@@ -73,28 +78,42 @@ def check_ending(path: str | Path) -> None:
     _writer(Path(path))
 
 
-def _writer(path: Path) -> Callable[[Any, Path, Path, bool], None]:
+def _writer(path: Path) -> Callable[[Any, Path, Path, Guarded], None]:
     name = path.name.lower()
     if not name.endswith(ENDINGS):
         raise ValueError(f"{path} must end with {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}.")
     return {".parquet": _write_parquet, ".xlsx": _write_excel}.get(path.suffix.lower(), _write_text)
 
 
-def _write_text(frame: Any, temporary: Path, path: Path, guarded: bool) -> None:
+def _write_text(frame: Any, temporary: Path, path: Path, guarded: Guarded) -> None:
     name = path.name.lower()
     delimiter = "\t" if ".tsv" in name[-7:] else ","
+    is_json = ".jsonl" in name[-9:]
     with temporary.open("wb") as raw:
         # Without the time of writing and a name, so that the same table gives the same file.
         file = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if name.endswith(".gz") else raw
         with file:
-            if guarded and not _is_ascii(frame):
+            if guarded and not is_json and not _is_ascii(frame):
                 file.write(codecs.BOM_UTF8)
-            file.writelines(
-                line.encode(errors="replace") for line in csv_lines(frame, delimiter, guarded)
-            )
+            lines = json_lines(frame) if is_json else csv_lines(frame, delimiter, guarded)
+            file.writelines(line.encode(errors="replace") for line in lines)
 
 
-def _write_parquet(frame: Any, temporary: Path, path: Path, guarded: bool) -> None:
+def json_lines(frame: Any) -> Iterator[str]:
+    """The rows of a pandas frame as JSON objects, a line each; missing values are null."""
+    names = [str(name) for name in frame.columns]
+    for row in _rows(frame):
+        yield json.dumps(dict(zip(names, map(json_value, row), strict=True)), ensure_ascii=False)
+        yield "\n"
+
+
+def json_value(value: Any) -> Any:
+    """A value that JSON has, or the text of any other."""
+    is_kept = value is None or isinstance(value, (str, bool, int))
+    return value if is_kept or (isinstance(value, float) and math.isfinite(value)) else str(value)
+
+
+def _write_parquet(frame: Any, temporary: Path, path: Path, guarded: Guarded) -> None:
     arrow = package("pyarrow")
     try:
         frame.to_parquet(temporary, index=False)
@@ -105,7 +124,7 @@ def _write_parquet(frame: Any, temporary: Path, path: Path, guarded: bool) -> No
         ) from error
 
 
-def _write_excel(frame: Any, temporary: Path, path: Path, guarded: bool) -> None:
+def _write_excel(frame: Any, temporary: Path, path: Path, guarded: Guarded) -> None:
     openpyxl, cells = package("openpyxl"), package("openpyxl.cell")
     if len(frame) >= MOST_ROWS or frame.shape[1] > MOST_COLUMNS:
         raise ValueError(
@@ -138,7 +157,9 @@ def _write_excel(frame: Any, temporary: Path, path: Path, guarded: bool) -> None
             sheet.append([cell(value) for value in row])
     finally:
         sheet.close()  # or a file of its own would stay open
-    book.save(temporary)
+    # An archive that cannot be finished would say so once more when it is collected.
+    with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
+        package("openpyxl.writer.excel").ExcelWriter(book, archive).save()
 
 
 def _excel_value(value: Any) -> Any:
@@ -208,7 +229,7 @@ def write_csv(frame: Any, path: Path) -> None:
         _write_text(frame, temporary, path, guarded=True)
 
 
-def csv_lines(frame: Any, delimiter: str = ",", guarded: bool = True) -> Iterator[str]:
+def csv_lines(frame: Any, delimiter: str = ",", guarded: Guarded = True) -> Iterator[str]:
     """The lines of a pandas frame as CSV, the header first."""
     lines: list[str] = []
     # The writer quotes cells with what ends lines, so it has to know of both characters.
@@ -216,7 +237,7 @@ def csv_lines(frame: Any, delimiter: str = ",", guarded: bool = True) -> Iterato
         SimpleNamespace(write=lines.append), delimiter=delimiter, lineterminator="\r\n"
     )
     for row in itertools.chain([map(str, frame.columns)], _rows(frame)):
-        writer.writerow(_guarded_row(row) if guarded else row)
+        writer.writerow(_guarded_row(row, guarded == "cells") if guarded else row)
         yield lines.pop()[:-2] + "\n"
 
 
@@ -238,10 +259,11 @@ def _is_ascii(frame: Any) -> bool:
     )
 
 
-def _guarded_row(row: Iterable[Any]) -> list[str]:
-    first, *others = ("" if value is None else _cut(str(value)) for value in row)
+def _guarded_row(row: Iterable[Any], only_cells: bool) -> list[str]:
+    cut = str if only_cells else _cut
+    first, *others = ("" if value is None else cut(str(value)) for value in row)
     safe = guarded(first)
-    if safe == first and FORMULA.match(first):
+    if safe == first and FORMULA.match(first) and not only_cells:
         safe = f"'{first}"  # if the whole line is one cell, its sign makes that a formula
     return [safe, *map(guarded, others)]
 

@@ -1,5 +1,6 @@
 """Audits on disk: read back as they were, fitted again with answers, safe from each other."""
 
+import io
 import json
 import os
 import shutil
@@ -17,12 +18,13 @@ from rboost.audit.disk.folder import (
     REPORT,
     SUSPECTS,
     audit_into,
+    column_warnings,
     read_audit,
     read_record,
     write_refitted,
 )
 from rboost.audit.disk.request import Request, read_inputs
-from rboost.files import staged
+from rboost.files import file_digest, staged
 from rboost.review.session import Review
 from tests.audit.disk.refits import refit
 from tests.audit.reports import without_pictures
@@ -109,6 +111,7 @@ def test_folders_go_by_their_format_not_by_the_version_of_the_package(folder):
         ({"format": FORMAT - 1}, "made by an older rboost .* run rboost audit again"),
         ({"format": None}, "is damaged; run rboost audit again"),
         ({"classes": [[]]}, "is damaged; run rboost audit again"),
+        ({"budget": 10**400}, "is damaged; run rboost audit again"),
     ):
         (folder / "audit.json").write_text(json.dumps(record | change))
         if problem is None:
@@ -217,7 +220,7 @@ def test_an_answer_that_is_taken_back_is_no_answer_although_the_trusted_file_has
     assert np.flatnonzero(read_audit(folder).labels.said != "").tolist() == [2]
 
 
-@pytest.mark.filterwarnings("ignore:.*model.rboost was not written")
+@pytest.mark.filterwarnings("ignore:.*model.rboost could not be written")
 def test_an_audit_whose_model_could_not_be_kept_is_fitted_again(request_, tmp_path, monkeypatch):
     def fail(*_):
         raise RecursionError("too deep")
@@ -228,6 +231,19 @@ def test_an_audit_whose_model_could_not_be_kept_is_fitted_again(request_, tmp_pa
     again = refit(tmp_path / "out", {0: 1})
     assert_allclose(again.scores, made.refit({"1.000": "b"}).scores)
     assert (tmp_path / "out" / MODEL).exists()
+
+
+def test_a_refit_whose_model_cannot_be_kept_changes_nothing(made, folder, monkeypatch):
+    def fail(*_):
+        raise ValueError("too large")
+
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    opened, audit = read_record(folder), read_audit(folder)
+    monkeypatch.setattr("rboost.audit.disk.folder.save", fail)
+    with pytest.raises(ValueError, match="too large"):
+        write_refitted(folder, opened, audit)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert MODEL in before
 
 
 @pytest.mark.slow
@@ -318,7 +334,9 @@ def test_what_was_found_is_kept_if_a_file_cannot_be_made(name, request_, tmp_pat
     else:
         monkeypatch.setattr("rboost.audit.result.render_report", fail)
     folder = tmp_path / "audit"
-    with pytest.warns(UserWarning, match=f"{name} was not written, all else was: too deep"):
+    with pytest.warns(
+        UserWarning, match=f"{name} could not be written, but everything else was: too deep"
+    ):
         made, _ = audit_into(folder, request_)
     assert not (folder / name).exists()
     assert len(pd.read_csv(folder / SUSPECTS)) == len(made.to_frame())
@@ -357,3 +375,108 @@ def test_probabilities_of_another_model_are_read_kept_and_audited_again(request_
     frame.drop(columns="key").iloc[1:].to_csv(path, index=False)
     with pytest.raises(ValueError, match=r"has 89 rows, but .* has 90; pass one for each"):
         read_inputs(request)
+
+
+# --- folders that were made to do harm
+
+
+def vouched(folder, name, content):
+    """A forged file, for which audit.json vouches."""
+    (folder / name).write_bytes(content)
+    record = json.loads((folder / "audit.json").read_text())
+    record["files"][name] = file_digest(folder / name)
+    (folder / "audit.json").write_text(json.dumps(record))
+
+
+def rows_file(**arrays):
+    file = io.BytesIO()
+    np.savez_compressed(file, **arrays)
+    return file.getvalue()
+
+
+ROWS_OF_IT = {
+    "scores": np.zeros((90, 3)),
+    "checked": np.full(90, -1),
+    "at_random": np.zeros(90, bool),
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({}, None),
+        ({"scores": np.zeros((90, 2))}, "is damaged"),
+        ({"scores": np.zeros(90)}, "is damaged"),
+        ({"scores": np.array(0.0)}, "is damaged"),
+        ({"scores": np.full((90, 3), np.nan)}, "is damaged"),
+        ({"scores": np.full((90, 3), np.inf)}, "is damaged"),
+        ({"scores": np.zeros((90, 3), complex)}, "is damaged"),
+        ({"scores": np.zeros((90, 3), "S8")}, "is damaged"),
+        ({"scores": np.zeros((90, 3), object)}, "is damaged"),
+        ({"scores": np.zeros((9, 3))}, "is of another table"),
+        ({"checked": np.full(90, 3)}, "is damaged"),
+        ({"checked": np.full(90, -2)}, "is damaged"),
+        ({"checked": np.full(90, 0.5)}, "is damaged"),
+        ({"at_random": np.full(90, 2)}, "is damaged"),
+        ({"more": np.zeros(2**24)}, "is damaged"),  # 128 MB, packed to 130 kB
+    ],
+)
+def test_forged_rows_end_in_a_sentence(folder, change, problem):
+    vouched(folder, "rows.npz", rows_file(**ROWS_OF_IT | change))
+    if problem is None:
+        assert len(read_audit(folder)) == 90
+        return
+    with pytest.raises(ValueError, match=rf"rows\.npz {problem}; run rboost audit again\.$"):
+        read_audit(folder)
+
+
+def test_rows_without_an_array_or_with_a_shape_that_is_none(folder):
+    whole = rows_file(**ROWS_OF_IT)
+    few = rows_file(scores=ROWS_OF_IT["scores"])
+    plain = io.BytesIO()
+    np.savez(plain, **ROWS_OF_IT)
+    shapes = [
+        plain.getvalue().replace(b"(90, 3), ", other)
+        for other in (b"(-9, 3), ", b"(2**9,), ", b"(9e9,3), ")
+    ]
+    for content in (few, b"", whole[:-9], whole[:200], b"PK\x05\x06" + bytes(18), *shapes):
+        vouched(folder, "rows.npz", content)
+        with pytest.raises(ValueError, match=r"rows\.npz is damaged; run rboost audit again"):
+            read_audit(folder)
+
+
+WARNING = {"column": "x", "kind": "copy", "rate": 0.1, "other_rate": 0.2, "value": "", "alike": []}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"format": float("inf")}, {"format": 1e999}, {"budget": -1}, {"budget": "x"},
+        {"budget": True}, {"budget": 1.5},
+        *({"summary": {"column_warnings": own}} for own in (
+            [1], {"a": 1}, "x", 5, None, [{}], [WARNING | {"more": 1}], [WARNING | {"rate": "x"}],
+            [WARNING | {"alike": None}], [WARNING | {"alike": [1]}], [WARNING | {"kind": []}],
+        )),
+    ],
+)  # fmt: skip
+def test_forged_records_end_in_a_sentence(folder, change):
+    record = json.loads((folder / "audit.json").read_text())
+    (folder / "audit.json").write_text(json.dumps(record | change))
+    with pytest.raises(ValueError, match=r"audit\.json is damaged; run rboost audit again\.$"):
+        read_record(folder)
+
+
+def test_a_warning_of_a_column_is_read_back(folder):
+    record = json.loads((folder / "audit.json").read_text())
+    record["summary"]["column_warnings"] = [WARNING]
+    (folder / "audit.json").write_text(json.dumps(record))
+    assert column_warnings(read_record(folder))[0].column == "x"
+
+
+def test_the_model_of_another_audit_is_refused(folder, tmp_path):
+    make_table(tmp_path / "other.csv", n_classes=2)
+    other = Request(tmp_path / "other.csv", "label", id="key", model="linear", check_columns=False)
+    audit_into(tmp_path / "other", other)
+    vouched(folder, MODEL, (tmp_path / "other" / MODEL).read_bytes())
+    with pytest.raises(ValueError, match=r"model\.rboost is of another table"):
+        read_audit(folder)

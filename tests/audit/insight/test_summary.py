@@ -118,3 +118,10 @@ def test_plain_types_survive_json_and_unknown_numbers_are_null(small_audit):
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
     assert plain["expected_precision"] is None
     assert plain["budgets"][0]["n_rows"] == 10
+
+
+def test_finds_lie_within_their_intervals(small_audit):
+    for one in small_audit.budgets:
+        assert 0 <= one.found_low <= one.expected_found <= one.found_high <= one.n_rows
+        low, high, _ = small_audit.precision_interval(small_audit.suspects(n=one.n_rows).rows)
+        assert_allclose([one.found_low, one.found_high], np.array([low, high]) * one.n_rows)

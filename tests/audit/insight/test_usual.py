@@ -11,7 +11,7 @@ from rboost.audit import LabelAudit, audit_labels
 from rboost.audit.fit import Inference, learn_features
 from rboost.audit.insight.usual import usual_values
 from rboost.audit.labels import table_labels
-from rboost.audit.wording import shortened
+from rboost.audit.wording import measured
 from rboost.noise import flip_labels, symmetric
 
 
@@ -45,7 +45,7 @@ def assert_speaks(reason, rows_of_given, rows_of_suggested):
         assert usual.startswith("missing (") or float(usual.split(" (")[0]) != value
     else:
         (low, high), (other_low, other_high) = (map(float, ends(x)) for x in (usual, instead))
-        shown = float(shortened(value))
+        shown = float(measured(value))
         assert not low <= shown <= high
         assert other_high > high if shown > high else other_low < low
 

@@ -35,8 +35,23 @@ def test_noise_that_is_everywhere_the_same_is_one_sentence(small_audit):
     rates, rows = 0.05 + 0.85 * np.eye(3), 4 + 50 * np.eye(3)
     summary = with_rates(small_audit.summary(), rates, rows)
     (sentence,) = describe_confusions(summary, 6)
-    assert sentence.startswith("Whatever the true class, 5.0 % of its rows")
+    assert sentence.startswith("Whatever the true class, 5 % of its rows")
     assert "about 24 rows in all" in sentence
+
+
+def test_where_little_is_known_rates_are_intervals_alone(small_audit):
+    rates = [[0.8, 0.1, 0.1], [0.05, 0.95, 0.0001], [0.0, 0.2, 0.8]]
+    rows = [[40, 5, 5], [3, 50, 0.01], [0, 9, 40]]
+    summary = replace(with_rates(small_audit.summary(), rates, rows), is_uncertain=True)
+    sentences = describe_confusions(summary, 6)
+    assert sentences[0] == "Of true “cedar”, 10 % to 40 % were labelled “birch” (90 % interval)."
+    assert not any("about" in sentence for sentence in sentences)
+
+
+def test_less_than_a_row_is_said_in_words(small_audit):
+    rates, rows = 0.001 + 0.99 * np.eye(3), 0.05 + 50 * np.eye(3)
+    (sentence,) = describe_confusions(with_rates(small_audit.summary(), rates, rows), 6)
+    assert sentence.endswith("; less than one row).")
 
 
 def test_where_nothing_is_confused_it_says_so(small_audit):

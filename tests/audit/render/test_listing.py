@@ -35,7 +35,13 @@ def test_columns_that_are_called_like_ours_get_another_name_and_the_context_is_t
 def test_a_reason_says_what_rows_of_both_labels_have():
     reasons = (Reason("age", 71, 1.0, "22 to 35", "60 to 80"),)
     one = Explanation(0, "no", "yes", 0.9, 0.9, reasons)
-    assert in_words(one) == "age = 71 (usually 22 to 35 for 'no', 60 to 80 for 'yes')"
+    assert in_words(one) == "age is 71; of those labelled “no” usually 22 to 35, “yes” 60 to 80"
+    measured = Reason("hours", 36.24871, 1.0, "10 to 18", "16 to 28")
+    dated = Reason("joined", "2021-10-13T10:00:00+02:00", 1.0, "missing (60 %)", "various values")
+    long = "transfer_not_received_by_recipient"
+    both = in_words(Explanation(0, long, "yes", 0.9, 0.9, (measured, dated)))
+    assert both.startswith("hours is 36.25; of those labelled “transfer_not…y_recipient” usually")
+    assert ". joined is 2021-10-13; of those labelled" in both
     none = Explanation(0, "no", "yes", 0.9, 0.9, (), agreeing=(3,))
     assert in_words(none) == "no single column stands out"
     assert in_words(Explanation(0, "no", "yes", 0.9, 0.9, ())) == ""  # not looked for

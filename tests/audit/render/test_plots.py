@@ -11,7 +11,7 @@ from rboost.audit import (
     audit_labels,
 )
 from rboost.audit.insight.checked import CalibrationBin
-from rboost.audit.insight.summary import MOST_ROWS, project, review_gain
+from rboost.audit.insight.summary import MOST_ROWS, Budget, project, review_gain
 from rboost.audit.render.plots import CalibrationDisplay
 
 mpl.use("Agg")
@@ -65,12 +65,34 @@ def test_no_text_lies_on_another(display, small_audit):
     assert not overlaps
 
 
-@pytest.mark.parametrize(("n_classes", "n_texts"), [(2, 8), (10, 200), (11, 0)])
-def test_matrix_has_numbers_up_to_ten_classes(n_classes, n_texts):
+@pytest.mark.parametrize(("n_classes", "n_texts"), [(2, 8), (10, 200), (11, 121), (20, 400)])
+def test_matrix_has_numbers_and_of_few_classes_intervals(n_classes, n_texts):
     noise = np.full((n_classes, n_classes), 0.1 / (n_classes - 1))
     np.fill_diagonal(noise, 0.9)
     display = NoiseMatrixDisplay(noise, np.stack([noise, noise]), range(n_classes))
-    assert len(on_new_axes(display).ax_.texts) == n_texts
+    drawn = on_new_axes(display, (7.8, 6.12))
+    assert len(drawn.ax_.texts) == n_texts
+    boxes = [text.get_window_extent() for text in texts(drawn)]
+    assert not any(boxes[i].overlaps(boxes[j]) for i in range(len(boxes)) for j in range(i))
+
+
+def test_rates_that_are_nearly_zero_have_no_number_among_many_classes():
+    noise = 0.004 + 0.9 * np.eye(12)
+    noise[3, 4] = 0.05
+    drawn = on_new_axes(NoiseMatrixDisplay(noise, np.stack([noise, noise]), range(12)))
+    assert sorted({text.get_text() for text in drawn.ax_.texts}) == ["5", "90"]
+
+
+def test_long_names_are_told_apart():
+    names = [f"transfer_not_{word}_by_recipient" for word in ("received", "refunded")]
+    noise = np.array([[0.9, 0.1], [0.2, 0.8]])
+    drawn = on_new_axes(NoiseMatrixDisplay(noise, np.stack([noise, noise]), names))
+    shown = [text.get_text() for text in drawn.ax_.get_yticklabels()]
+    assert len({*shown}) == 2
+    names = ["account_of_a_customer_closed", "account_of_a_customer_opened"]
+    drawn = on_new_axes(NoiseMatrixDisplay(noise, np.stack([noise, noise]), names))
+    shown = [text.get_text() for text in drawn.ax_.get_yticklabels()]
+    assert shown == ["account_…_closed", "account_…_opened"]
 
 
 def test_of_many_classes_the_largest_confusions_are_drawn():
@@ -139,6 +161,19 @@ def test_gain_of_a_large_table_shows_what_can_be_checked(n_suspects):
     display = ReviewGainDisplay(review_gain(np.linspace(0, 1, 100_000)), n_suspects)
     drawn = on_new_axes(display)
     assert drawn.ax_.get_xlim()[1] == pytest.approx(1.02 * max(500, 4 * n_suspects))
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_gain_names_a_number_only_where_the_list_is_known(is_known):
+    budgets = [Budget(50, 30.0, 0.6, 0.5, 12.0, 44.0)]
+    gain = review_gain(np.linspace(0, 1, 200))
+    drawn = on_new_axes(ReviewGainDisplay(gain, 100, budgets, is_known))
+    assert [text.get_text() for text in drawn.ax_.texts] == [
+        "50 → 30" if is_known else "50 → 12–44"
+    ]
+    named = [text.get_text() for text in drawn.ax_.get_legend().get_texts()]
+    assert "90 % interval" in named
+    assert ("100 suspects → 75" in named) == is_known
 
 
 def test_projection_is_always_the_same_and_has_all_suspects(small_audit):

@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rboost.audit import audit_labels
+from rboost.audit import LabelAudit, audit_labels
 from rboost.audit.insight.summary import ASSUMPTIONS
 from rboost.audit.render.report import Origin
 from rboost.audit.wording import percent
+from tests.audit.reports import without_pictures
 
 
 class Outline(HTMLParser):
@@ -50,7 +51,7 @@ def hostile_html(hostile_audit):
 def test_sections_stand_in_their_order(html):
     ids = [attributes["id"] for attributes in Outline(html).named("h2")]
     assert ids == [
-        "summary", "matrix", "distribution", "gain", "suspects", "unlabelled", "concentration",
+        "summary", "suspects", "unlabelled", "matrix", "distribution", "gain", "concentration",
         "projection", "columns", "calibration", "quality", "next",
     ]  # fmt: skip
 
@@ -67,7 +68,7 @@ def test_of_many_classes_those_that_matter_are_seen_at_once():
         ).to_html()
     )  # fmt: skip
     assert page.text.count("10 more classes") == 2
-    assert "The wrong labels that most rows carry: true class → label given" in page.text
+    assert "The most frequent kinds of wrong labels: true class → label given" in page.text
     [picture] = [one for one in page.named("img") if one["alt"].startswith("Bars of the wrong")]
     drawn = base64.b64decode(picture["src"].partition("base64,")[2]).decode()
     assert "class 07 → class" in drawn
@@ -199,13 +200,56 @@ def test_no_suspects_and_no_missing_labels(small_model):
     audit = audit_labels(random.randn(60, 2) + 6 * y[:, np.newaxis], y, model=small_model)
     text = Outline(audit.to_html(audit.suspects(n=0))).text
     assert "No label is listed." in text
-    assert "Every row has a label." in text
+    assert "Rows without a label" not in text
+
+
+def test_bands_and_unusual_rows_are_said_of_each_suspect(small_audit, monkeypatch):
+    without_pictures(monkeypatch)
+    suspects = small_audit.suspects()
+    fit = np.array(["fits no class", "between classes", *[""] * (len(small_audit) - 2)], object)
+    monkeypatch.setattr(
+        LabelAudit, "row_fit", lambda _, rows: fit[np.searchsorted(np.sort(rows), rows)]
+    )
+    body = re.search(r"<tbody>(.*?)</tbody>", small_audit.to_html(), re.DOTALL).group(1)
+    bands = re.findall(r'class="bands"><span>(.*?)</span>', body)
+    assert bands == suspects.bands
+    assert {"probably wrong", "worth a look"} == {*bands}
+    assert body.count('class="fit">fits no class') == body.count('"fit">between classes') == 1
+
+
+def test_finds_are_intervals_where_the_list_is_not_known(small_audit, monkeypatch):
+    without_pictures(monkeypatch)
+    for low, is_known in ((0.7, True), (0.1, False)):
+        ends = (low, 0.9, "model")
+        monkeypatch.setattr(LabelAudit, "precision_interval", lambda *_, ends=ends: ends)
+        text = Outline(replace(small_audit).to_html()).text  # a new one computes its budgets anew
+        assert ("Expected finds by rows checked" in text) == is_known
+        assert ("cannot be told yet, and neither can this" in text) == (not is_known)
+        found = text[text.index("nds by rows checked") :]
+        assert f" {10 * low:.0f} to 9 " in found
+        assert ("10 1 to 9 20 2 to 18" in found) == (not is_known)
 
 
 def test_without_a_model_the_report_says_so_and_reasons_rest_on_the_rows_alone(small_audit):
     audit = replace(small_audit, model=None)
     text = Outline(audit.to_html()).text
-    assert "Nothing is known here of how much each column matters" in text
+    assert "How much each column matters is not known" in text
     assert any(one.reasons for one in audit.explain_all(audit.suspects().rows))
     assert "against_given_label" in audit.to_frame().columns
     assert "strongest reason" in audit.to_text()
+
+
+def test_answers_to_look_at_again_are_listed_by_row(small_audit):
+    assert "Answers to look at again" not in small_audit.to_html()
+    x = np.concatenate([[9.0], np.random.RandomState(0).normal(size=299)])
+    labels = np.where(x > 0, "high", "low")
+    said = [*np.where(np.arange(40) == 0, "low", labels[:40]), *[None] * 260]
+    ids = [f"<b>{k}</b>" for k in range(300)]
+    audit = audit_labels(
+        pd.DataFrame({"x": x}), labels, y_checked=said, ids=ids, model="linear", check_columns=False
+    )
+    page = audit.to_html()
+    section = page[page.index('<h2 id="doubted">') :].partition("</section>")[0]
+    (row,) = re.findall(r"<tbody>\n(.*)\n</tbody>", section)
+    assert re.findall(r"<bdi>(.*?)</bdi>", row) == ["&lt;b&gt;0&lt;/b&gt;", "high", "low"]
+    assert '<a href="#doubted">' in page

@@ -1,6 +1,11 @@
 """The report in a real browser. Without Chromium these tests fail; they are never skipped."""
 
+import io
+import re
+
+import numpy as np
 import pytest
+from PIL import Image
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -8,6 +13,7 @@ from tests.audit.render.test_texts import make_audit as audit_of_texts
 from tests.browser import complaints, requested, resize
 
 pytestmark = pytest.mark.browser
+N_LISTED, ON_A_PAGE = 50, 20
 
 
 @pytest.fixture(scope="module")
@@ -15,7 +21,7 @@ def pages(tmp_path_factory, small_audit, hostile_audit):
     folder = tmp_path_factory.mktemp("reports")
     audits = {"small": small_audit, "hostile": hostile_audit, "texts": audit_of_texts()}
     for name, audit in audits.items():
-        html = audit.to_html(audit.suspects(n=40), f"The {name} report")
+        html = audit.to_html(audit.suspects(n=N_LISTED), f"The {name} report")
         (folder / f"{name}.html").write_text(html, encoding="utf-8")
     return folder
 
@@ -40,7 +46,17 @@ def page(browser, pages):
 
 
 def column(driver, place):
-    """What stands in a column of the suspects that are seen."""
+    """What stands in a column of the suspects that are seen, on all pages."""
+    found = seen(driver, place)
+    next_button = driver.find_element(By.XPATH, "//button[text()='Next']")
+    while next_button.is_displayed() and next_button.is_enabled():
+        next_button.click()
+        found += seen(driver, place)
+    return found
+
+
+def seen(driver, place):
+    """What stands in a column of the suspects on this page."""
     script = """return [...document.querySelectorAll("#suspects-table tbody tr")]
         .filter((row) => row.offsetParent !== null)
         .map((row) => row.cells[arguments[0]].dataset.value ?? row.cells[arguments[0]].innerText)"""
@@ -79,14 +95,36 @@ def test_searches_by_keyboard_and_says_how_many_are_left(page):
     search = driver.find_element(By.ID, "search")
     driver.execute_script("document.getElementById('suspects').scrollIntoView()")
     search.send_keys(wanted.upper())
-    left = column(driver, 0)
-    assert 0 < len(left) <= 40
-    assert driver.find_element(By.ID, "shown").text == f"{len(left)} of 40 shown"
+    left = seen(driver, 0)
+    assert 0 < len(left) <= ON_A_PAGE
+    said = driver.find_element(By.ID, "shown").text
+    found = int(re.fullmatch(rf"1 to {len(left)} of (\d+)( found)?", said)[1])
+    assert len(column(driver, 0)) == found
     search.send_keys(" nowhere at all")
-    assert column(driver, 0) == []
+    assert seen(driver, 0) == []
+    assert driver.find_element(By.ID, "shown").text == "none found"
     search.send_keys(Keys.CONTROL, "a")
     search.send_keys(Keys.DELETE)
-    assert len(column(driver, 0)) == 40
+    assert len(column(driver, 0)) == N_LISTED
+
+
+def test_turns_pages_by_keyboard(page):
+    driver = page()
+    back, following = (
+        driver.find_element(By.XPATH, f"//button[text()='{name}']") for name in ("Previous", "Next")
+    )
+    first = seen(driver, 0)
+    assert len(first) == ON_A_PAGE
+    assert not back.is_enabled()
+    following.send_keys(Keys.ENTER)
+    assert driver.find_element(By.ID, "shown").text == f"21 to 40 of {N_LISTED}"
+    second = seen(driver, 0)
+    assert not {*first} & {*second}
+    back.send_keys(Keys.SPACE)
+    assert seen(driver, 0) == first
+    driver.execute_script("document.getElementById('search').value = 'probably wrong'")
+    driver.find_element(By.ID, "search").send_keys(" ")
+    assert all(float(value) >= 0.5 for value in column(driver, 3))
 
 
 def test_skip_link_is_the_first_stop_of_the_keyboard(page):
@@ -108,7 +146,7 @@ def test_hostile_texts_are_shown_and_do_nothing(page, width):
 
 
 @pytest.mark.parametrize("name", ["small", "hostile", "texts"])
-@pytest.mark.parametrize("width", [1280, 768, 390, 320])
+@pytest.mark.parametrize("width", [1400, 1280, 1100, 768, 390, 320])
 def test_page_is_never_wider_than_the_screen(page, name, width):
     driver = page(name, width)
     driver.execute_script("document.querySelectorAll('details').forEach((d) => d.open = true)")
@@ -139,9 +177,9 @@ def test_pictures_are_drawn(page):
 def test_print_shows_every_row_and_no_tools(page):
     driver = page()
     driver.find_element(By.ID, "search").send_keys("nowhere at all")
-    assert column(driver, 0) == []
+    assert seen(driver, 0) == []
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    assert len(column(driver, 0)) == 40
+    assert len(seen(driver, 0)) == N_LISTED
     assert not driver.find_element(By.ID, "tools").is_displayed()
     assert not driver.find_element(By.TAG_NAME, "nav").is_displayed()
 
@@ -151,7 +189,8 @@ def test_without_script_it_is_a_plain_table(page):
     driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     driver.refresh()
     driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
-    assert len(driver.find_elements(By.CSS_SELECTOR, "#suspects-table tbody tr")) == 40
+    assert len(driver.find_elements(By.CSS_SELECTOR, "#suspects-table tbody tr")) == N_LISTED
+    assert len(seen(driver, 0)) == N_LISTED
     assert not driver.find_elements(By.CSS_SELECTOR, "#suspects-table button")
     assert not driver.find_element(By.ID, "tools").is_displayed()
 
@@ -171,6 +210,42 @@ def test_words_stand_out_from_their_background(page, scheme):
             selector,
         )
         assert contrast(color, paper) >= 4.5, selector
+
+
+def picture_of(driver, scheme):
+    """The first picture of the page as it is seen, as an array of RGB."""
+    feature = {"name": "prefers-color-scheme", "value": scheme}
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+    png = driver.find_element(By.CSS_SELECTOR, ".picture").screenshot_as_png
+    return np.asarray(Image.open(io.BytesIO(png)).convert("RGB"), dtype=int)
+
+
+def test_pictures_follow_dark_mode_and_orange_stays_orange(page):
+    driver = page()
+    light, dark = (picture_of(driver, scheme) for scheme in ("light", "dark"))
+    assert np.median(light) > 200
+    assert np.median(dark) < 60
+    for seen_ in (light, dark):
+        red, green, blue = seen_.reshape(-1, 3).T
+        is_orange = (red > green + 20) & (green > blue + 15)
+        assert is_orange.mean() > 0.05
+    assert np.ptp(dark.mean(axis=2)) > 150  # words are light on it
+
+
+def test_suspects_stand_beside_the_contents_on_a_wide_screen(page):
+    driver = page(width=1400)
+    contents, table = (
+        driver.find_element(By.CSS_SELECTOR, selector).rect for selector in ("nav", ".suspects")
+    )
+    assert contents["x"] + contents["width"] <= table["x"]
+    assert table["x"] + table["width"] > 1300
+    figure = driver.find_element(By.CSS_SELECTOR, "[aria-labelledby=matrix] figure").rect
+    beside = driver.find_element(By.CSS_SELECTOR, "[aria-labelledby=matrix] table").rect
+    assert figure["x"] + figure["width"] <= beside["x"]
+    tops = [
+        driver.find_element(By.ID, name).rect["y"] for name in ("summary", "suspects", "matrix")
+    ]
+    assert tops == sorted(tops)
 
 
 def contrast(one, other):

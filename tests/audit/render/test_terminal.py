@@ -1,17 +1,32 @@
+import re
 import unicodedata
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rboost.audit.insight.checked import RANDOM_CHECKS, RandomChecks
 from rboost.audit.render.text import (
     describe_cautions,
+    describe_reason,
+    describe_suspects,
     describe_wrong_labels,
     fitted,
     width,
     wrapped,
 )
-from rboost.audit.wording import format_count, percent, quoted, shortened, visible
+from rboost.audit.wording import (
+    cut_middle,
+    format_count,
+    format_estimate,
+    format_range,
+    percent,
+    quoted,
+    shortened,
+    visible,
+)
 
 
 def test_says_rows_classes_rates_and_the_ten_most_suspicious(small_audit):
@@ -22,10 +37,34 @@ def test_says_rows_classes_rates_and_the_ten_most_suspicious(small_audit):
     assert "90 % interval" in text
     lines = text.splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith("row "))
-    for row, line in zip(suspects.rows[:10], lines[start + 1 :], strict=False):
+    first = [line for line in lines[start + 1 :] if "→" in line]
+    for row, line in zip(suspects.rows[:10], first, strict=True):
         assert line.split()[0] == str(small_audit.ids[row])
         assert line.index("→") == lines[start].index("→")
-    assert lines[start + 11] == "… and 5 more suspects"
+    assert lines[start + 1] == "probably wrong:"
+    assert lines[-1] == "… and 5 more suspects"
+
+
+def test_ten_suspects_are_shown_in_bands_however_uncertain(small_audit, monkeypatch):
+    chosen, wrong = small_audit.suspects(n=10), small_audit.issue_probability.copy()
+    wrong[chosen.rows] = np.linspace(0.55, 0.1, 10)  # as where classes overlap
+    audit = replace(small_audit)
+    vars(audit)["issue_probability"] = wrong
+    monkeypatch.setattr(type(audit), "row_fit", lambda *_: [*[""] * 9, "fits no class"])
+    lines = audit.to_text(replace(chosen, probability_wrong=wrong[chosen.rows])).splitlines()
+    bands = [lines.index("probably wrong:"), lines.index("worth a look:")]
+    shown = [k for k, line in enumerate(lines) if re.match(r"\d+ .*→ \w+ +\d+ %", line)]
+    assert len(shown) == 10
+    assert [sum(k < bands[1] for k in shown), sum(k > bands[1] for k in shown)] == [2, 8]
+    assert "fits no class; " in lines[shown[-1]]
+
+
+def test_reasons_are_whole_however_long(small_audit):
+    rows = small_audit.suspects(n=10).rows
+    text = " ".join(small_audit.to_text().split())
+    for one in small_audit.explain_all(rows):
+        for reason in one.reasons[:1]:
+            assert describe_reason(one, reason) in text
 
 
 def test_says_whether_an_interval_is_of_the_model_or_of_random_checks(small_audit):
@@ -33,18 +72,40 @@ def test_says_whether_an_interval_is_of_the_model_or_of_random_checks(small_audi
         small_audit.summary(), share_low=0.02, share_high=0.3, is_uncertain=True,
         expected_wrong=30.0, expected_share=0.2, random_checks=None,
     )  # fmt: skip
-    assert "about 30 (20 %, 90 % interval 2.0 % to 30 %) are expected" in describe_wrong_labels(
-        by_model
-    )
-    assert "Cannot tell yet how many labels are wrong" in describe_cautions(by_model)[0]
+    said = describe_wrong_labels(by_model)
+    assert said.startswith("Cannot tell yet how many of the 135 labels that nobody has checked are")
+    assert said.endswith(" wrong: 3 to 40 (90 % interval).")
+    caution = describe_cautions(by_model)[0]
+    assert "Check 30 labels drawn at random (rboost review), and the share of wrong" in caution
+    said = describe_wrong_labels(replace(by_model, is_uncertain=False))
+    assert said.startswith("About 30 of the 135 labels that nobody has checked are wrong (20 %;")
+    assert said.endswith(" 90 % interval: 3 to 40).")
     drawn = RandomChecks(40, 4, 0.03, 0.21)
     by_checks = replace(
         by_model, share_low=0.03, share_high=0.2, share_source=RANDOM_CHECKS, random_checks=drawn
     )
     said = describe_wrong_labels(by_checks)
-    assert "3.0 % to 20 % are wrong (90 % interval, by random checks alone" in said
-    assert "the model expects about 30 (20 %)" in said
+    assert (
+        "4 to 27 of the 135 labels that nobody has checked are wrong (90 % interval by random"
+        in said
+    )
+    assert "the model: about 30)" in said
     assert "Of 40 labels drawn at random and checked, 4 were wrong" in said
+
+
+def test_says_how_many_suspects_are_wrong_only_where_it_is_known(small_audit):
+    known = replace(
+        small_audit.summary(), n_suspects=40, expected_found=31.0, list_low=0.7, list_high=0.9
+    )
+    said = describe_suspects(known)
+    assert said.endswith("worth checking: about 31 of them are wrong (90 % interval: 28 to 36).")
+    unknown = replace(known, list_low=0.2)
+    said = describe_suspects(unknown)
+    assert (
+        "cannot be told yet: 8 to 36 (90 % interval). Checking some of them narrows this." in said
+    )
+    assert "31" not in said
+    assert "by random checks alone" in describe_suspects(replace(known, list_source=RANDOM_CHECKS))
 
 
 @pytest.mark.parametrize("audit_name", ["small_audit", "hostile_audit"])
@@ -70,8 +131,36 @@ def test_without_suspects_there_is_no_table(small_audit):
 def test_wide_characters_take_two_columns_and_marks_none():
     assert width("日本") == 4
     assert width("e\u0301") == 1
-    assert fitted("日本語", 5) == "日本…"
+    assert fitted("日本語", 5) == "日…語"
     assert fitted("ab", 4) == "ab  "
+
+
+@given(st.text("ab日\u0301 ", min_size=1), st.integers(3, 30))
+def test_what_does_not_fit_is_cut_in_the_middle(text, columns):
+    shown = fitted(text, columns)
+    assert width(shown) == columns
+    if width(text) > columns:
+        head, _, tail = shown.rstrip().partition("…")
+        assert text.startswith(head)
+        assert text.rstrip().endswith(tail)
+
+
+@given(st.text("ab_", min_size=1), st.integers(3, 30))
+def test_names_keep_beginning_and_end(name, longest):
+    shown = cut_middle(name, longest)
+    assert len(shown) == min(len(name), longest)
+    head, cut, tail = shown.partition("…")
+    assert name.startswith(head)
+    assert name.endswith(tail)
+    assert bool(cut) == (len(name) > longest)
+
+
+@given(st.floats(-1e9, 1e9), st.floats(0, 1e9))
+def test_ends_of_a_range_are_rounded_by_little(low, more):
+    high = low + more
+    first, last = map(float, format_range(low, high))
+    assert first <= last
+    assert max(abs(first - low), abs(last - high)) <= 0.1 * (high - low) + 1e-3 * abs(high)
 
 
 def test_lines_are_broken_between_words():
@@ -92,10 +181,14 @@ def test_wording():
         "2.5",
     ]
     assert [percent(x) for x in (0, 1e-5, 0.05, 0.5, 0.995, 0.9999, 1, float("nan"))] == [
-        "0 %", "<0.1 %", "5.0 %", "50 %", "99.5 %", ">99.9 %", "100 %", "unknown",
+        "0 %", "<0.1 %", "5 %", "50 %", "99.5 %", ">99.9 %", "100 %", "unknown",
     ]  # fmt: skip
     assert [percent(x) for x in (1 + 1e-12, 0.9995, 0.99, -1e-17, 0.985, 0.98)] == [
-        "100 %", ">99.9 %", "99.0 %", "0 %", "98.5 %", "98 %",
+        "100 %", ">99.9 %", "99 %", "0 %", "98.5 %", "98 %",
     ]  # fmt: skip
-    assert [format_count(x) for x in (0, 3.24, 12.7, 1000)] == ["0", "3.2", "13", "1\u202f000"]
+    assert [format_count(x) for x in (0, 0.3, 3.24, 12.7)] == ["0", "<1", "3", "13"]
+    assert format_count(1000) == "1\u202f000"
+    assert [format_estimate(x) for x in (0.2, 9.7, 99.6, 521.6, 5574)] == [
+        "<1", "10", "100", "520", "5\u202f600",
+    ]  # fmt: skip
     assert quoted("שלום") == "“\u2068שלום\u2069”"

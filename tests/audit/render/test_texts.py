@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rboost.audit.insight.summary import band_of
 from rboost.audit.insight.words import ReadText, Word
 from rboost.audit.render.report import LONGEST_NAME, show_texts
 from rboost.audit.render.text import SHOWN_TEXT, describe_words, in_words, width, wrapped
@@ -55,7 +56,8 @@ def test_the_terminal_shows_texts_first_with_words_marked(audit):
     for row, block in zip(rows, blocks, strict=True):
         (one,) = audit.explain_all(np.array([row]))
         shown, _, below = block.partition("\n  row ")
-        assert below.startswith(f"{audit.ids[row]}: {one.given} → {one.suggested}, wrong ")
+        start = f"{audit.ids[row]}: {one.given} → {one.suggested}, {band_of(one.probability_wrong)}"
+        assert below.startswith(start)
         assert {word for word in one.words if f"*{word}*" in shown} == {*one.words}
         assert " ".join(describe_words(one).split()[:1]) in below
 

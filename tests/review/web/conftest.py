@@ -27,9 +27,10 @@ def visit(browser, serve):
     def visit(audit=None, size=(1400, 900), remembered=(), **options):
         server = serve(audit, **options)
         page = Page(browser, server.url, size)
-        if page.run("return localStorage.length") or remembered:
+        if page.run("return localStorage.length > 1") or remembered:
+            session = page.run("return localStorage.getItem('session')")
             page.run("localStorage.clear()")
-            for name, value in dict(remembered).items():
+            for name, value in dict(remembered, session=session).items():
                 page.run("localStorage.setItem(...arguments)", name, value)
             browser.refresh()
             page.ready()

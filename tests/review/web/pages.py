@@ -12,6 +12,7 @@ from selenium.webdriver.support.wait import WebDriverWait
 
 from rboost.review import AnswerStore, Review, fingerprint
 from rboost.review.web.app import make_app
+from rboost.review.web.connections import settings
 from rboost.review.web.guard import Access
 from tests.browser import complaints, resize
 
@@ -26,16 +27,15 @@ def port_of_its_own():
 class PageServer:
     """Serves the review of an audit from a thread, which starts sooner than a process."""
 
-    def __init__(self, audit, folder, save=None, port=0):
+    def __init__(self, audit, folder, save=None, port=0, **options):
         self.audit, self.folder = audit, folder
-        self.review = Review(audit, folder, save, images_root=folder)
+        self.review = Review(audit, folder, save, images_root=folder, **options)
+        self.review.explaining.wait()  # so that the first row has its reasons at once
         listening = socket.create_server(("127.0.0.1", port))
         self.access = Access(listening.getsockname()[1])
         self.origin = f"http://127.0.0.1:{self.access.port}"
         self.url = self.access.url(self.access.token)
-        config = uvicorn.Config(
-            make_app(self.review, self.access), log_level="error", lifespan="off", ws="none"
-        )
+        config = uvicorn.Config(make_app(self.review, self.access), **settings())
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, args=([listening],), daemon=True)
         self._thread.start()

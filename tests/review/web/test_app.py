@@ -24,7 +24,7 @@ def test_a_large_body_is_refused(page, client):
         for _ in range(100):
             yield b"x" * 1000
 
-    headers = {"X-Rboost": "1", "Content-Type": "application/json"}
+    headers = {"Content-Type": "application/json"}
     assert client.post("/api/answer", content=pieces(), headers=headers).status_code == 413
     headers["Content-Length"] = "-1"
     assert client.post("/api/answer", content=b"{}", headers=headers).status_code == 413
@@ -73,7 +73,7 @@ def test_answers_that_make_no_sense_get_one_sentence(unanswered, reader, change,
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"1", b"null", b"\xff\xfe", b"[" * 10_000])
 def test_malformed_json_gets_one_sentence(reader, body):
-    headers = {"X-Rboost": "1", "Content-Type": "application/json"}
+    headers = {"Content-Type": "application/json"}
     reply = reader.post("/api/answer", content=body, headers=headers)
     assert reply.status_code == 400
     assert "JSON" in reply.json()["error"]
@@ -199,7 +199,7 @@ def test_progress_and_a_new_fit(tmp_path):
 
 def test_the_export_is_sent_and_written(page, client):
     post(client, "/api/answer", {"row": 1, "answer": "keep", "key": key()})
-    reply = client.get("/checked.csv")
+    reply = client.get("/api/checked.csv")
     assert reply.headers["content-disposition"] == 'attachment; filename="checked.csv"'
     assert reply.content == page.review.checked_csv.read_bytes()
     assert reply.text.splitlines()[1].startswith("r1,")

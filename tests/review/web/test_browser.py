@@ -33,7 +33,7 @@ SPILLS_OVER = """
 
 def test_answers_by_keys_survive_undo_and_reload(visit, browser):
     page = visit()
-    assert "token" not in browser.current_url
+    assert browser.current_url == f"{page.server.origin}/"
     for key in "kcuK":
         page.answer(key)
     page.expect_counts(2, 1, 1)
@@ -104,10 +104,11 @@ def test_a_new_fit_says_what_changed(visit, browser):
     for key in "cck":
         page.answer(key)
     page.click("#refit")
-    page.until(lambda: page.text("refit-state").startswith("Fitting"))
+    page.until(lambda: page.text("refit-state").startswith("The model is learning"))
     page.answer("k")  # meanwhile
     may_fit.set()
-    page.until(lambda: page.text("refit-state").startswith("Fitted again"), seconds=60)
+    page.until(lambda: page.text("refit-state").startswith("The model has learnt"), seconds=60)
+    page.click("#changes-details summary")
     changes = page.text("changes")
     for words in ("Before", "After", "Wrong labels left", "New suspects", "Model right"):
         assert words in changes
@@ -165,12 +166,16 @@ def test_the_end_is_said(visit, browser, tmp_path):
     assert complaints(browser) == []
 
 
-def test_the_export_is_downloaded_by_the_page_alone(visit, browser):
+def test_the_export_is_downloaded_by_the_page_alone(visit, browser, tmp_path):
     page = visit()
     page.answer("k")
-    assert httpx.get(f"{page.server.origin}/checked.csv").status_code == 403
-    name = page.server.access.cookie_name
-    cookies = {name: browser.get_cookie(name)["value"]}
-    reply = httpx.get(f"{page.server.origin}/checked.csv", cookies=cookies)
-    assert reply.text.startswith("name,given_label,checked_label,answer,time,drawn_at_random")
-    assert (page.server.folder / "checked.csv").read_text() == reply.text
+    assert httpx.get(f"{page.server.origin}/api/checked.csv").status_code == 403
+    folder = tmp_path / "downloads"
+    allow = {"behavior": "allow", "downloadPath": str(folder)}
+    browser.execute_cdp_cmd("Browser.setDownloadBehavior", allow)
+    page.click("#export")
+    page.until((folder / "checked.csv").exists)
+    text = (folder / "checked.csv").read_text()
+    assert text.startswith("name,given_label,checked_label,answer,time,drawn_at_random")
+    assert (page.server.folder / "checked.csv").read_text() == text
+    assert complaints(browser) == []

@@ -2,6 +2,8 @@
 
 import threading
 import time
+from datetime import datetime
+from types import SimpleNamespace
 
 import pytest
 
@@ -29,7 +31,8 @@ def test_without_a_server_nothing_is_lost_and_nothing_is_shown_as_saved(visit, b
     server.end()
     page.press("k", "u")
     page.until(lambda: page.text("banner-text").startswith("Not saved: the server does not answer"))
-    assert "start rboost review again" in page.text("banner-text")
+    again = f"start rboost review again with --port {server.access.port}"
+    assert again in page.text("banner-text")
     assert page.text("saving") == "2 being saved"
     assert page.text("status") == ""
     assert (
@@ -39,7 +42,7 @@ def test_without_a_server_nothing_is_lost_and_nothing_is_shown_as_saved(visit, b
     assert len(server.answers()) == 2
     again = serve(port=server.access.port)
     # The old tab has no right to the new server until the new address is opened.
-    page.until(lambda: "session is over" in page.text("banner-text"))
+    page.until(lambda: "has no access" in page.text("banner-text"))
     old = browser.current_window_handle
     browser.switch_to.new_window("tab")
     other = Page(browser, again.url)
@@ -133,8 +136,27 @@ def test_another_order_or_filter_counts_although_a_row_is_loading(visit, browser
     snapshot = page.server.review.snapshot
     cat = [str(name) for name in snapshot.fitted.classes].index("cat")
     given = snapshot.fitted.labels.given
-    expected = next(row for row in snapshot.rankings["suspicious"] if given[row] == cat)
+    expected = next(row for row in snapshot.rankings["suspicious"].rows if given[row] == cat)
     assert page.row() == expected
     time.sleep(0.7)  # replies to earlier wishes change nothing
     assert page.row() == expected
+    assert complaints(browser) == []
+
+
+def test_a_clock_that_is_set_back_during_a_review_stops_nothing(visit, browser, monkeypatch):
+    page = visit()
+    for now in (2e9, 1e9, 1e5):
+        clock = SimpleNamespace(now=lambda zone, now=now: datetime.fromtimestamp(now, zone))
+        monkeypatch.setattr("rboost.review.store.datetime", clock)
+        monkeypatch.setattr(time, "time", lambda now=now: now)
+        page.answer("k")
+    page.expect_counts(3, 0, 0)
+    answers = page.server.answers()
+    assert [answer.time[:4] for answer in answers] == ["2033", "2001", "1970"]
+    page.until(lambda: len(page.all("#answers li")) == 3)
+    shown = page.run(
+        "return [...document.querySelectorAll('#answers bdi')].map(e => e.textContent)"
+    )
+    names = [str(page.server.audit.ids[answer.row]) for answer in answers[::-1]]
+    assert [name for name in shown if name in names] == names  # the last first
     assert complaints(browser) == []

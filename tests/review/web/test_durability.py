@@ -12,7 +12,7 @@ import pytest
 from rboost.audit import audit_labels
 from rboost.review import Review
 from tests.review.audits import model
-from tests.review.clients import Page, key, post
+from tests.review.clients import Page, enter, key, post
 from tests.review.servers import Server
 
 N_ANSWERS = 150
@@ -64,7 +64,7 @@ def test_a_long_review_loses_no_answer(page):
 def test_two_browsers_end_in_one_file(page):
     clients = [page.open(), None]
     clients[1] = page.client()
-    clients[1].get(post(clients[0], "/api/link").json()["url"])
+    enter(clients[1], post(clients[0], "/api/link").json()["url"])
     confirmed = [{}, {}]
     threads = [
         threading.Thread(target=answer_rows, args=(clients[k], 40, "Ann", confirmed[k]))
@@ -82,8 +82,8 @@ def test_two_browsers_end_in_one_file(page):
 def test_a_killed_server_loses_nothing_that_was_confirmed(tmp_path):
     server, confirmed, is_time = Server(tmp_path), set(), threading.Event()
     killer = threading.Thread(target=lambda: (is_time.wait(60), server.kill()))
-    with httpx.Client(base_url=server.origin, headers={"X-Rboost": "1"}) as client:
-        client.get(server.url)
+    with httpx.Client(base_url=server.origin) as client:
+        enter(client, server.url)
         killer.start()
         with contextlib.suppress(httpx.TransportError):
             for row in range(10, 150):

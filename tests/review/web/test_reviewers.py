@@ -42,7 +42,7 @@ def test_an_answer_says_who_and_why(client):
 
 def test_text_that_no_file_can_hold_is_mended(client):
     body = json.dumps({"row": 1, "answer": "keep", "key": key(), "comment": "a\ud800\0b"})
-    headers = {"X-Rboost": "1", "Content-Type": "application/json"}
+    headers = {"Content-Type": "application/json"}
     reply = client.post("/api/answer", content=body, headers=headers)
     assert reply.json()["saved"]["comment"] == "a? b"
 
@@ -92,7 +92,7 @@ def test_a_doubtful_answer_is_listed_until_somebody_answers_again(client, page):
     page.review.updating.wait()
     page.review.snapshot = replace(page.review.snapshot, doubtful=[2])
     (listed,) = client.get("/api/progress").json()["doubtful"]
-    assert listed == {"row": 2, "id": "r2", "answers": [saved]}
+    assert listed == {"row": 2, "id": "r2", "suggested": 0, "answers": [saved]}
     (row,) = client.get("/api/next?reviewer=Ann").json()["rows"]
     assert (row["row"], row["present"]) == (2, saved)
     assert "look again" in row["sentence"]

@@ -14,7 +14,9 @@ import contextlib
 import json
 import shlex
 import shutil
+import sys
 import warnings
+import zipfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -26,6 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rboost._typing import Integers
 from rboost.audit.arguments import check_arguments
 from rboost.audit.cleaning import clean_labels, cleaned_frame
 from rboost.audit.disk.model import load_model
@@ -33,15 +36,24 @@ from rboost.audit.disk.request import ROW, Request, read_inputs, run_audit
 from rboost.audit.fit import infer, judge_rows, learn_features, make_scorer, merged_copies
 from rboost.audit.insight.summary import Suspects
 from rboost.audit.insight.suspicion import SuspiciousColumn
+from rboost.audit.labels import NO_LABEL
 from rboost.audit.render.report import Origin
 from rboost.audit.result import LabelAudit
-from rboost.files import atomic_path, file_digest, files_digest, staged, writable, write_atomically
+from rboost.files import (
+    atomic_path,
+    check_is_file,
+    file_digest,
+    files_digest,
+    staged,
+    writable,
+    write_atomically,
+)
 from rboost.packages import package
 from rboost.saving import save
 from rboost.table.columns import NUMBER
 from rboost.table.reading import described, read_table, with_plain_numbers
 from rboost.table.sources import STANDARD_INPUT, with_standard_input
-from rboost.table.writing import check_ending, write_csv, write_table
+from rboost.table.writing import check_ending, guarded, write_csv, write_table
 
 # Goes up with every change after which folders that were made before cannot be read as they are.
 FORMAT = 5
@@ -56,7 +68,11 @@ FORMAT = 5
 CLUSTER = "cluster"
 # What a review writes into the folder: the answers, and the same as a table.
 STORE, CHECKED = "review.sqlite", "checked.csv"
+# What a review and its exports are made from, beside the table.
+FOUND = (RECORD, ROWS, MODEL, STORE)
 AGAIN = "run rboost audit again"
+# Bytes of the headers of arrays in ``rows.npz``, at most.
+HEADERS = 2**12
 # What every record holds.
 PARTS = {"request": dict, "source": str, "files": dict, "classes": list, "summary": dict}
 
@@ -76,6 +92,7 @@ def audit_into(
 def write_refitted(folder: Path, opened: dict[str, Any], audit: LabelAudit) -> None:
     """Replace the audit in a folder by the same one after a refit; the table is not read.
 
+    If there is a model which the new one cannot replace, all stays as it was.
     ``opened`` is the record of the folder when the audit was read: another one is not overwritten.
     """
     record = read_record(folder)
@@ -138,7 +155,8 @@ def _write(
         if STANDARD_INPUT in named:  # which cannot be read again
             shutil.copyfile(request.files[named.index(STANDARD_INPUT)], stage / STDIN)
         if audit.model is not None:
-            with _or_without(MODEL, folder):
+            is_kept = MODEL in asked.get("files", ())  # the earlier one, where this cannot be saved
+            with contextlib.nullcontext() if is_kept else _or_without(MODEL, folder):
                 about = {"label": request.label, "id": request.id}
                 save(audit.model, stage / MODEL, about)
         with _or_without(REPORT, folder):
@@ -167,7 +185,8 @@ def _or_without(name: str, folder: Path) -> Iterator[None]:
     except (Exception, RecursionError) as error:
         problem = " ".join(str(error).split()) or type(error).__name__
         warnings.warn(
-            f"{folder / name} was not written, all else was: {problem[:300]}", stacklevel=4
+            f"{folder / name} could not be written, but everything else was: {problem[:300]}",
+            stacklevel=4,
         )
 
 
@@ -183,9 +202,12 @@ def read_audit(folder: Path) -> LabelAudit:
         asked = check_arguments(**read_inputs(request))
         model = load_model(folder / MODEL)[0] if MODEL in record["files"] else None
         features = learn_features(asked.table, None if model is None else model.encoder)
-    scores, checked, at_random = _read_rows(folder / ROWS)
-    if asked.labels.classes.tolist() != record["classes"] or len(scores) != len(asked.labels):
+    classes = asked.labels.classes.tolist()
+    if classes != record["classes"]:
         raise ValueError(f"{folder / ROWS} is of another table; {AGAIN}.")
+    if model is not None and model.classes.tolist() != classes:
+        raise ValueError(f"{folder / MODEL} is of another table; {AGAIN}.")
+    scores, checked, at_random = _read_rows(folder / ROWS, len(asked.labels), len(classes))
     labels = asked.labels.with_checked(checked, at_random)
     scorer, copy_of = None, None
     if asked.scores is None:
@@ -201,23 +223,62 @@ def read_audit(folder: Path) -> LabelAudit:
     )  # fmt: skip
 
 
-def _read_rows(path: Path) -> list[NDArray[Any]]:
+def _read_rows(path: Path, n_rows: int, n_classes: int) -> list[NDArray[Any]]:
     """Scores, answers, and which of these are of a random check, as :func:`_write` kept them."""
+    shape = (n_rows,) if n_classes == 2 else (n_rows, n_classes)
+    kinds = {"scores": (shape, "f"), "checked": ((n_rows,), "i"), "at_random": ((n_rows,), "b")}
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as rows:
-            return [rows[name] for name in ("scores", "checked", "at_random")]
+        with path.open("rb") as file, zipfile.ZipFile(file) as archive:
+            n_bytes = sum(one.file_size for one in archive.infolist())
+            if n_bytes > 8 * n_rows * (n_classes + 2) + HEADERS:
+                raise ValueError("it unpacks to more than an audit keeps")
+            with np.load(path, allow_pickle=False) as rows:
+                found = [rows[name] for name in kinds]
     except OSError:  # says itself what it is
         raise
     except Exception as error:  # a file that is no archive, or is cut, fails anywhere in there
         raise ValueError(f"{path} is damaged; {AGAIN}.") from error
+    if any(len(own) != n_rows for own in found if own.ndim):
+        raise ValueError(f"{path} is of another table; {AGAIN}.")
+    fits = all(
+        own.shape == shape and own.dtype.kind == kind
+        for own, (shape, kind) in zip(found, kinds.values(), strict=True)
+    )
+    if not fits or not np.isfinite(found[0]).all() or not _are_classes(found[1], n_classes):
+        raise ValueError(f"{path} is damaged; {AGAIN}.")
+    return found
+
+
+def _are_classes(checked: Integers, n_classes: int) -> bool:
+    """Whether answers are positions of classes, or none."""
+    return bool(np.all((checked == NO_LABEL) | ((checked >= 0) & (checked < n_classes))))
+
+
+def check_no_audit(out: Path) -> None:
+    """Fail if a file is none, or one of an audit, whichever it is, or its answers."""
+    check_is_file(out)
+    place = out.resolve()
+    for folder in place.parents[:2]:
+        if (
+            place.relative_to(folder).parts[0] in (*NAMES, STORE, CHECKED)
+            and (folder / RECORD).exists()
+        ):
+            raise ValueError(f"{out} belongs to the audit; choose another file.")
 
 
 def check_output(out: Path, request: Request, folder: Path) -> None:
-    """Fail before anything is read if the file cannot be written, or is one of the audit.
+    """Fail before anything is read if the file cannot be written, or is one of an audit.
 
     Only the answers may lie in the folder of the audit.
     """
     check_ending(out)
+    if out.resolve() != (folder / CHECKED).resolve():
+        check_no_audit(out)
+    check_apart(out, request, folder)
+
+
+def check_apart(out: Path, request: Request, folder: Path) -> None:
+    """Fail if a file that is to be written is one of the audit."""
     ours = [*request.files, request.trusted, request.probabilities, request.annotations]
     inputs = {path.resolve() for path in ours if path is not None}
     is_inside = out.resolve().parent == folder.resolve() and out.name != CHECKED
@@ -237,9 +298,22 @@ def write_cleaned(
     table = read_table(request.files, label=label, as_written=True, header=request.header)
     if request.annotators:
         table = table.assign(**{request.label: audit.labels.written[: len(table)]})
-    if out.suffix.lower() in (".parquet", ".xlsx"):  # which know numbers as such
+    if out.name.lower().endswith((".parquet", ".xlsx", ".jsonl", ".jsonl.gz")):  # know numbers
         table = table.apply(with_plain_numbers)
-    write_table(cleaned_frame(table, audit.labels, audit.inference.posterior, mended), out)
+    frame = cleaned_frame(table, audit.labels, audit.inference.posterior, mended)
+    is_text = ".csv" in out.name.lower() or ".tsv" in out.name.lower()
+    n_risky = sum(
+        isinstance(cell, str) and guarded(cell) != cell
+        for name in (frame if is_text else ())
+        for cell in (name, *frame[name])
+    )
+    write_table(frame, out, guarded="cells")
+    if n_risky:
+        warnings.warn(
+            f"{n_risky} cells of {out} that a spreadsheet takes for a formula begin with an "
+            "apostrophe; write .parquet to have them as they are.",
+            stacklevel=3,
+        )
     return Counter(mended.source[: len(table)][mended.is_kept[: len(table)]].tolist())
 
 
@@ -254,8 +328,8 @@ def predict_file(model_path: Path, files: Path | Sequence[Path], header: bool | 
     if not model_path.exists() and (folder / RECORD).exists():
         read_record(folder)  # says so where another version has made it
         raise ValueError(
-            f"{folder} has no model, as it was audited with the probabilities of "
-            "another one or its own could not be kept; predict with that one, or audit again."
+            f"{folder} has no model: the audit was given probabilities, or could not save its "
+            "model; predict with a model of your own, or audit again."
         )
     model, label, id_name = load_model(model_path)
     columns = model.encoder.columns
@@ -276,13 +350,16 @@ def predict_file(model_path: Path, files: Path | Sequence[Path], header: bool | 
         raise ValueError(f"{data} is no table like the audited one: {problem}") from error
     if id_name not in table.columns:
         id_name = None
+    names = np.array(
+        [*map(str, model.classes)], dtype=object
+    )  # not as wide as the longest in each row
     found = package("pandas").DataFrame(
         {
             id_name or ROW: range(1, len(table) + 1) if id_name is None else table[id_name],
-            f"predicted {label}": model.classes[probability.argmax(axis=1)].astype(str),
+            f"predicted {label}": names[probability.argmax(axis=1)],
         }
     )
-    for k, name in enumerate(model.classes):
+    for k, name in enumerate(names):
         found[f"p({name})"] = probability[:, k].round(6)
     return found
 
@@ -329,7 +406,7 @@ def read_record(folder: Path) -> dict[str, Any]:
     try:
         record = _parsed(folder)
         number = int(record["format"])
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise ValueError(f"{path} is damaged; {AGAIN}.") from error
     if CLUSTER in record:
         raise ValueError(
@@ -337,7 +414,7 @@ def read_record(folder: Path) -> dict[str, Any]:
             f"{SUSPECTS}, run it again with --cleaned FOLDER, or audit some rows without --cluster."
         )
     if number != FORMAT:
-        newer = "a newer", "update it with: pip install --upgrade rboost"
+        newer = "a newer", "update rboost, as by pip install --upgrade rboost."
         age, remedy = newer if number > FORMAT else ("an older", f"{AGAIN} to make a new one.")
         raise ValueError(
             f"{path} was made by {age} rboost (its format is {number}, this one reads {FORMAT}); "
@@ -346,9 +423,12 @@ def read_record(folder: Path) -> dict[str, Any]:
     is_whole = all(isinstance(record.get(name), kind) for name, kind in PARTS.items()) and all(
         isinstance(name, (str, int, float)) for name in record["classes"]
     )
-    if not is_whole or not Request.is_valid(record["request"]):
+    budget = record.get("budget")
+    is_sound = budget is None or (type(budget) is int and 0 < budget <= sys.maxsize)
+    if not (is_whole and is_sound and Request.is_valid(record["request"])):
         raise ValueError(f"{path} is damaged; {AGAIN}.")
-    return record
+    column_warnings(record)
+    return record | {"budget": budget}
 
 
 def _parsed(folder: Path) -> dict[str, Any]:
@@ -365,10 +445,17 @@ def is_of_cluster(folder: Path) -> bool:
 
 def column_warnings(record: dict[str, Any]) -> tuple[SuspiciousColumn, ...]:
     """What ``audit.json`` says of columns that hide wrong labels."""
-    return tuple(
-        SuspiciousColumn(**{**one, "alike": tuple(one["alike"])})
-        for one in record["summary"].get("column_warnings", ())
-    )
+    kinds = {"column": str, "kind": str, "rate": float, "other_rate": float, "value": str}
+    found = record["summary"].get("column_warnings", ())
+    for one in found if isinstance(found, (list, tuple)) else (None,):
+        is_whole = isinstance(one, dict) and one.keys() == {*kinds, "alike"}
+        if not is_whole or not (
+            all(isinstance(one[name], kind) for name, kind in kinds.items())
+            and isinstance(one["alike"], list)
+            and all(isinstance(name, str) for name in one["alike"])
+        ):
+            raise ValueError(f"{RECORD} is damaged; {AGAIN}.")
+    return tuple(SuspiciousColumn(**one | {"alike": tuple(one["alike"])}) for one in found)
 
 
 def make_origin(folder: Path, request: Request, record: dict[str, Any], has_model: bool) -> Origin:
@@ -403,7 +490,7 @@ def make_origin(folder: Path, request: Request, record: dict[str, Any], has_mode
     what = "labels of an annotator" if request.annotators else "the label"
     left_aside = [(column, what) for column in request.label_columns]
     left_aside += [(column, "names of rows (--id)") for column in [request.id] if column]
-    left_aside += [(column, "left aside (--drop)") for column in request.drop]
+    left_aside += [(column, "not used (--drop)") for column in request.drop]
     why = "context: labels may depend on it (--context)"
     left_aside += [(column, why) for column in request.context]
     return Origin(

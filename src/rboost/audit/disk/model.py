@@ -22,7 +22,7 @@ def load_model(path: Path) -> tuple[TableModel, str, str | None]:
         id_name, (str, type(None))
     ):
         raise ValueError(
-            f"{path} is no model of an audit, which knows the columns of its table; predict with "
+            f"{path} is not the model of an audit and does not know the columns of a table; use "
             "rboost.load in Python."
         )
     return model, label, id_name

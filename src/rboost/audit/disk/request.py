@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ from rboost.table.writing import unguarded
 CHECKED = "checked_label"
 # What it calls the column that says which rows it drew at random, and what stands there.
 AT_RANDOM, YES = "drawn_at_random", "yes"
+# What other tools call a label that a person chose, the row, and the person.
+LABEL, ID, PEOPLE = "label", "id", ("reviewer", "annotator")
 ROW = "row"
 # What the label of several annotators is called.
 MAJORITY = "majority label"
@@ -157,6 +160,17 @@ def read_inputs(request: Request) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def read_test(request: Request, files: Sequence[Path], X: Any) -> tuple[Any, Any]:
+    """The columns of a test table that the table X of a request has, and its labels, if any."""
+    is_number = package("pandas").api.types.is_numeric_dtype
+    words = [name for name in X if not is_number(X[name])]  # which stay text here too
+    table = read_table(files, text=[request.label, *words], header=request.header)
+    for name in X:
+        check_column(list(table.columns), name, described(files))
+    has_labels = request.label in table.columns
+    return table[list(X)], label_column(table, request.label).tolist() if has_labels else None
+
+
 def _read_annotators(request: Request, table: Any, ids: list[Any]) -> Any:
     """Labels of several annotators, one column each: of the table, or of a list of labels."""
     if request.annotations is None:
@@ -241,23 +255,19 @@ def _read_trusted(
     """
     if request.trusted is None:
         return [None] * len(ids), [False] * len(ids), None, None
-    id_name, columns = request.id or ROW, list(X.columns)
+    columns = list(X.columns)
     is_number = package("pandas").api.types.is_numeric_dtype
     words = [name for name in columns if not is_number(X[name])]  # which stay text here too
-    table = read_table(request.trusted, text=[CHECKED, request.label, id_name, *words], header=True)
+    table, label, id_name = _read_answers(request, columns, words)
     names = set(table.columns)
-    label = CHECKED if CHECKED in names else request.label
-    check_column(list(table.columns), label, request.trusted)
-    # A column of measurements may be called "row"; it then names no rows.
-    has_ids = id_name in names and id_name not in columns
     absent = [column for column in columns if column not in names]
-    if absent and not has_ids:
+    if absent and id_name is None:
         raise ValueError(
-            f"{request.trusted} has neither the column {id_name!r} nor all columns of "
+            f"{request.trusted} has neither the column {request.id or ROW!r} nor all columns of "
             f"{request.source} ({absent[0]!r} is missing); add one or the other."
         )
     labels = _trusted_labels(table, label, classes, request)
-    named = table[id_name].astype(str).tolist() if has_ids else [""] * len(table)
+    named = [""] * len(table) if id_name is None else table[id_name].astype(str).tolist()
     drawn = [request.trusted_random] * len(table)
     if AT_RANDOM in names and AT_RANDOM not in columns:
         if request.trusted_random:
@@ -268,13 +278,58 @@ def _read_trusted(
         drawn = (table[AT_RANDOM].astype(str) == YES).tolist()
     checked, at_random, further = _placed(request, labels, named, drawn, ids)
     if further and absent:
-        raise ValueError(
-            f"{request.trusted} names a row {named[further[0]]!r} that {request.source} does not "
-            f"have; check the column {id_name!r}."
-        )
+        raise _unknown_row(request, named[further[0]], id_name)
     if not further:
         return checked, at_random, None, None
     return checked, at_random, table.iloc[further][columns], [labels[number] for number in further]
+
+
+def read_answers(request: Request, ids: list[Any], classes: list[Any]) -> dict[str, dict[int, int]]:
+    """What each person says in the file of trusted rows: positions of rows, and of their class.
+
+    Who it was may stand in a column "reviewer" or "annotator"; else the name is empty.
+    """
+    table, label, id_name = _read_answers(request, [], [])
+    if id_name is None:
+        raise ValueError(
+            f"{request.trusted} has no column {request.id or ROW!r} that names the rows; add it."
+        )
+    labels = _trusted_labels(table, label, {*classes}, request)
+    named = table[id_name].astype(str).tolist()
+    who = next((table[name] for name in PEOPLE if name in table.columns), None)
+    people = [""] * len(table) if who is None else who.astype("string").fillna("").tolist()
+    found: dict[str, dict[int, int]] = {}
+    for person in dict.fromkeys(people[number] for number in labels):
+        own = {number: value for number, value in labels.items() if people[number] == person}
+        checked, _, further = _placed(request, own, named, [False] * len(table), ids)
+        if further:
+            raise _unknown_row(request, named[further[0]], id_name)
+        said = ((place, value) for place, value in enumerate(checked) if value is not None)
+        found[person] = {place: classes.index(value) for place, value in said}
+    return found
+
+
+def _read_answers(
+    request: Request, columns: list[Any], words: list[Any]
+) -> tuple[Any, str, str | None]:
+    """The file of trusted rows, its column of labels, and that of names of rows, if any.
+
+    A column of measurements may be called "row" or "id"; it then names no rows.
+    """
+    ids, labels = (request.id or ROW, ID), (CHECKED, request.label, LABEL)
+    text = [*labels, *ids, *PEOPLE, *words]
+    table = read_table(request.trusted or "", text=text, header=True)
+    names = [name for name in table.columns if name not in columns]
+    label = next((name for name in labels if name in names), request.label)
+    check_column(list(table.columns), label, request.trusted)
+    return table, label, next((name for name in ids if name in names), None)
+
+
+def _unknown_row(request: Request, name: str, column: str | None) -> ValueError:
+    return ValueError(
+        f"{request.trusted} names a row {name!r} that {request.source} does not have; check the "
+        f"column {column!r}."
+    )
 
 
 def _placed(
@@ -311,8 +366,8 @@ def _trusted_labels(table: Any, name: str, classes: set[Any], request: Request) 
         known = [by_text[text] for text in texts if text in by_text]
         if not known:
             raise ValueError(
-                f"{request.trusted} has the label {value!r}, which {request.label!r} of "
-                f"{request.source} never is; use the same labels in both."
+                f"{request.trusted} has the label {value!r}, which no row of {request.source} "
+                f"has as {request.label!r}; use the same labels in both."
             )
         found[number] = known[0]
     if not found:

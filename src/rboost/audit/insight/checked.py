@@ -2,8 +2,8 @@
 
 Labels drawn for the check at random need no model: how many of them are wrong gives an exact
 interval for the share of wrong labels, and bounds the share of false alarms in a list. And
-whichever rows were checked, the noise as inferred
-without the answers says how many of their labels it expected to be wrong.
+whichever rows were checked, the noise as inferred without the answers says how many of their labels
+it expected to be wrong.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import binomtest, hypergeom
 
 from rboost._typing import Floats, Integers
@@ -110,8 +111,12 @@ def check_calibration(
     return tuple(found)
 
 
-def count_random_checks(labels: TableLabels) -> RandomChecks | None:
+def count_random_checks(
+    labels: TableLabels, among: NDArray[np.bool_] | None = None
+) -> RandomChecks | None:
     """The exact interval (Clopper and Pearson) of checked labels that were drawn at random.
+
+    Of all labels, or of the rows ``among`` them; nearly exact if answers helped to choose these.
 
     Examples
     --------
@@ -125,6 +130,8 @@ def count_random_checks(labels: TableLabels) -> RandomChecks | None:
     (4, 1, 0.013, 0.751)
     """
     drawn = labels.at_random & (labels.given != NO_LABEL)
+    if among is not None:
+        drawn &= among
     n_checked = int(np.count_nonzero(drawn))
     if not n_checked:
         return None
@@ -133,17 +140,25 @@ def count_random_checks(labels: TableLabels) -> RandomChecks | None:
 
 
 def interval_of_wrong(
-    labels: TableLabels, by_model: tuple[float, float], error: float = 0.0
+    labels: TableLabels,
+    by_model: tuple[float, float],
+    error: float = 0.0,
+    among: NDArray[np.bool_] | None = None,
 ) -> tuple[float, float, str]:
     """The 90 % interval of the share of wrong labels among those nobody checked, and its source.
 
-    That of ``FEWEST_DRAWN`` random checks or more replaces that of the model if it is no wider, or
-    if the two do not overlap. It is the exact interval of all labels given, less those that were
-    checked and called wrong. Reviewers may err at a rate of up to ``error``: they call a share of
-    d labels wrong where w are, and w·(1 − e) ≤ d ≤ w + (1 − w)·e whatever they take for what.
+    Of all labels, or of the rows ``among`` them that are as suspicious, checked or not. That of
+    ``FEWEST_DRAWN`` random checks or more replaces that of the model if it is no wider, or if
+    the two do not overlap. It is the exact interval of all labels given, less those that were
+    checked and called wrong. Reviewers may err at a rate of up to ``error``: they call a share
+    of d labels wrong where w are, and w·(1 − e) ≤ d ≤ w + (1 − w)·e whatever they take for
+    what.
     """
-    drawn, is_given = count_random_checks(labels), labels.given != NO_LABEL
-    n_unchecked = int(np.count_nonzero(labels.is_observed))
+    is_given = labels.given != NO_LABEL
+    if among is not None:
+        is_given &= among
+    drawn = count_random_checks(labels, among)
+    n_unchecked = int(np.count_nonzero(labels.is_observed & is_given))
     if drawn is None or drawn.n_checked < FEWEST_DRAWN or not n_unchecked:
         return (*by_model, MODEL)
     n_rows = np.count_nonzero(is_given)

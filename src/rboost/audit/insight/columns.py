@@ -13,13 +13,13 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats
 from rboost.audit.fit import TableModel, used_columns, why_unused
 from rboost.audit.insight.likeness import relevance
 from rboost.audit.insight.usual import value_in_words
 from rboost.audit.wording import format_value
+from rboost.native.threads import one_blas_thread
 from rboost.table.columns import CATEGORY, DATE, NAME, NUMBER, TEXT
 from rboost.table.features import ColumnEncoder, Features, standardized
 
@@ -83,7 +83,7 @@ def column_importance(
     random = np.random.RandomState(0)
     n_rows = int(np.clip(ROWS_IN_ALL // max(1, len(columns)), FEWEST_SCORED, MOST_SCORED))
     rows = random.permutation(len(features))[:n_rows]
-    with threadpool_limits(1, "blas"):  # many small products, for which threads only wait
+    with one_blas_thread():
         before = model.probability(features[rows])
         for k in columns:
             others = random.permutation(rows)

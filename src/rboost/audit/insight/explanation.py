@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import gen_batches
-from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats, Integers
 from rboost._validation import is_missing
@@ -24,6 +23,7 @@ from rboost.audit.insight.likeness import Neighbours, comparable, relevance
 from rboost.audit.insight.usual import Usual, usual_values
 from rboost.audit.insight.words import ReadText, Word, bayes_weights, read_texts, strongest_words
 from rboost.audit.labels import NO_LABEL, TableLabels
+from rboost.native.threads import one_blas_thread
 from rboost.progress import track
 from rboost.table.columns import TEXT
 from rboost.table.features import Features
@@ -95,7 +95,7 @@ class Explanation:
 
 
 class Explainer:
-    """Explains rows of a :class:`rboost.audit.LabelAudit`; keeps what all explanations share."""
+    """Explains rows of a :class:`rboost.LabelAudit`; keeps what all explanations share."""
 
     def __init__(self, audit: Any) -> None:
         self.audit = audit
@@ -270,7 +270,7 @@ class Explainer:
                 self._bayes[k] = bayes_weights(texts, self._right, n_classes)
             scores = np.asarray(features.texts[k] @ self._bayes[k])
         else:
-            with threadpool_limits(1, "blas"):
+            with one_blas_thread():
                 scores = self.audit.model.score(features)
         if scores.ndim == 1:
             scores = np.column_stack([np.zeros(len(scores)), scores])
@@ -281,7 +281,7 @@ class Explainer:
         self, model: TableModel, features: Features, given: Integers, suggested: Integers
     ) -> Floats:
         """log p(suggested) − log p(given) of the model."""
-        with threadpool_limits(1, "blas"):  # many small products, for which threads only wait
+        with one_blas_thread():
             probability = np.maximum(model.probability(features), SMALLEST)
         each = np.arange(len(probability))
         return np.log(probability[each, suggested]) - np.log(probability[each, given])

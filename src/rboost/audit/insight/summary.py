@@ -8,7 +8,7 @@ accuracy. Predictions are made without the row's own label.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import isfinite
 from typing import Any
 
@@ -17,19 +17,23 @@ from sklearn.decomposition import PCA
 
 from rboost._typing import Floats, Integers
 from rboost._validation import Number
+from rboost.audit.insight.annotators import (
+    AnnotatorSummary,
+    CopySummary,
+    LabelsSummary,
+    Question,
+)
 from rboost.audit.insight.checked import (
     MODEL,
     PredictiveCheck,
     RandomChecks,
     count_random_checks,
     exact_interval,
-    interval_of_wrong,
 )
 from rboost.audit.insight.suspicion import SuspiciousColumn
 from rboost.audit.labels import NO_LABEL, TableLabels
 from rboost.labels import Groups
 from rboost.noise import NoisePosterior
-from rboost.noise.annotators import AnnotatorNoise, annotator_table
 from rboost.noise.groups import GroupedNoise
 
 # Numbers of rows that a person may want to check.
@@ -39,6 +43,9 @@ MOST_ROWS, MOST_SUSPECTS = 3000, 500
 # A label is probably wrong from this probability on. An interval that this many random checks would
 # make narrower says that the share of wrong labels cannot be told yet.
 PROBABLY, FEW_CHECKS = 0.5, 30
+# How many of a list are wrong is said where the interval of the share is at most so wide; else the
+# interval alone.
+WIDEST_PROMISE = 0.3
 # The length of a list that nobody asked to be longer or shorter, where fewer labels are expected to
 # be wrong: what a person checks at a sitting.
 USUAL_LIST = 50
@@ -74,10 +81,7 @@ class Suspects:
 
     def __repr__(self) -> str:
         first = ", ".join(map(str, self.rows[:5].tolist())) + (", …" if len(self) > 5 else "")
-        return (
-            f"Suspects: {len(self)} rows ({first or 'none'}), of which {self.expected_found:.1f} "
-            f"are expected to be wrong, of {self.expected_wrong_labels:.1f} in all"
-        )
+        return f"Suspects: {len(self)} rows ({first or 'none'})"
 
     @property
     def n_probable(self) -> int:
@@ -158,12 +162,18 @@ def usual_length(expected_wrong: float) -> int:
 
 @dataclass(frozen=True)
 class Budget:
-    """A number of rows to check, and what that is expected to find."""
+    """A number of rows to check, and what that is expected to find.
+
+    ``found_low`` to ``found_high`` holds the number of wrong labels with probability .9, where it
+    was computed.
+    """
 
     n_rows: int
     expected_found: float
     expected_precision: float
     expected_recall: float
+    found_low: float = float("nan")
+    found_high: float = float("nan")
 
 
 def review_gain(unchecked: Floats) -> Floats:
@@ -256,31 +266,23 @@ class GroupSummary:
 
 
 @dataclass(frozen=True)
-class AnnotatorSummary:
-    """One of several annotators: the share of right labels in the long run, with its interval."""
-
-    name: str
-    n_labels: int
-    accuracy: float
-    low: float
-    high: float
-    kind: str
-
-
-@dataclass(frozen=True)
 class AuditSummary:
     """What an audit found, in numbers.
 
     ``n_missing`` rows have no label and ``n_checked`` one that a person confirmed or corrected.
     What is expected or probably wrong is among the other ``n_unchecked``; ``share_low`` to
-    ``share_high`` holds the share of wrong labels among these with probability .9. It is that of
-    the "model" or that of "random checks", as ``share_source`` says; what is expected is always of
-    the model. ``is_uncertain`` says that wrong labels cannot be told from classes that overlap.
+    ``share_high`` holds the share of wrong labels among these with probability .9. It is that
+    of the "model" or that of "random checks", as ``share_source`` says; what is expected is
+    always of the model. ``list_low`` to ``list_high`` holds the share of wrong labels among the
+    suspects, by ``list_source``; where it is wide, ``expected_precision`` is no promise.
+    ``is_uncertain`` says that wrong labels cannot be told from classes that overlap.
     ``unused_columns`` are empty, constant, or names of rows; ``column_warnings`` name those that
     hide wrong labels. ``groups`` are those of the ``context``, the columns that labels depend on.
     ``random_checks`` is what checked labels say without any model, of all labels given;
     ``predictive_check`` is whether they were to be expected. ``annotators``, the least accurate
-    first, are there where rows have several labels, and all else is said of their majority.
+    first, are there where rows have several labels, and all else is said of their majority;
+    ``copies`` are pairs who agree too often, ``questions`` whom to ask next, ``labels_a_row`` how
+    often a consensus of 1, 2, ... labels would be right where there are ``mean_labels`` today.
     """
 
     label_name: str
@@ -300,6 +302,8 @@ class AuditSummary:
     expected_precision: float
     expected_recall: float
     expected_found: float
+    list_low: float
+    list_high: float
     budgets: tuple[Budget, ...]
     is_uncertain: bool
     unused_columns: tuple[str, ...] = ()
@@ -309,8 +313,18 @@ class AuditSummary:
     random_checks: RandomChecks | None = None
     predictive_check: PredictiveCheck | None = None
     share_source: str = MODEL
+    list_source: str = MODEL
     doubtful_answers: tuple[str, ...] = ()
     annotators: tuple[AnnotatorSummary, ...] = ()
+    copies: tuple[CopySummary, ...] = ()
+    questions: tuple[Question, ...] = ()
+    labels_a_row: tuple[LabelsSummary, ...] = ()
+    mean_labels: float = 1.0
+
+    @property
+    def is_list_known(self) -> bool:
+        """Whether it is roughly known how many of the suspects are wrong."""
+        return self.list_high - self.list_low <= WIDEST_PROMISE
 
     # The diagonal is found by position, as the number 1 and the word "1" are called the same.
     @property
@@ -326,8 +340,9 @@ class AuditSummary:
 
     def __repr__(self) -> str:
         return (
-            f"AuditSummary: {self.n_rows} rows, {len(self.classes)} classes, about "
-            f"{self.expected_wrong:.1f} wrong labels, {self.n_suspects} suspects; as_dict() has all"
+            f"AuditSummary: {self.n_rows} rows, {len(self.classes)} classes, {self.share_low:.1%} "
+            f"to {self.share_high:.1%} of the labels wrong, {self.n_suspects} suspects; as_dict() "
+            "has all"
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -335,16 +350,18 @@ class AuditSummary:
         return {name: _plain(value) for name, value in asdict(self).items()}
 
 
-def summarize(audit: Any, suspects: Suspects) -> AuditSummary:
-    """Sum up an audit and the suspects that were chosen from it."""
+def summarize(audit: Any, suspects: Suspects, of_annotators: bool = True) -> AuditSummary:
+    """Sum up an audit and the suspects that were chosen from it.
+
+    What is said of several annotators takes time, and may be left out.
+    """
     labels, found, issue = audit.labels, audit.inference, audit.issue_probability
     observed = labels.is_observed
     gain = review_gain(issue[observed])
     corrected = labels.is_checked & (labels.given >= 0) & (labels.checked != labels.given)
     n_unchecked, expected_wrong = len(gain) - 1, float(gain[-1])
-    low, high, share_source = interval_of_wrong(
-        labels, found.wrong_share, found.noise.largest_error_rate
-    )
+    low, high, share_source = audit.wrong_share_interval()
+    list_low, list_high, list_source = audit.precision_interval(suspects.rows)
     return AuditSummary(
         label_name=labels.name,
         n_rows=len(labels),
@@ -367,6 +384,8 @@ def summarize(audit: Any, suspects: Suspects) -> AuditSummary:
         expected_precision=suspects.expected_precision,
         expected_recall=suspects.expected_recall,
         expected_found=suspects.expected_found,
+        list_low=list_low,
+        list_high=list_high,
         budgets=usual_budgets(gain),
         is_uncertain=n_unchecked > 0 and checks_would_tell(expected_wrong / n_unchecked, low, high),
         unused_columns=audit.unused_columns,
@@ -377,8 +396,19 @@ def summarize(audit: Any, suspects: Suspects) -> AuditSummary:
         predictive_check=audit.predictive_check,
         doubtful_answers=tuple(map(str, audit.ids[audit.doubtful_answers].tolist())),
         share_source=share_source,
-        annotators=_annotators(labels, found.noise),
+        list_source=list_source,
+        **(audit.of_annotators if of_annotators else {}),
     )
+
+
+def find_budgets(audit: Any) -> tuple[Budget, ...]:
+    """The usual numbers of rows to check, with the interval of what is found."""
+    rows = audit.suspects(n=BUDGETS[-1]).rows
+    found = []
+    for one in usual_budgets(review_gain(audit.issue_probability[audit.labels.is_observed])):
+        low, high, _ = audit.precision_interval(rows[: one.n_rows])
+        found.append(replace(one, found_low=low * one.n_rows, found_high=high * one.n_rows))
+    return tuple(found)
 
 
 def width_after_checks(share: float, n_checked: int = FEW_CHECKS) -> float:
@@ -408,13 +438,6 @@ def _classes(labels: TableLabels, posterior: Floats, issue: Floats) -> tuple[Cla
         )
         for k, name in enumerate(labels.class_names)
     )
-
-
-def _annotators(labels: TableLabels, noise: NoisePosterior) -> tuple[AnnotatorSummary, ...]:
-    if not isinstance(noise, AnnotatorNoise):
-        return ()
-    found = [AnnotatorSummary(**record) for record in annotator_table(labels, noise)]
-    return tuple(sorted(found, key=lambda one: one.accuracy))
 
 
 def _groups(

@@ -31,13 +31,13 @@ from numpy.typing import NDArray
 from scipy.special import bdtr
 from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.tree import DecisionTreeClassifier
-from threadpoolctl import threadpool_limits
 
 from rboost._typing import Floats, Integers
 from rboost.audit.fit import used_columns
 from rboost.audit.labels import TableLabels
 from rboost.labels import Groups, class_probabilities, group_rows
 from rboost.model import RBoostClassifier
+from rboost.native.threads import one_blas_thread
 from rboost.noise import infer_noise
 from rboost.noise.groups import infer_group_noise
 from rboost.table.columns import NUMBER
@@ -210,7 +210,7 @@ class _Sample:
             engines="trees", max_iter=MOST_ROUNDS, learning_rate=LEARNING_RATE,
             noise_matrix=np.eye(self.label.max() + 1), random_state=self.seed,
         )  # fmt: skip
-        with threadpool_limits(1, "blas"), warnings.catch_warnings():
+        with one_blas_thread(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of fewer columns than the user has
             return model.fit(seen.dense, self.label).held_out_scores_
 
@@ -348,7 +348,7 @@ def _groupings(sample: _Sample, table: Any) -> Iterator[SuspiciousColumn]:
         worst = contradicted_group(with_all, class_probabilities(scores), sample.label, group)
         if worst is None:
             continue
-        with threadpool_limits(1, "blas"):
+        with one_blas_thread():
             shares = wrong_shares(scores, sample.label, group, worst)
         if shares is not None:
             yield SuspiciousColumn(

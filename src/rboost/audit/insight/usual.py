@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rboost._typing import Floats, Integers
-from rboost.audit.wording import format_value, percent
+from rboost.audit.wording import format_range, format_value, percent
 from rboost.table.columns import CATEGORY, DATE
 from rboost.table.features import DAY, ColumnEncoder
 
@@ -67,16 +67,19 @@ class UsualNumbers:
     def _read(self, values: Floats) -> Floats:
         return values if self._unit is None else np.floor(values / self._unit)
 
-    def _write(self, number: float) -> str:
+    def _write(self, low: float, high: float) -> tuple[str, str]:
         if self._unit is None:
-            return format_value(number)
-        return "unknown" if np.isnan(number) else str(np.datetime64(int(number), "D"))
+            return format_range(low, high)
+        first, last = (
+            "unknown" if np.isnan(day) else str(np.datetime64(int(day), "D")) for day in (low, high)
+        )
+        return first, last
 
     def _shown(self) -> Floats:
         """The interquartile ranges, rounded as they are shown."""
         if self._unit is not None:
             return self._middle
-        return np.array([[float(format_value(end)) for end in ends] for ends in self._middle])
+        return np.array([[float(end) for end in format_range(*ends)] for ends in self._middle])
 
     def _place(self, numbers: Floats) -> Integers:
         """The range of each number; the last place is that of missing ones."""
@@ -91,7 +94,7 @@ class UsualNumbers:
         low = np.minimum(self._middle, self._shown())[:, 0]
         high = np.maximum(self._middle, self._shown())[:, 1]
         mostly_missing = never > 0.5
-        rounded = np.array([float(f"{number:.6g}") for number in numbers])
+        rounded = np.array([float(format_value(number)) for number in numbers])
         above = np.minimum(numbers, rounded) > high[given]
         below = np.maximum(numbers, rounded) < low[given]
         off = np.maximum(low[:, np.newaxis] - numbers, numbers - high[:, np.newaxis]).clip(0)
@@ -116,7 +119,7 @@ class UsualNumbers:
         share = self._shares[k, -1]
         if share > 0.5:
             return f"missing ({percent(share)})"
-        low, high = map(self._write, self._middle[k])
+        low, high = self._write(*self._middle[k])
         middle = low if low == high else f"{low} to {high}"
         return f"{middle}, missing in {percent(share)}" if is_missing else middle
 
@@ -155,7 +158,7 @@ class UsualWords:
         usual = int(self._usual[suggested])
         of_suggested = self._counted(suggested, usual)
         if place != usual:
-            of_suggested += f", {self._counted(suggested, place, least=0)}"
+            of_suggested += f" or {self._counted(suggested, place, least=0)}"
         return self._counted(given, int(self._usual[given])), of_suggested
 
     def _counted(self, k: int, place: int, least: float = USUAL_SHARE) -> str:

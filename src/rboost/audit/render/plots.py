@@ -1,7 +1,7 @@
 """Pictures of an audit: how labels flip, how doubtful they are, what a review would find, and more.
 
 Each display keeps the arrays that it draws. ``from_audit`` takes them from a
-:class:`rboost.audit.LabelAudit`, ``plot`` draws them on ``ax_`` of ``figure_``; matplotlib is
+:class:`rboost.LabelAudit`, ``plot`` draws them on ``ax_`` of ``figure_``; matplotlib is
 imported only there.
 """
 
@@ -19,14 +19,14 @@ from rboost.audit.insight.checked import CalibrationBin
 from rboost.audit.insight.summary import (
     BUDGETS,
     MOST_SUSPECTS,
+    Budget,
     Suspects,
     expected_flips,
     expected_rates,
     project,
     review_gain,
-    usual_budgets,
 )
-from rboost.audit.wording import format_count, one_line, percent, with_noun
+from rboost.audit.wording import cut_middle, format_count, format_estimate, percent, with_noun
 from rboost.packages import package
 
 # Colour-blind people can tell these apart; the contrast to white is at least 4.5.
@@ -38,8 +38,9 @@ COLORS = (
     "#8a8a8a", "#5b3db5",
 )  # fmt: skip
 MARKERS = ("o", "^", "s", "v", "P", "X", "D", "<", "*")
-# Characters of the name of a class, and of a group: ranges of dates have long names.
-LONGEST_CLASS, LONGEST_GROUP = 16, 30
+# Characters of the name of a class, and of a group: ranges of dates have long names. Classes that
+# would then look alike have longer names.
+LONGEST_CLASS, LONGEST_GROUP = (16, 24, 36, 60), 30
 
 
 class _Display:
@@ -62,7 +63,7 @@ class _Display:
 class NoiseMatrixDisplay(_Display):
     """How often each true class carries each label, in percent, with 90 % intervals.
 
-    Of more than 20 classes, the largest confusions.
+    Of more than 10 classes without the intervals, of more than 20 the largest confusions.
 
     Parameters
     ----------
@@ -81,9 +82,9 @@ class NoiseMatrixDisplay(_Display):
     classes: Any
     expected_rows: Floats | None = None
 
-    # With more classes the numbers in the cells, or the cells, would be too small to read; how many
-    # confusions are then drawn.
-    MOST_NUMBERED, MOST_CELLS, MOST_CONFUSIONS = 10, 20, 20
+    # With more classes the intervals in the cells, or the numbers, would be too small to read; how
+    # many confusions are then drawn.
+    MOST_INTERVALS, MOST_CELLS, MOST_CONFUSIONS = 10, 20, 20
 
     @classmethod
     def from_audit(cls, audit: Any) -> Self:
@@ -98,25 +99,19 @@ class NoiseMatrixDisplay(_Display):
             return self._plot_largest(ax)
         ax = self._begin(ax, ("left", "right", "top", "bottom"))
         flips = np.ma.array(self.noise_matrix, mask=np.eye(n_classes, dtype=bool))
-        is_numbered = n_classes <= self.MOST_NUMBERED
-        largest = max(0.3 if is_numbered else 0.02, float(flips.max()))
+        largest = max(0.3 if n_classes <= self.MOST_INTERVALS else 0.02, float(flips.max()))
         drawn = ax.pcolormesh(
             flips, cmap="Oranges", vmin=0, vmax=largest, edgecolors="white", linewidth=1
         )
         ax.set_facecolor("#dfe7ee")
-        if is_numbered:
-            self._write_numbers(drawn)
-        else:
-            self.figure_.colorbar(
-                drawn, ax=ax, label="share of the true class",
-                format=lambda share, _: percent(share),
-            )  # fmt: skip
-        names, places = [_class_name(name) for name in self.classes], np.arange(n_classes) + 0.5
-        style: dict[str, Any] = {"parse_math": False, "fontsize": 10 if n_classes <= 20 else 7}
+        self._write_numbers(drawn)
+        names, places = _class_names(self.classes), np.arange(n_classes) + 0.5
+        has_intervals = n_classes <= self.MOST_INTERVALS
+        style: dict[str, Any] = {"parse_math": False, "fontsize": 10 if has_intervals else 8.5}
         ax.set_yticks(places, names, **style)
         if n_classes * max(map(len, names)) > 36:  # side by side they would overlap
             slanted = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}
-            style |= slanted if is_numbered else {"rotation": 90}
+            style |= slanted if has_intervals else {"rotation": 90}
         ax.set_xticks(places, names, **style)
         ax.set(xlabel="label given", ylabel="true class", ylim=(n_classes, 0))
         ax.tick_params(length=0)
@@ -129,28 +124,33 @@ class NoiseMatrixDisplay(_Display):
         flips = np.where(np.eye(len(size), dtype=bool), 0, size).ravel()
         order = np.argsort(-flips, kind="stable")[: self.MOST_CONFUSIONS]
         true, given = np.divmod(order[flips[order] > 0], len(size))
-        names = [
-            f"{_class_name(self.classes[j])} → {_class_name(self.classes[k])}"
-            for j, k in zip(true, given, strict=True)
-        ]
+        drawn = np.union1d(true, given).tolist()
+        own = dict(zip(drawn, _class_names([self.classes[k] for k in drawn]), strict=True))
+        names = [f"{own[j]} → {own[k]}" for j, k in zip(true, given, strict=True)]
         share, interval = self.noise_matrix[true, given], self.noise_interval[:, true, given]
         notes = [percent(one) for one in share]
         if self.expected_rows is not None:
-            rows = map(format_count, self.expected_rows[true, given])
+            rows = map(format_estimate, self.expected_rows[true, given])
             notes = [f"{one}, {number} rows" for one, number in zip(notes, rows, strict=True)]
         _draw_shares(ax, names, share, interval, [DOUBT] * len(names), notes)
         ax.set_xlabel("share of the true class that carries the label")
         return self
 
     def _write_numbers(self, drawn: Any) -> None:
-        is_small = len(self.classes) > 4
+        """The rates, if they are not nearly zero, and of few classes the intervals."""
+        n_classes, (low, high) = len(self.classes), self.noise_interval
+        is_small, has_intervals = n_classes > 4, n_classes <= self.MOST_INTERVALS
         large, small, unit = (9.0, 6.5, "") if is_small else (13.0, 9.5, " %")
-        low, high = self.noise_interval
         for (j, k), rate in np.ndenumerate(self.noise_matrix):
+            if not has_intervals and rate < 0.005:
+                continue
             # White is easier to read than black on colours darker than this.
             lightness = np.dot(drawn.to_rgba(rate)[:3], (0.3, 0.59, 0.11))
             color = "white" if j != k and lightness < 0.45 else INK
             style = {"color": color, "ha": "center", "va": "center"}
+            if not has_intervals:
+                self.ax_.text(k + 0.5, j + 0.5, f"{100 * rate:.0f}", fontsize=8, **style)
+                continue
             text = _digits(rate) if is_small else percent(rate)
             self.ax_.text(k + 0.5, j + 0.4, text, fontsize=large, **style)
             interval = f"{_digits(low[j, k])}–{_digits(high[j, k])}{unit}"
@@ -209,7 +209,7 @@ class IssueDistributionDisplay(_Display):
                     format_count(int(self.counts[lane, k])), ha="center", va="bottom", fontsize=8.5,
                     color=INK,
                 )  # fmt: skip
-        names = [_class_name(name) for name in self.classes]
+        names = _class_names(self.classes)
         ax.set_yticks(n_classes - 0.65 - np.arange(n_classes), names, parse_math=False)
         _label_shares(ax.set_xticks, np.linspace(0, 1, 6))
         ax.set(xlim=(0, 1), ylim=(0, n_classes), xlabel="probability that the label is wrong")
@@ -228,16 +228,24 @@ class ReviewGainDisplay(_Display):
         Expected wrong labels among the most suspicious rows, none of them to all.
     n_suspects : int
         How many rows are on the list.
+    budgets : sequence of Budget, default=()
+        Numbers of rows to mark, with the interval of what is found.
+    is_known : bool, default=True
+        Whether it is roughly known how many of the list are wrong; else intervals are named, and
+        no number.
     """
 
     expected_found: Floats
     n_suspects: int
+    budgets: Sequence[Budget] = ()
+    is_known: bool = True
 
     @classmethod
     def from_audit(cls, audit: Any, suspects: Suspects | None = None) -> Self:
         """The gain of an audit, with a mark at the suspects."""
         chosen = audit.suspects() if suspects is None else suspects
-        return cls(review_gain(audit.issue_probability[audit.labels.is_observed]), len(chosen))
+        gain = review_gain(audit.issue_probability[audit.labels.is_observed])
+        return cls(gain, len(chosen), audit.budgets, audit.summary(chosen).is_list_known)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the gain, what random checking finds, and marks at a few budgets."""
@@ -247,43 +255,53 @@ class ReviewGainDisplay(_Display):
         enough = max(BUDGETS[-1], 4 * self.n_suspects)
         n_shown = n_rows if n_rows <= 2 * enough else enough
         checked = np.unique(np.linspace(0, n_shown, 400).astype(np.intp))
-        ax.plot(checked, gain[checked], color=TRUST, linewidth=2.2, label="most suspicious first")
+        ax.plot(
+            checked, gain[checked], color=TRUST, linewidth=2.2,
+            label="most suspicious first (expected)",
+        )  # fmt: skip
         at_random = gain[-1] * n_shown / max(1, n_rows)
         ax.plot([0, n_shown], [0, at_random], "--", color=GREY, label="in any order")
         if 0 < self.n_suspects <= n_shown:
             found = float(gain[self.n_suspects])
+            number = f" → {format_estimate(found)}" if self.is_known else ""
             ax.plot(
                 self.n_suspects, found, "D", color=DOUBT, markersize=9, zorder=4,
-                label=f"{with_noun(self.n_suspects, 'suspect')} → {format_count(found)}",
+                label=f"{with_noun(self.n_suspects, 'suspect')}{number}",
             )  # fmt: skip
         self._mark_budgets(n_shown)
-        ax.set(xlabel="rows checked", ylabel="wrong labels found (expected)")
-        ax.set(xlim=(0, 1.02 * max(1, n_shown)), ylim=(0, 1.12 * max(0.1, gain[n_shown])))
+        highest = max([gain[n_shown], *(one.found_high for one in self._shown(n_shown))])
+        ax.set(xlabel="rows checked", ylabel="wrong labels found")
+        ax.set(xlim=(0, 1.02 * max(1, n_shown)), ylim=(0, 1.12 * max(0.1, highest)))
         ax.grid(color="#e3e3e3", linewidth=0.8)
         ax.set_axisbelow(True)
-        ax.legend(frameon=True, framealpha=0.9, edgecolor="none", loc="lower right")
+        below: Any = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.16), "ncols": 2}
+        ax.legend(frameon=False, fontsize=9, **below)
         return self
 
     def _mark_budgets(self, n_shown: int) -> None:
-        """Points at the budgets; words at those that leave room for them."""
-        budgets = [one for one in usual_budgets(self.expected_found) if one.n_rows <= n_shown]
+        """Intervals at the budgets; words at those that leave room for them."""
+        budgets = self._shown(n_shown)
         if not budgets:
             return
-        self.ax_.plot(
-            [one.n_rows for one in budgets], [one.expected_found for one in budgets], "o",
-            color=TRUST, markersize=6, markerfacecolor="white", zorder=3,
-            label="rows → wrong among them",
+        self.ax_.vlines(
+            [one.n_rows for one in budgets], [one.found_low for one in budgets],
+            [one.found_high for one in budgets], color=INK, linewidth=1.4, label="90 % interval",
         )  # fmt: skip
         last = 0.0
         for one in budgets:
             room = min(one.n_rows - last, abs(one.n_rows - self.n_suspects) * 2)
             if room >= 0.14 * n_shown:
+                ends = f"{format_estimate(one.found_low)}–{format_estimate(one.found_high)}"
+                said = format_estimate(one.expected_found) if self.is_known else ends
                 self.ax_.annotate(
-                    f"{one.n_rows} → {format_count(one.expected_found)}",
-                    (one.n_rows, one.expected_found), (0, 7), textcoords="offset points",
+                    f"{one.n_rows} → {said}",
+                    (one.n_rows, one.found_high), (0, 5), textcoords="offset points",
                     ha="center", fontsize=9, color=INK,
                 )  # fmt: skip
                 last = one.n_rows
+
+    def _shown(self, n_shown: int) -> list[Budget]:
+        return [one for one in self.budgets if one.n_rows <= n_shown]
 
 
 @dataclass(eq=False, repr=False)
@@ -339,7 +357,7 @@ class ProjectionDisplay(_Display):
         suspects = self.points[self.is_suspect].T
         ring = {"facecolors": "none", "edgecolors": INK, "linewidths": 0.9}
         rings = ax.scatter(*suspects, s=6 * size, **ring, **crowded)
-        names = [_class_name(name) for name in self.classes[: self.MOST_NAMED]]
+        names = _class_names(self.classes[: self.MOST_NAMED])
         self._add_legend(
             [*handles[: self.MOST_NAMED], rings],
             [*names, with_noun(suspects.shape[1], "suspect")],
@@ -404,10 +422,68 @@ class GroupNoiseDisplay(_Display):
         ax = self._begin(ax, ("left", "right", "top"))
         # Orange bars are clearly above the share of the whole table.
         colors = [DOUBT if end > self.overall else TRUST for end in self.interval[0]]
-        names = [one_line(name, LONGEST_GROUP) for name in self.names]
+        names = [cut_middle(name, LONGEST_GROUP) for name in self.names]
         _draw_shares(ax, names, self.share, self.interval, colors, list(map(percent, self.share)))
         ax.axvline(self.overall, color=GREY, linestyle="--", linewidth=1)
         ax.set_xlabel(f"share of wrong labels (dashed: {percent(self.overall)} of all)")
+        return self
+
+
+@dataclass(eq=False, repr=False)
+class AnnotatorDisplay(_Display):
+    """How often annotators are right, with 90 % intervals.
+
+    Parameters
+    ----------
+    accuracy : ndarray of shape (n_annotators,)
+        The share of right labels in the long run.
+    interval : ndarray of shape (2, n_annotators)
+        Lower and upper ends.
+    n_labels : sequence of n_annotators
+        How many labels each gave.
+    names : sequence of n_annotators
+        What annotators are called.
+    overall : float
+        The share of right labels among those of all annotators.
+    """
+
+    accuracy: Floats
+    interval: Floats
+    n_labels: Sequence[int]
+    names: Sequence[str]
+    overall: float
+
+    # Annotators that are drawn at most, the least accurate of all.
+    MOST_SHOWN = 20
+
+    @classmethod
+    def from_audit(cls, audit: Any) -> Self:
+        """The annotators of an audit with several labels a row."""
+        found = audit.of_annotators["annotators"]
+        counts = [one.n_labels for one in found]
+        overall = np.average([one.accuracy for one in found], weights=np.maximum(counts, 1))
+        shown = found[: cls.MOST_SHOWN]
+        return cls(
+            np.array([one.accuracy for one in shown]),
+            np.array([[one.low for one in shown], [one.high for one in shown]]),
+            counts[: cls.MOST_SHOWN],
+            [one.name for one in shown],
+            float(overall),
+        )
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw a bar for each annotator, its interval, and the share among all labels."""
+        ax = self._begin(ax, ("left", "right", "top"))
+        # Orange bars are clearly below the share among all labels.
+        colors = [DOUBT if end < self.overall else TRUST for end in self.interval[1]]
+        names = [cut_middle(name, LONGEST_GROUP) for name in self.names]
+        notes = [
+            f"{percent(share)}, {with_noun(n, 'label')}"
+            for share, n in zip(self.accuracy, self.n_labels, strict=True)
+        ]
+        _draw_shares(ax, names, self.accuracy, self.interval, colors, notes)
+        ax.axvline(self.overall, color=GREY, linestyle="--", linewidth=1)
+        ax.set_xlabel(f"share of right labels (dashed: {percent(self.overall)} of all)")
         return self
 
 
@@ -493,7 +569,10 @@ def _digits(share: float) -> str:
     return f"{100 * share:.0f}" if is_plain else f"{100 * share:.1f}"
 
 
-def _class_name(label: Any) -> str:
-    """A class in a picture: one short line."""
-    text = one_line(label, longest=4 * LONGEST_CLASS)
-    return text if len(text) <= LONGEST_CLASS else f"{text[: LONGEST_CLASS - 1]}…"
+def _class_names(labels: Any) -> list[str]:
+    """Classes in a picture: short lines, as long as it takes to tell them apart."""
+    for longest in LONGEST_CLASS:
+        names = [cut_middle(label, longest) for label in labels]
+        if len(set(names)) == len(names):
+            break
+    return names

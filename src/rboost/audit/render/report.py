@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,9 +18,10 @@ import numpy as np
 
 from rboost._validation import is_missing
 from rboost.audit.insight.explanation import Explanation
-from rboost.audit.insight.summary import ASSUMPTIONS, Suspects
+from rboost.audit.insight.summary import ASSUMPTIONS, Suspects, band_of
 from rboost.audit.insight.words import ReadText
 from rboost.audit.render.plots import (
+    AnnotatorDisplay,
     CalibrationDisplay,
     GroupNoiseDisplay,
     IssueDistributionDisplay,
@@ -35,14 +37,18 @@ from rboost.audit.render.text import (
     describe_confusions,
     describe_findings,
     describe_groups,
+    describe_labels_needed,
     describe_words,
     find_confusions,
     in_words,
     no_reason,
 )
 from rboost.audit.wording import (
+    cut_middle,
     end_at_word,
     format_count,
+    format_estimate,
+    measured,
     one_line,
     percent,
     quoted,
@@ -61,7 +67,7 @@ LIMITS = {
     "most_flips": 5,
     "most_flips_listed": 20,
     "most_columns": 20,
-    "most_numbered": NoiseMatrixDisplay.MOST_NUMBERED,
+    "most_intervals": NoiseMatrixDisplay.MOST_INTERVALS,
     "most_cells": NoiseMatrixDisplay.MOST_CELLS,
     "most_classes": 20,
     "most_named": ProjectionDisplay.MOST_NAMED,
@@ -72,6 +78,7 @@ LONGEST_CELL, LONGEST_NAME = 200, 60
 MOST_BYTES, MARKUP_BYTES, TEXT_MARKUP_BYTES = 1_000_000, 40, 200
 # Characters of the nearest texts.
 LONGEST_NEAR = 80
+_JOINED = "\\1\N{NON-BREAKING HYPHEN}\\2\N{NON-BREAKING HYPHEN}\\3"
 # For a report whose folder is not known.
 COMMANDS = {
     "review": "rboost review FOLDER",
@@ -113,9 +120,14 @@ class ShownText:
 
 @dataclass(frozen=True)
 class ShownRow:
-    """A row of the report: its texts, the texts of its neighbours, and its other values."""
+    """A row of the report: its texts, the texts of its neighbours, and its other values.
+
+    ``band`` is "probably wrong" or "worth a look", ``fit`` what is said of an unusual row.
+    """
 
     why: Explanation
+    band: str
+    fit: str
     texts: list[ShownText]
     near: list[tuple[Any, str]]
     cells: tuple[tuple[str, str], ...]
@@ -155,7 +167,7 @@ class InlineReport:
 
 
 def render_report(audit: Any, suspects: Suspects, title: str, origin: Origin | None = None) -> str:
-    """Render the report of a :class:`rboost.audit.LabelAudit` as HTML.
+    """Render the report of a :class:`rboost.LabelAudit` as HTML.
 
     It has no links to the outside, and nothing of the table is run or loaded.
     """
@@ -178,6 +190,11 @@ def render_report(audit: Any, suspects: Suspects, title: str, origin: Origin | N
         confused=describe_confusions(summary, LIMITS["most_flips"]),
         **LIMITS,
         dangers=describe_cautions(summary),
+        labels_needed=describe_labels_needed(summary),
+        doubted=[
+            (audit.ids[row], audit.labels.written[row], audit.labels.said[row])
+            for row in audit.doubtful_answers.tolist()
+        ],
         worst_group="".join(describe_groups(summary)[:1]),
         pictures=_draw_all(audit, suspects),
         ids=audit.ids,
@@ -226,6 +243,9 @@ def _draw_all(audit: Any, suspects: Suspects) -> dict[str, Picture]:
         "gain": (ReviewGainDisplay.from_audit(audit, suspects), 5.2, 3.6),
         "projection": (ProjectionDisplay.from_audit(audit, suspects), 5.2, 4.6 if few else 5.4),
     }
+    if audit.labels.n_annotators:
+        annotators = AnnotatorDisplay.from_audit(audit)
+        drawn["annotators"] = annotators, 5.2, 1.0 + 0.34 * len(annotators.names)
     if audit.groups is not None:
         groups = GroupNoiseDisplay.from_audit(audit)
         drawn["groups"] = groups, 5.2, 1.0 + 0.34 * len(groups.names)
@@ -262,14 +282,16 @@ def _rows(audit: Any, explained: list[Explanation], columns: list[int]) -> list[
     Beside texts these take at most half of it.
     """
     room, texts = MOST_BYTES // max(1, len(explained)), list(audit.features.texts)
+    fit = audit.row_fit(np.array([one.row for one in explained], dtype=np.intp))
     found = []
-    for one in explained:
+    for one, own_fit in zip(explained, fit, strict=True):
         cells, taken = _cells(audit.table, one.row, columns, room // 2 if texts else room)
         near = [
             (audit.ids[row], _beginning(audit.table.iat[row, texts[0]]) if texts else "")
             for row in one.agreeing
         ]
-        found.append(ShownRow(one, show_texts(one.texts, room - taken), near, cells))
+        shown, band = show_texts(one.texts, room - taken), band_of(one.probability_wrong)
+        found.append(ShownRow(one, band, own_fit, shown, near, cells))
     return found
 
 
@@ -357,6 +379,7 @@ def _environment() -> Any:
     )
     environment.filters.update(
         format_count=format_count, with_noun=with_noun, short=one_line, visible=visible,
+        in_parts=_in_parts, estimate=format_estimate, measured=measured, cut_middle=cut_middle,
         name=lambda value: one_line(value, LONGEST_NAME), unbroken=_unbroken,
         quoted=quoted, in_words=in_words, describe_words=describe_words, no_reason=no_reason,
         beginning=lambda read: show_text(read, *2 * [end_at_word(read.text, SHOWN_TEXT)]),
@@ -366,8 +389,15 @@ def _environment() -> Any:
 
 
 def _unbroken(text: str) -> str:
-    """Text in which no line ends between a number and its percent sign."""
-    return text.replace(" %", "\N{NO-BREAK SPACE}%")
+    """Text in which no line ends before a percent sign or within a date."""
+    text = text.replace(" %", "\N{NO-BREAK SPACE}%")
+    return re.sub(r"\b(\d{4})-(\d\d)-(\d\d)\b", _JOINED, text)
+
+
+def _in_parts(name: str) -> Any:
+    """A name whose lines may end after the signs that join its words."""
+    markup = package("markupsafe").Markup
+    return markup("<wbr>").join(re.split(r"(?<=[_/.:-])(?=\w)", name))
 
 
 def _part(name: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rboost.audit.insight.checked import MODEL, CalibrationBin, PredictiveCheck
-from rboost.audit.insight.explanation import Explanation
+from rboost.audit.insight.explanation import Explanation, Reason
 from rboost.audit.insight.summary import (
     FEW_CHECKS,
     AuditSummary,
@@ -26,11 +26,12 @@ from rboost.audit.labels import FEWEST_OF_CLASS
 from rboost.audit.wording import (
     end_at_word,
     format_count,
+    format_estimate,
     listed,
+    measured,
     one_line,
     percent,
     quoted,
-    shortened,
     visible,
     with_noun,
 )
@@ -39,8 +40,10 @@ from rboost.packages import package
 
 # Fewer expected rows of a confusion than this are not worth a line.
 FEWEST_ROWS = 1.0
-WIDTH, MOST_INDENT = 100, 4
+WIDTH = 100
 MOST_FLIPS, MOST_GROUPS, MOST_DOUBTED = 6, 12, 5
+# Numbers of labels a row of which the consensus is described.
+SHOWN_LABELS = (1, 2, 3, 5, 10)
 # Widest columns: name of the row, label given, label suggested, probability.
 WIDEST = (18, 16, 18, 7)
 NO_REASON, NO_WORD = "no single column stands out", "no single word or column stands out"
@@ -77,29 +80,29 @@ def describe_rows(summary: AuditSummary) -> str:
         )
     if summary.unused_columns:
         named = [quoted(name) for name in summary.unused_columns]
-        sentences.append(f"Left aside, as empty, constant or names of rows: {listed(named)}.")
+        sentences.append(
+            f"Not used, as they are empty, constant or names of rows: {listed(named)}."
+        )
     return " ".join(sentences)
 
 
 def describe_wrong_labels(summary: AuditSummary) -> str:
-    """How many labels are expected to be wrong."""
+    """How many labels are wrong, as far as it is known."""
     if not summary.n_unchecked:
         return "A person has checked every label."
     checked = " that nobody has checked" if summary.n_checked else ""
-    labels = f"Of the {with_noun(summary.n_unchecked, 'label')}{checked}, "
-    interval = _interval(summary.share_low, summary.share_high)
-    expected = f"about {format_count(summary.expected_wrong)} ({percent(summary.expected_share)}"
-    if summary.share_source == MODEL:
-        share = f"{labels}{expected}, 90 % interval {interval}) are expected to be wrong."
+    labels = f"the {with_noun(summary.n_unchecked, 'label')}{checked}"
+    of_labels = f"of {labels} {_are(summary.n_unchecked)} wrong"
+    ends = _between(summary.share_low, summary.share_high, summary.n_unchecked)
+    expected = f"about {format_estimate(summary.expected_wrong)}"
+    if summary.share_source != MODEL:
+        said = f"{ends} {of_labels} (90 % interval by random checks alone; the model: {expected})."
+    elif summary.is_uncertain:
+        said = f"Cannot tell yet how many of {labels} are wrong: {ends} (90 % interval)."
     else:
-        share = (
-            f"{labels}{interval} are wrong (90 % interval, by random checks alone, without any "
-            f"model); the model expects {expected})."
-        )
-    return (
-        f"{share} {format_count(summary.probably_wrong)} {_are(summary.probably_wrong)} more "
-        f"likely wrong than right.{_describe_random_checks(summary)}"
-    )
+        share = percent(summary.expected_share)
+        said = f"{expected} {of_labels} ({share}; 90 % interval: {ends})."
+    return f"{said[0].upper()}{said[1:]}{_describe_random_checks(summary)}"
 
 
 def _describe_random_checks(summary: AuditSummary) -> str:
@@ -123,19 +126,24 @@ def describe_contradiction(found: PredictiveCheck | None) -> str:
     return (
         f"Of {with_noun(found.n_checked, 'checked label')} {n_wrong} {_were(n_wrong)} wrong where "
         f"about {expected} {_were(expected)} expected: labels are not wrong in the way that was "
-        "assumed; figures now rest on the answers."
+        "assumed, so all figures now follow the answers."
     )
 
 
 def describe_suspects(summary: AuditSummary) -> str:
-    """What is on the list of suspects."""
-    if not summary.n_suspects:
+    """What is on the list of suspects, and how many of them are wrong, as far as it is known."""
+    n = summary.n_suspects
+    if not n:
         return "No label is listed."
+    ends = _between(summary.list_low, summary.list_high, n)
+    listed_ = f"Listed {_are(n)} the {with_noun(n, 'label')} most worth checking"
+    by_checks = " by random checks alone" if summary.list_source != MODEL else ""
+    if summary.is_list_known:
+        found = format_estimate(summary.expected_found)
+        return f"{listed_}: about {found} of them are wrong (90 % interval{by_checks}: {ends})."
     return (
-        f"Listed {_are(summary.n_suspects)} the {with_noun(summary.n_suspects, 'label')} most "
-        f"worth checking: about {format_count(summary.expected_found)} of them "
-        f"({percent(summary.expected_precision)}) are expected to be wrong, which would be "
-        f"{percent(summary.expected_recall)} of all wrong labels."
+        f"{listed_}. How many of them are wrong cannot be told yet: {ends} (90 % "
+        f"interval{by_checks}). Checking some of them narrows this."
     )
 
 
@@ -183,10 +191,10 @@ def describe_confusions(summary: AuditSummary, most: int) -> list[str]:
     rates = {_rate(flip) for flip in summary.flips}
     if len(summary.classes) > 2 and len(rates) == 1:
         ((rate, interval),) = rates
-        total = format_count(sum(map(_rows, summary.flips)))
+        share, interval = _as_known(summary, rate, interval, sum(map(_rows, summary.flips)), True)
         return [
-            f"Whatever the true class, {rate} of its rows are given each of the other labels "
-            f"(90 % interval: {interval}; about {total} rows in all)."
+            f"Whatever the true class, {share} of its rows are given each of the other labels "
+            f"({interval})."
         ]
     found = find_confusions(summary, is_brief=True)
     if not found:
@@ -194,15 +202,28 @@ def describe_confusions(summary: AuditSummary, most: int) -> list[str]:
     are = "were" if summary.n_corrected else "are"  # labels as given, some are corrected by now
     sentences = []
     for one in found[:most]:
-        n_rows = format_count(one.expected_rows)
-        rows = f"{n_rows} {'row' if n_rows == '1' else 'rows'}{' in all' if one.each else ''}"
+        share, interval = _as_known(
+            summary, one.rate, one.interval, one.expected_rows, bool(one.each)
+        )
         sentences.append(
-            f"Of true {quoted(one.true)}, {one.rate}{one.each} {are} labelled {one.names} "
-            f"(90 % interval: {one.interval}; about {rows})."
+            f"Of true {quoted(one.true)}, {share}{one.each} {are} labelled {one.names} "
+            f"({interval})."
         )
     if len(found) > most:
         sentences.append(f"… and {with_noun(len(found) - most, 'rarer confusion')}.")
     return sentences
+
+
+def _as_known(
+    summary: AuditSummary, rate: str, interval: str, n_rows: float, is_sum: bool
+) -> tuple[str, str]:
+    """A rate and what is said of it in brackets; the interval alone where no more is known."""
+    if summary.is_uncertain:
+        return interval, "90 % interval"
+    number = format_estimate(n_rows)
+    rows = f"{'row' if number == '1' else 'rows'}{' in all' if is_sum else ''}"
+    about = "less than one row" if n_rows < 0.5 else f"about {number} {rows}"
+    return rate, f"90 % interval: {interval}; {about}"
 
 
 def describe_groups(summary: AuditSummary) -> list[str]:
@@ -232,10 +253,46 @@ def describe_annotators(summary: AuditSummary) -> list[str]:
     return sentences
 
 
+def describe_copies(summary: AuditSummary) -> list[str]:
+    """Pairs of annotators who agree too often."""
+    return [
+        f"{quoted(one.first)} and {quoted(one.second)} gave the same label to "
+        f"{format_count(one.n_same)} of the {with_noun(one.n_rows, 'row')} that both labelled, "
+        f"where about {format_count(one.expected_same)} were to be expected: they copy from each "
+        "other or from one source, and count as two opinions; leave one of them out."
+        for one in summary.copies
+    ]
+
+
+def describe_labels_needed(summary: AuditSummary) -> str:
+    """How many labels a row are enough; nothing where rows have one each."""
+    if not summary.labels_a_row:
+        return ""
+    one, *more = [each for each in summary.labels_a_row if each.n_labels in SHOWN_LABELS]
+    shares = [
+        f"{percent(one.accuracy)} of the rows with one label each",
+        *(f"{percent(each.accuracy)} with {each.n_labels}" for each in more),
+    ]
+    return (
+        f"A consensus would be right in about {listed(shares)}; rows that are labelled have "
+        f"{summary.mean_labels:.1f} on average."
+    )
+
+
+def describe_questions(summary: AuditSummary) -> list[str]:
+    """Whom to ask about which row next."""
+    return [
+        f"Ask {quoted(one.annotator)} about row {quoted(one.row)}: {one_line(one.consensus, 40)} "
+        f"with {percent(one.probability)} so far."
+        for one in summary.questions
+    ]
+
+
 def describe_cautions(summary: AuditSummary) -> list[str]:
     """Cautions: answers that contradict the model, overlap, columns that hide wrong labels."""
     columns = map(describe_suspicious_column, summary.column_warnings)
     first = (
+        *describe_copies(summary)[:MOST_DOUBTED],
         describe_contradiction(summary.predictive_check),
         _describe_doubtful_answers(summary.doubtful_answers),
         _describe_uncertainty(summary),
@@ -251,21 +308,21 @@ def _describe_doubtful_answers(names: tuple[str, ...]) -> str:
     more = len(names) - MOST_DOUBTED
     others = f" and {with_noun(more, 'other row')}" if more > 0 else ""
     return (
-        f"Please look again at {shown}{others}: label and model both speak against the answer, so "
-        "it is believed less."
+        f"Please look again at {shown}{others}: the label that was given and the model both "
+        "disagree with the answer, so it counts less."
     )
 
 
 def _describe_uncertainty(summary: AuditSummary) -> str:
-    """That the share of wrong labels is not identified, and a remedy; empty where it is."""
+    """Why the share of wrong labels is not identified, and a remedy; empty where it is."""
     if not summary.is_uncertain:
         return ""
     width = width_after_checks(summary.expected_share)
     return (
-        f"Cannot tell yet how many labels are wrong (between {percent(summary.share_low)} and "
-        f"{percent(summary.share_high)}): where the columns leave a class open, a label that "
-        f"disagrees with them may be right or wrong. Check {FEW_CHECKS} random labels (rboost "
-        f"review) to know it to about ±{100 * width / 2:.0f} points."
+        "The classes overlap: where the columns do not settle the class, a label that disagrees "
+        f"with them may be wrong or right. Check {FEW_CHECKS} labels drawn at random (rboost "
+        "review), and the share of wrong labels is known to about "
+        f"±{100 * width / 2:.0f} points."
     )
 
 
@@ -276,8 +333,8 @@ def describe_suspicious_column(found: SuspiciousColumn) -> str:
     if found.kind == COPY:
         return (
             f"The column {name} alone predicts all but {percent(found.rate)} of the labels; all "
-            f"others together err on {percent(found.other_rate)}. It looks like a copy of the "
-            f"label, next to which no label seems wrong; unless it was known before the label was, "
+            f"others together miss {percent(found.other_rate)}. It looks like a copy of the "
+            f"label, beside which no label seems wrong; unless it was known before the label was, "
             f"{drop}."
         )
     same = [quoted(other) for other in found.alike]
@@ -287,8 +344,8 @@ def describe_suspicious_column(found: SuspiciousColumn) -> str:
         return (
             f"The column {name}{f' (and {listed(same)} likewise)' if same else ''} is {found.kind} "
             f"nearly only where the label is {quoted(found.value)}: of the rows where it is, "
-            f"{others} another label, and all other columns together err on "
-            f"{percent(found.other_rate)}. It looks like a copy of that label, next to which no "
+            f"{others} another label, while all other columns together miss "
+            f"{percent(found.other_rate)}. It looks like a copy of that label, beside which no "
             "such label seems wrong; unless it was known before the label was, leave it out "
             f"(--drop {options})."
         )
@@ -296,7 +353,7 @@ def describe_suspicious_column(found: SuspiciousColumn) -> str:
     return (
         f"The column {name}{says} seems to tell which labels are wrong: without it, about "
         f"{percent(found.rate)} of the labels are wrong where it is {quoted(found.value)}, "
-        f"elsewhere {percent(found.other_rate)}; with it, this looks like classes that overlap. "
+        f"elsewhere {percent(found.other_rate)}; with it, the classes only seem to overlap. "
         "If it says who labelled a row, where it comes from or when, and nothing of its class, "
         f"name it as context (--context {option}), else {drop}."
     )
@@ -322,8 +379,9 @@ def describe_calibration(bins: tuple[CalibrationBin, ...]) -> str:
         else "Every predicted share lies in the 90 % interval of the share that was found."
     )
     return (
-        f"Of {with_noun(n_checked, 'checked label')} {format_count(n_wrong)} were wrong; without "
-        f"the answers {format_count(expected)} were expected. {verdict}"
+        f"Of {with_noun(n_checked, 'checked label')} {format_count(n_wrong)} {_were(n_wrong)} "
+        f"wrong; before anybody checked, {format_count(expected)} {_were(format_count(expected))} "
+        f"expected. {verdict}"
     )
 
 
@@ -339,6 +397,13 @@ def _interval(low: float, high: float) -> str:
     return f"{percent(low)} to {percent(high)}"
 
 
+def _between(low: float, high: float, n_rows: int) -> str:
+    """The ends of an interval of a share, in rows."""
+    ends = (round(share * n_rows) for share in (low, high))
+    least, most = ("all" if end == n_rows > 99 else format_estimate(end) for end in ends)
+    return least if least == most else f"{least} to {most}"
+
+
 def _rate(flip: FlipRate) -> tuple[str, str]:
     return percent(flip.rate), _interval(flip.low, flip.high)
 
@@ -348,11 +413,12 @@ def _rows(flip: FlipRate) -> float:
 
 
 def describe(
-    summary: AuditSummary, most_suspicious: list[Explanation], ids: Any, id_name: str
+    summary: AuditSummary, most_suspicious: list[Explanation], fit: Any, ids: Any, id_name: str
 ) -> str:
     """Rows, classes, flip rates, and the most suspicious rows, 100 columns wide.
 
-    No cell of the table can make the terminal do anything: control characters are spelt out.
+    ``fit`` says of each of these rows whether it fits a class. No cell of the table can make the
+    terminal do anything: control characters are spelt out.
     """
     groups = describe_groups(summary)
     if len(groups) > MOST_GROUPS:
@@ -369,13 +435,15 @@ def describe(
             "\n".join(wrapped(line, "  ", "    ") for line in lines)
             for lines in (describe_confusions(summary, MOST_FLIPS), groups, annotators)
         ),
+        wrapped(describe_labels_needed(summary)),
+        "\n".join(wrapped(line, "  ", "    ") for line in describe_questions(summary)),
         *map(wrapped, describe_cautions(summary)),
         suspects,
     ]
     if most_suspicious:
         has_texts = any(one.texts for one in most_suspicious)
         show = _below_texts if has_texts else _aligned
-        parts.append(show(most_suspicious, ids, id_name))
+        parts.append(show(most_suspicious, fit, ids, id_name))
         if summary.n_suspects > len(most_suspicious):
             n_more = summary.n_suspects - len(most_suspicious)
             parts[-1] += f"\n… and {with_noun(n_more, 'more suspect')}"
@@ -395,30 +463,39 @@ def as_lines(summary: AuditSummary) -> str:
     return "\n".join([first, found, f"  {NEXT}"])
 
 
-def _aligned(rows: list[Explanation], ids: Any, id_name: str) -> str:
-    """A table; its last column takes what room is left."""
-    table = [
-        [id_name, "given", "→ suggested", "wrong", "strongest reason"],
-        *([ids[one.row], one.given, f"→ {one.suggested}", percent(one.probability_wrong),
-           _strongest(one)] for one in rows),
-    ]  # fmt: skip
-    texts = [[one_line(cell, 120) for cell in row] for row in table]
-    columns = zip(WIDEST, zip(*texts, strict=True), strict=False)  # all but the last
+def _aligned(rows: list[Explanation], fit: Any, ids: Any, id_name: str) -> str:
+    """A table in bands; its last column takes what room is left, in lines below one another."""
+    head = [id_name, "given", "→ suggested", "wrong"]
+    cells = [
+        [ids[one.row], one.given, f"→ {one.suggested}", percent(one.probability_wrong)]
+        for one in rows
+    ]
+    texts = [[one_line(cell, 120) for cell in row] for row in (head, *cells)]
+    columns = zip(WIDEST, zip(*texts, strict=True), strict=True)
     widths = [min(most, max(map(width, column))) for most, column in columns]
-    widths.append(WIDTH - sum(widths) - 2 * len(widths))
-    return "\n".join(
-        "  ".join(fitted(cell, w) for cell, w in zip(row, widths, strict=True)).rstrip()
-        for row in texts
-    )
+    indent = " " * (sum(widths) + 2 * len(widths))
+    begun = [
+        "  ".join(fitted(cell, w) for cell, w in zip(row, widths, strict=True)) for row in texts
+    ]
+    lines, band = [f"{begun[0]}  strongest reason"], ""
+    for one, first, own_fit in zip(rows, begun[1:], fit, strict=True):
+        if band_of(one.probability_wrong) != band:
+            band = band_of(one.probability_wrong)
+            lines.append(f"{band}:")
+        said = f"{own_fit}; {_strongest(one)}" if own_fit else _strongest(one)
+        lines.append(wrapped(said, f"{first} ", indent))
+    return "\n".join(lines)
 
 
-def _below_texts(rows: list[Explanation], ids: Any, id_name: str) -> str:
+def _below_texts(rows: list[Explanation], fit: Any, ids: Any, id_name: str) -> str:
     """The text of each row, then what is said of it."""
     blocks = ["Words between * speak for the suggested label."]
-    for one in rows:
+    for one, own_fit in zip(rows, fit, strict=True):
         label = f"{one_line(one.given, 40)} → {one_line(one.suggested, 40)}"
         name = f"{one_line(id_name, 24)} {one_line(ids[one.row], 40)}"
-        below = (f"{name}: {label}, wrong {percent(one.probability_wrong)}", _strongest(one))
+        said = f"{band_of(one.probability_wrong)} ({percent(one.probability_wrong)})"
+        first = f"{name}: {label}, {said}{f', {own_fit}' if own_fit else ''}"
+        below = (first, _strongest(one))
         lines = [wrapped(_starred(text)) for text in one.texts] or ["(no text)"]
         blocks.append("\n".join([*lines, *(wrapped(line, "  ", "    ") for line in below)]))
     return "\n\n".join(blocks)
@@ -436,9 +513,8 @@ def _strongest(explanation: Explanation) -> str:
     said = describe_words(explanation)
     if not explanation.reasons:
         return said or no_reason(explanation)
-    if said:
-        return f"{said}; {_first_reason(explanation)}"
-    return _first_reason(explanation)
+    reason = describe_reason(explanation, explanation.reasons[0])
+    return f"{said}; {reason}" if said else reason
 
 
 def no_reason(explanation: Explanation) -> str:
@@ -456,11 +532,14 @@ def describe_words(explanation: Explanation) -> str:
     return f"{', '.join(words)} {speak} for '{suggested}', not for '{given}'"
 
 
-def _first_reason(explanation: Explanation) -> str:
-    reason = explanation.reasons[0]
-    column, value = one_line(reason.column, 24), one_line(reason.value, 24)
-    usual, instead = one_line(reason.typical, 24), one_line(reason.typical_suggested, 40)
-    return f"{column} = {value} (usually {usual}; → {instead})"
+def describe_reason(explanation: Explanation, reason: Reason) -> str:
+    """What the row has in a column, and what rows of either label usually have there."""
+    given, suggested = quoted(explanation.given, 24), quoted(explanation.suggested, 24)
+    return (
+        f"{one_line(reason.column, 40)} is {measured(reason.value, 40)}; of those labelled "
+        f"{given} usually {one_line(reason.typical)}, {suggested} "
+        f"{one_line(reason.typical_suggested)}"
+    )
 
 
 def width(text: str) -> int:
@@ -469,16 +548,16 @@ def width(text: str) -> int:
 
 
 def fitted(text: str, columns: int) -> str:
-    """A text cut or padded to a number of columns."""
+    """A text cut in the middle, or padded, to a number of columns."""
     if width(text) > columns:
-        kept, taken = "", 0
-        for character in text:
-            taken += _width_of(character)
-            if taken > columns - 1:
-                break
-            kept += character
-        text = kept + _CUT
+        head = _beginning(text, columns // 2)
+        text = head + _CUT + _beginning(text[::-1], columns - width(head) - 1)[::-1]
     return text + " " * (columns - width(text))
+
+
+def _beginning(text: str, columns: int) -> str:
+    ends = np.cumsum([_width_of(character) for character in text])
+    return text[: int(np.searchsorted(ends, columns, side="right"))]
 
 
 def wrapped(text: str, first: str = "", indent: str = "") -> str:
@@ -487,7 +566,7 @@ def wrapped(text: str, first: str = "", indent: str = "") -> str:
     No line ends within a number, or between it and its percent sign.
     """
     lines, line = [], first
-    for word in _breakable(text):
+    for word in _breakable(text, WIDTH - width(indent)):
         joined = f"{line}{word}" if not line.strip() else f"{line} {word}"
         if line.strip() and width(joined) > WIDTH:
             lines.append(line)
@@ -496,12 +575,12 @@ def wrapped(text: str, first: str = "", indent: str = "") -> str:
     return "\n".join([*lines, line])
 
 
-def _breakable(text: str) -> Iterator[str]:
-    """The words of a text; those that no line holds in pieces."""
+def _breakable(text: str, room: int) -> Iterator[str]:
+    """The words of a text; those that are wider than this in pieces."""
     for word in re.findall(r"[^ \n]+(?: %[^ \n]*)?", text):  # thousands are set apart by \u202f
-        while width(word) > WIDTH:
+        while width(word) > room:
             ends = np.cumsum([_width_of(character) for character in word])
-            fits = max(1, int(np.searchsorted(ends, WIDTH - MOST_INDENT, side="right")))
+            fits = max(1, int(np.searchsorted(ends, room, side="right")))
             yield word[:fits]
             word = word[fits:]
         yield word
@@ -513,7 +592,7 @@ def _width_of(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
-def list_rows(explanations: list[Explanation], ids: Any, id_name: str, table: Any) -> Any:
+def list_rows(explanations: list[Explanation], fit: Any, ids: Any, id_name: str, table: Any) -> Any:
     """A pandas frame of rows: what they are labelled, what is suggested, why, and their values."""
     columns = {
         id_name: [ids[one.row] for one in explanations],
@@ -521,6 +600,7 @@ def list_rows(explanations: list[Explanation], ids: Any, id_name: str, table: An
         "suggested_label": [one.suggested for one in explanations],
         "probability_wrong": np.round([one.probability_wrong for one in explanations], 4),
         "band": [band_of(one.probability_wrong) for one in explanations],
+        "fit": fit,
         "probability_suggested": np.round([one.probability_suggested for one in explanations], 4),
         "against_given_label": [in_words(one) for one in explanations],
         "nearest_agreeing_rows": [
@@ -548,12 +628,7 @@ def renamed(columns: Any, taken: list[str]) -> list[str]:
 
 def in_words(explanation: Explanation) -> str:
     """The reasons in one line; nothing where none were looked for, which leaves no neighbours."""
-    given, suggested = one_line(explanation.given, 24), one_line(explanation.suggested, 24)
-    said = [
-        f"{one.column} = {shortened(one.value)} (usually {one_line(one.typical)} for '{given}', "
-        f"{one_line(one.typical_suggested)} for '{suggested}')"
-        for one in explanation.reasons
-    ]
-    found = "; ".join(filter(None, [describe_words(explanation), *said]))
+    said = (describe_reason(explanation, one) for one in explanation.reasons)
+    found = ". ".join(filter(None, [describe_words(explanation), *said]))
     is_explained = explanation.given and explanation.agreeing
     return found or (no_reason(explanation) if is_explained else "")

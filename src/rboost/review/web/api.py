@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import tempfile
 from collections.abc import Iterable
 from dataclasses import asdict
 from functools import cached_property
+from pathlib import Path
 
+from rboost.audit.disk.folder import CHECKED
 from rboost.review.answers import CHANGE, KEEP, UNSURE, Answer, Log, agreement
-from rboost.review.queue import DEFAULT_ORDER
+from rboost.review.folder import write_checked
+from rboost.review.precision import FEWEST_ANSWERS, N_NEXT
+from rboost.review.queue import DEFAULT_ORDER, SECOND
 from rboost.review.session import Review
 from rboost.review.snapshot import Json
 from rboost.review.web import content as read
@@ -16,7 +22,8 @@ from rboost.review.web.images import display_of, read_image
 
 # Answers that are listed, and disagreements.
 MOST_LISTED, MOST_DISPUTED = 200, 50
-# What stands above a row with a doubtful answer.
+# What a row is picked for whose answer is doubtful, and what stands above it.
+LOOK_AGAIN = "again"
 AGAIN = "Please look again: the answer that this row has may be a mistake."
 
 
@@ -38,10 +45,14 @@ class ReviewApi:
         return {
             "classes": [show.cell(name, 200) for name in audit.classes],
             "columns": [str(column)[:200] for column in audit.table.columns],
+            "constant": [
+                k for k, own in enumerate(audit.features.encoder.columns) if own.is_constant
+            ],
             "kinds": self._kinds,
             "id_name": audit.id_name[:200],
             "label_name": audit.labels.name[:200],
             "checked_csv": str(self.review.checked_csv),
+            "is_blind": self.review.blind,
         }
 
     @cached_property
@@ -54,15 +65,23 @@ class ReviewApi:
 
     def next(self, query: Json) -> Json:
         """The rows to look at next."""
+        order = query.get("order") or DEFAULT_ORDER
         rows = self.review.next_rows(
-            query.get("order") or DEFAULT_ORDER,
+            order,
             read.count(query, 1, read.MOST_DESCRIBED),
             read.number(query, "given"),
             read.number(query, "suggested"),
             read.reviewer(query),
             read.skipped(query),
+            query.get("fit", ""),
         )
-        return {"rows": self._described(rows, query)}
+        why = {row: self.review.why(order, row) for row in rows}
+        described = self._described(rows, query)
+        for details in described:
+            # Why a row was picked tells part of what the model thinks, as its opinion does.
+            if _is_opinion_asked(query) or order == SECOND:
+                details["why"] = LOOK_AGAIN if "sentence" in details else why[details["row"]]
+        return {"rows": described}
 
     def row(self, query: Json) -> Json:
         """A row, answered or not."""
@@ -77,11 +96,16 @@ class ReviewApi:
         return row
 
     def _described(self, rows: list[int], query: Json) -> list[Json]:
-        """Rows without the model's opinion, unless that is asked for by ``opinion=1``."""
+        """Rows without the model's opinion, unless that is asked for by ``opinion=1``.
+
+        It is ``pending`` as long as the first explanations are being made, which nobody waits for.
+        """
         live, log = self.review.snapshot.live, self.review.store.log()
         reviewer, is_asked = read.reviewer(query), _is_opinion_asked(query)
         explained = [row for row in rows if is_asked or show.reveals_nothing(live, row)]
-        explanations = dict(zip(explained, self.review.explain(explained), strict=True))
+        is_pending = self.review.explaining.status == "running"
+        found = [] if is_pending else zip(explained, self.review.explain(explained), strict=True)
+        explanations = dict(found)
         doubtful = log.answered_once(self.review.snapshot.doubtful)
         described = []
         for row in rows:
@@ -90,8 +114,11 @@ class ReviewApi:
             details = show.describe_row(live, self._columns, row)
             details["present"] = self.describe(present) if present else None
             details["others"] = [self.describe(each) for each in others] if present else []
+            if present or not self.review.blind:
+                details["votes"] = show.describe_votes(live, row)
             if row in doubtful:
                 details["sentence"] = AGAIN
+            details["pending"] = is_pending and row in explained
             if row in explanations:
                 why = explanations[row]
                 details["neighbours"] = show.describe_neighbours(live, self._columns, why)
@@ -146,25 +173,37 @@ class ReviewApi:
             review.updating.ask()  # another process may have written
         kinds = [answer.answer for answer in log.current.values()]
         snapshot, job = review.snapshot, review.refit_job
+        is_before = snapshot.fitted.labels.is_checked
+        is_before[list(log.touched)] = False
         return {
             "version": log.version,
             "answered": len(kinds),
             "confirmed": kinds.count(KEEP),
             "corrected": kinds.count(CHANGE),
             "unsure": kinds.count(UNSURE),
-            "open": len(snapshot.rankings[DEFAULT_ORDER]),
+            "open": int(len(is_before) - is_before.sum() - len(kinds)),
             "without_label": len(snapshot.live.missing()),
             "reviewers": [
                 {"name": name, "answered": len(own)} for name, own in log.by_reviewer.items()
             ],
             "agreement": self._agreement(log),
             "doubtful": self._answers_to(log, log.answered_once(snapshot.doubtful)),
+            "until": review.until,
+            "is_enough": review.is_enough and snapshot.version == log.version,
+            "fewest": FEWEST_ANSWERS,
+            "n_next": N_NEXT,
+            "forecast": review.forecasting.result,
             "start": review.start,
             "now": snapshot.estimate,
             "is_current": snapshot.version == log.version,
             "update_error": review.updating.error,
             "export_error": review.exporting.error,
-            "refit": {"state": job.status, "error": job.error, "changes": job.result},
+            "refit": {
+                "state": job.status,
+                "error": job.error,
+                "changes": job.result,
+                "n_fits": job.n_done,
+            },
         }
 
     def _agreement(self, log: Log) -> Json | None:
@@ -180,11 +219,12 @@ class ReviewApi:
 
     def _answers_to(self, log: Log, rows: Iterable[int]) -> list[Json]:
         """Some rows, each with what everybody says of it."""
-        audit = self.review.snapshot.fitted
+        audit, suggested = self.review.snapshot.fitted, self.review.snapshot.live.suggested
         return [
             {
                 "row": row,
                 "id": show.name_of(audit, row),
+                "suggested": int(suggested[row]),
                 "answers": [self.describe(answer) for answer in log.of_row(row)],
             }
             for row in list(rows)[:MOST_DISPUTED]
@@ -194,7 +234,9 @@ class ReviewApi:
         """Save what a person said; what the model thought follows in the reply."""
         row, before = read.whole(content, "row"), self.review.snapshot.live
         saved = self.review.answer(read.key(content), row, **_said(content))
-        return {"saved": self.describe(saved), "opinion": show.describe_suggestion(before, row)}
+        votes = show.describe_votes(before, row) if self.review.blind else []
+        opinion = show.describe_suggestion(before, row)
+        return {"saved": self.describe(saved), "opinion": opinion, "votes": votes}
 
     def answer_all(self, content: Json) -> Json:
         """Save the same answer to several rows."""
@@ -213,9 +255,13 @@ class ReviewApi:
         return {"state": "running"}
 
     def export(self, query: Json) -> bytes:
-        """checked.csv, written to the folder and sent."""
-        self.review.export()
-        return self.review.checked_csv.read_bytes()
+        """checked.csv, written to the folder and sent; sent also where the folder is gone."""
+        with contextlib.suppress(OSError):
+            self.review.export()
+        with tempfile.TemporaryDirectory(prefix="rboost-") as folder:
+            path = Path(folder) / CHECKED
+            write_checked(self.review.snapshot.fitted, self.review.store, path)
+            return path.read_bytes()
 
 
 def _is_opinion_asked(query: Json) -> bool:

@@ -50,17 +50,18 @@ def make_app(review: Review, access: Access) -> Guard:
         "/api/refit": api.refit,
         "/api/link": lambda _: {"url": access.url(access.invite())},
     }
-    files = [path for path in Path(__file__).parent.iterdir() if path.suffix in MEDIA_TYPES]
-    routes = [
+    data = [
         *(Route(path, _endpoint(api, ask)) for path, ask in questions.items()),
         *(Route(path, _endpoint(api, ask), methods=["POST"]) for path, ask in commands.items()),
         Route("/api/image", _endpoint(api, api.image, _image)),
-        Route("/checked.csv", _endpoint(api, api.export, _download)),
-        *(Route("/" if path.name == PAGE else f"/{path.name}", _file(path)) for path in files),
+        Route("/api/checked.csv", _endpoint(api, api.export, _download)),
     ]
+    files = [path for path in Path(__file__).parent.iterdir() if path.suffix in MEDIA_TYPES]
+    public = {"/" if path.name == PAGE else f"/{path.name}": _file(path) for path in files}
+    routes = [*data, *(Route(path, endpoint) for path, endpoint in public.items())]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _http_error})
     app.router.redirect_slashes = False
-    return Guard(app, access)
+    return Guard(app, access, public)
 
 
 def _endpoint(
@@ -81,7 +82,7 @@ def _endpoint(
             return as_json({"error": in_one_line(error)}, 422)
         except (sqlite3.Error, OSError) as error:
             failed = "Nothing was saved" if request.method == "POST" else "This cannot be shown"
-            return as_json({"error": f"{failed}: {in_one_line(error)}."}, 503)
+            return as_json({"error": f"{failed}: {in_one_line(error).rstrip('.')}."}, 503)
 
     return endpoint
 

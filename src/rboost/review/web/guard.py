@@ -1,9 +1,11 @@
 """Who may ask, what every request must satisfy before a route sees it, and what every reply says.
 
 Only the person who started the server may ask, on this machine, from this page. The address that is
-printed holds a token, which opens the page once and leaves a cookie; who has the page open may ask
-for further ones, for other browsers. Other sites that the same browser has open can reach the port
-as well, so names, origins and headers are checked, too.
+printed ends with a token, which the page exchanges once for the secret of the session; who has the
+page open may ask for further tokens, for other browsers. The secret is a header of every request
+for data: the browser keeps it for this address and port, while it would send a cookie to every
+server of this machine. Other sites that the same browser has open can reach the port as well, so
+names, origins and types of content are checked, too.
 """
 
 from __future__ import annotations
@@ -12,10 +14,9 @@ import hmac
 import json
 import secrets
 from collections.abc import Iterable
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
-from starlette.datastructures import Headers, MutableHeaders, QueryParams
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -24,10 +25,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 MOST_INVITED = 20
 # The longest comment and fifty rows take less.
 LARGEST_BODY = 65_536
+# Exchanges a token for the secret; both come in this header.
+ENTER, SECRET = "/api/enter", "x-rboost"
+# What the state of a request calls its connection.
+CONNECTION = "connection"
 
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 HEADERS = {
     "Content-Security-Policy": POLICY,
@@ -39,22 +44,19 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 NO_ENTRY = (
-    "This address opens the page only once, or is of an earlier start; start rboost review again "
-    "and open the address that it prints."
+    "This page has no access to the review; open the address that rboost review printed last. It "
+    "opens the page once; “Another browser” on the page gives further ones."
 )
 
 
 class Access:
-    """The token and the cookie of one server, and the names under which it is reached."""
+    """The tokens and the secret of one server, and the names under which it is reached."""
 
     def __init__(self, port: int) -> None:
         self.port = port
         self._unused: list[str] = []
-        self._used: set[str] = set()
         self.token = self.invite()
-        self._session = secrets.token_urlsafe(32)
-        # Cookies are shared by all ports of a machine; the name keeps two reviews apart.
-        self.cookie_name = f"rboost-{port}"
+        self.session = secrets.token_urlsafe(32)
         self.hosts = frozenset({f"127.0.0.1:{port}", f"localhost:{port}"})
 
     def invite(self) -> str:
@@ -64,33 +66,19 @@ class Access:
         return token
 
     def url(self, token: str) -> str:
-        """The address with a token."""
-        return f"http://127.0.0.1:{self.port}/?token={token}"
+        """The address with a token, where browsers send it neither to servers nor as a referrer."""
+        return f"http://127.0.0.1:{self.port}/#{token}"
 
-    @property
-    def cookie(self) -> str:
-        """The cookie that the page gets for the token, as a header."""
-        return f"{self.cookie_name}={self._session}; HttpOnly; SameSite=Strict; Path=/"
-
-    def redeem(self, token: str, has_session: bool) -> bool:
-        """Whether a token opens the page: once, or again where it has opened it before."""
-        own = next((each for each in self._unused if _same(token, each)), None)
+    def redeem(self, tokens: list[str]) -> bool:
+        """Whether a request has a token that was not used yet; it is used up by this."""
+        own = next((each for each in self._unused if _is_one(each, tokens)), None)
         if own is not None:
             self._unused.remove(own)
-            self._used.add(own)
-            return True
-        return has_session and any(_same(token, each) for each in self._used)
+        return own is not None
 
-    def knows(self, cookies: Iterable[str]) -> bool:
-        """Whether one of the cookie headers is of a page that a token opened."""
-        for header in cookies:
-            try:
-                found = SimpleCookie(header).get(self.cookie_name)
-            except CookieError:
-                continue
-            if found is not None and _same(found.value, self._session):
-                return True
-        return False
+    def knows(self, given: list[str]) -> bool:
+        """Whether a request has the secret of a page that a token opened."""
+        return _is_one(self.session, given)
 
     def is_own_host(self, hosts: list[str]) -> bool:
         """Whether a request names this server; a page that rebinds its own name to us does not."""
@@ -103,9 +91,11 @@ class Access:
         )
 
 
-def _same(one: str, other: str) -> bool:
-    """Compare in a time that does not depend on how many characters are right."""
-    return hmac.compare_digest(one.encode(errors="replace"), other.encode(errors="replace"))
+def _is_one(secret: str, given: list[str]) -> bool:
+    """Whether a header is given once and right; the time tells not how many characters are."""
+    return len(given) == 1 and hmac.compare_digest(
+        secret.encode(), given[0].encode(errors="replace")
+    )
 
 
 def as_json(content: Any, status: int = 200) -> Response:
@@ -115,10 +105,13 @@ def as_json(content: Any, status: int = 200) -> Response:
 
 
 class Guard:
-    """Lets through what comes from the page, and adds the same headers to every reply."""
+    """Lets through what comes from the page, and adds the same headers to every reply.
 
-    def __init__(self, app: ASGIApp, access: Access) -> None:
-        self.app, self.access = app, access
+    ``public`` are the paths of the page's own files, which hold nothing of the review.
+    """
+
+    def __init__(self, app: ASGIApp, access: Access, public: Iterable[str]) -> None:
+        self.app, self.access, self.public = app, access, frozenset(public)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -139,25 +132,25 @@ class Guard:
         await (reply or self.app)(scope, receive, send_with_headers)
 
     def _enter(self, scope: Scope) -> Response | None:
-        """Check where a request comes from; a token is answered by the way to the page."""
+        """Check where a request comes from; a token is answered by the secret."""
         headers, access = Headers(scope=scope), self.access
         if not access.is_own_host(headers.getlist("host")):
             raise HTTPException(421, "This server answers to 127.0.0.1 and localhost alone.")
         if scope["method"] not in ("GET", "HEAD", "POST"):
             raise HTTPException(405, "Only GET, HEAD and POST are answered.")
-        has_session = access.knows(headers.getlist("cookie"))
-        token = QueryParams(scope["query_string"]).get("token")
-        if scope["path"] == "/" and scope["method"] == "GET" and token is not None:
-            if not access.redeem(token, has_session):
-                raise HTTPException(403, NO_ENTRY)
-            return Response(status_code=303, headers={"Location": "/", "Set-Cookie": access.cookie})
-        if not has_session:
-            raise HTTPException(403, NO_ENTRY)
         # The page asks for no path with escaped characters.
         if b"%" in scope.get("raw_path", b""):
             raise HTTPException(404, "There is no such page.")
         if scope["method"] == "POST":
             self._check_post(headers)
+        given = headers.getlist(SECRET)
+        if scope["path"] == ENTER and scope["method"] == "POST" and access.redeem(given):
+            return as_json({"session": access.session})
+        if access.knows(given):
+            if CONNECTION in scope.get("state", {}):
+                scope["state"][CONNECTION].is_known = True
+        elif scope["path"] not in self.public:
+            raise HTTPException(403, NO_ENTRY)
         return None
 
     def _check_post(self, headers: Headers) -> None:
@@ -165,8 +158,6 @@ class Guard:
         site = headers.get("sec-fetch-site", "same-origin")
         if not self.access.is_own_origin(headers.getlist("origin")) or site != "same-origin":
             raise HTTPException(403, "This request comes from another site.")
-        if headers.get("x-rboost") != "1":
-            raise HTTPException(403, "The header X-Rboost: 1 is missing.")
         if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise HTTPException(415, "The content must be application/json.")
 
@@ -179,6 +170,8 @@ class Guard:
         is_long = not length.isdigit() or int(length) > LARGEST_BODY
         while not (is_whole or is_long):
             message = await receive()
+            if message["type"] == "http.disconnect":
+                raise HTTPException(400, "The content is cut short.")
             body += message.get("body", b"")
             is_whole, is_long = not message.get("more_body", False), len(body) > LARGEST_BODY
         if is_long:

@@ -2,24 +2,32 @@
 // date, also with what other tabs do.
 
 import { reviewer } from "/settings.js";
-import { Gone, ask, tell } from "/talk.js";
+import { Gone, Refused, ask, fileOf, save, tell } from "/talk.js";
 import {
-  answerInWords, at, count, decision, hideBanner, make, makeButton, own, percent, showBanner,
+  answerInWords, at, count, decision, hideBanner, labelName, make, makeButton, own, percent, say, showBanner,
 } from "/words.js";
 
 // Answers and names that are listed.
-const FEW_ANSWERS = 8;
+const FEW_ANSWERS = 10;
 const FEW_NAMES = 20;
 // How long until the server is asked again, in ms: usually, and while it computes.
-const PAUSE = 4000;
+const PAUSE = 1000;
 const SHORT = 500;
 
 let about = null;
 let page = null; // what can be done to it
 let version = -1; // of the answers that are listed
-let refitState = "idle";
+let nFits = null; // how often the model was fitted
 let timer = 0;
 let isAsking = false;
+
+// Whether something is another thing than last time: lists are not made anew under a person's hands.
+const shown = {};
+function isNew(name, value) {
+  const before = shown[name];
+  shown[name] = JSON.stringify(value);
+  return shown[name] !== before;
+}
 
 function rates(head, rows) {
   const table = make("table");
@@ -57,17 +65,33 @@ function compared(before, after) {
   return rows;
 }
 
+// Half the width of an interval, in percentage points.
+const points = (number) => `±\u00a0${Number(number.toFixed(number < 9.95 ? 1 : 0))}`;
+
+// How well the share of wrong labels is known, how well it was to be known, and what leads there.
+function showWidth({ answered, now, until, fewest, is_enough: isEnough, forecast, n_next: nNext }) {
+  const half = 50 * (now.high - now.low);
+  at("bar").value = isEnough ? 1 : Math.min(until / half, answered / fewest, 0.99);
+  if (!now.n_unchecked) {
+    at("bar-text").textContent = "Every label has been checked.";
+    return;
+  }
+  const known = `${percent(now.low)} to ${percent(now.high)} of the ${now.n_unchecked} labels not checked are wrong (90\u00a0% interval, ${points(half)} points)`;
+  const asked = `You asked for ${points(until)} points${answered < fewest ? `, which takes at least ${fewest} answers` : ""}.`;
+  const next = forecast === null ? "" : forecast < 0.95 * half
+    ? ` ${nNext} more answers are expected to bring it to about ${points(forecast)}.`
+    : ` ${nNext} more answers are expected to change the interval little.`;
+  at("bar-text").textContent = isEnough
+    ? `${count(answered, "answer")} are enough: ${known}. ${asked}`
+    : `${count(answered, "answer")}: ${known}. ${asked}${next}`;
+}
+
 function showProgress(progress) {
   const { now, start } = progress;
-  const left = now.suspects + progress.without_label;
-  const isDone = left === 0;
-  at("bar").value = isDone ? 1 : progress.answered / (progress.answered + left);
-  const without = progress.without_label ? ` and ${count(progress.without_label, "row")} without a label` : "";
-  at("bar-text").textContent = isDone
-    ? `${count(progress.answered, "answer")}. No label left is more likely wrong than right; you may stop here.`
-    : `${count(progress.answered, "answer")}. Left: ${count(now.suspects, "label")} more likely wrong than right${without}.`;
+  showWidth(progress);
+  const without = progress.without_label ? `, ${count(progress.without_label, "row")} without a label` : "";
   at("counts").textContent =
-    `${progress.confirmed} kept, ${progress.corrected} changed, ${progress.unsure} unsure; ${count(progress.open, "row")} not looked at.`;
+    `${progress.confirmed} kept, ${progress.corrected} changed, ${progress.unsure} unsure; ${count(progress.open, "row")} not looked at${without}.`;
   const table = rates(["", "At the start", "Now"], compared(start, now));
   at("estimate").replaceChildren(...table.childNodes);
   const drawn = now.random_checks;
@@ -84,12 +108,14 @@ function showProgress(progress) {
 
 function showRefit({ state, error, changes }) {
   at("refit").disabled = state === "running";
+  const learnt = changes ? `The model has learnt from ${count(changes.n_answers, "checked label")}: `
+    + `${roughly(changes.before.expected_wrong)} wrong labels → ${roughly(changes.after.expected_wrong)}.` : "";
   const words = {
-    idle: "", running: "Fitting … you can go on meanwhile.", done: "Fitted again. What changed:",
-    failed: `The fit failed, and the page goes on as before: ${error}`,
+    idle: "", running: "The model is learning from the answers …", done: learnt,
+    failed: `The model could not learn, and the page goes on as before: ${error}`,
   };
   if (at("refit-state").textContent !== words[state]) at("refit-state").textContent = words[state];
-  at("changes").hidden = !changes;
+  at("changes-details").hidden = !changes;
   if (!changes) return;
   const { before, after } = changes;
   const rows = compared(before, after);
@@ -112,9 +138,9 @@ function showAnswers({ answers, unsure }) {
   const listed = (answered) => {
     const item = make("li");
     const words = answerInWords(about, answered);
-    const again = makeButton(() => page.open(answered.row), "Look again");
+    const again = makeButton(() => page.open(answered.row), "Look");
     again.setAttribute("aria-label", `Look again at ${answered.id}`);
-    item.append(words, again);
+    item.append(words, changer(answered), again);
     if (answered.reviewer !== reviewer()) {
       words.append(" (", answered.reviewer ? own(answered.reviewer) : "without a name", ")");
     } else {
@@ -130,6 +156,34 @@ function showAnswers({ answers, unsure }) {
   at("unsure-title").textContent = `Unsure: ${unsure.length}`;
   at("finished-unsure").textContent = unsure.length
     ? "Rows that you were unsure of are listed under Answers; look at them again there." : "";
+}
+
+// A list of all other answers to a row; what is chosen is said at once.
+function changer(answered) {
+  const list = make("select");
+  list.setAttribute("aria-label", `Change the answer to ${answered.id}`);
+  list.append(new Option("Change", "", true), ...about.classes.map((_, k) => new Option(labelName(about, k), k)));
+  list.append(new Option("unsure", "unsure"));
+  list.onchange = () => sayOf(answered, list.value === "unsure" ? null : Number(list.value), answered);
+  return list;
+}
+
+// Says which label a row has, without going to it; `standing` is an answer that it has.
+async function sayOf({ row, given }, label, standing) {
+  const kind = label === null ? "unsure" : label === given ? "keep" : "change";
+  const isOwn = standing?.reviewer === reviewer();
+  try {
+    const { saved } = await save("/api/answer", {
+      row, answer: kind, label: kind === "change" ? label : null, reviewer: reviewer(),
+      comment: isOwn ? standing.comment : "", expects: isOwn ? standing.number : null,
+    });
+    say(false, "Saved. ", answerInWords(about, saved), ".");
+    page.answeredBeside(row);
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    say(true, "Not saved: ", error.message);
+  }
+  follow();
 }
 
 // Who has answered how much, and how often two of them say the same.
@@ -155,8 +209,10 @@ function toLookAt(each) {
   const item = make("li");
   const words = make("span");
   words.append(own(each.id), ": ");
+  const isNamed = each.answers.some((answer) => answer.reviewer);
   each.answers.forEach((answer, k) => {
-    words.append(k ? "; " : "", own(answer.reviewer || "without a name"), " ", ...decision(about, answer));
+    const name = isNamed ? [own(answer.reviewer || "without a name"), " "] : [];
+    words.append(k ? "; " : "", ...name, ...decision(about, answer));
   });
   const look = makeButton(() => page.open(each.row), "Look");
   look.setAttribute("aria-label", `Look at ${each.id}`);
@@ -168,13 +224,24 @@ function toLookAt(each) {
 function showDoubtful({ doubtful }) {
   at("doubtful-details").hidden = !doubtful.length;
   at("doubtful-title").textContent = `Please look again: ${doubtful.length}`;
-  at("doubtful").replaceChildren(...doubtful.map(toLookAt));
+  at("doubtful").replaceChildren(...doubtful.map((each) => {
+    const item = toLookAt(each);
+    const standing = each.answers.findLast((answer) => answer.label !== null);
+    const mine = each.answers.find((answer) => answer.reviewer === reviewer());
+    const other = standing.label === standing.given ? each.suggested : standing.given;
+    const button = (label, word) => makeButton(
+      () => sayOf(standing, label, mine), `${word} `, own(labelName(about, label)));
+    item.append(button(standing.label, "Keep"));
+    if (other !== null) item.append(button(other, "Change to"));
+    return item;
+  }));
 }
 
 export function startFollowing(facts, actions) {
   about = facts;
   page = actions;
   at("refit").onclick = refit;
+  at("export").onclick = download;
   document.addEventListener("visibilitychange", follow);
   follow();
 }
@@ -206,13 +273,12 @@ async function look() {
   const progress = await ask("/api/progress");
   hideBanner("No connection");
   showProgress(progress);
-  showReviewers(progress);
-  showDoubtful(progress);
+  if (isNew("people", [progress.reviewers, progress.agreement])) showReviewers(progress);
+  if (isNew("doubtful", [progress.doubtful, reviewer()])) showDoubtful(progress);
   if (progress.version !== version) await listAnswers(progress.version);
-  const isFitted = refitState === "running" && progress.refit.state === "done";
-  refitState = progress.refit.state;
-  if (isFitted) page.refresh(); // what the model thinks may have changed
-  return !progress.is_current || refitState === "running" ? SHORT : PAUSE;
+  if (nFits !== null && nFits !== progress.refit.n_fits) page.learnt();
+  nFits = progress.refit.n_fits;
+  return progress.is_current ? PAUSE : SHORT;
 }
 
 async function listAnswers(newest) {
@@ -223,6 +289,19 @@ async function listAnswers(newest) {
   const closing = found.answers.filter(
     (answer) => at("order").value !== "second" || answer.reviewer === reviewer());
   page.answeredElsewhere(closing.map((answer) => answer.row));
+}
+
+async function download() {
+  const link = make("a");
+  link.download = "checked.csv";
+  try {
+    link.href = await fileOf("/api/checked.csv");
+  } catch (error) {
+    at("export-error").textContent = `checked.csv could not be downloaded: ${error.message}.`;
+    return;
+  }
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // the browser reads it meanwhile
 }
 
 async function refit() {

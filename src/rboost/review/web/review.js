@@ -4,10 +4,12 @@ import { Ahead } from "/ahead.js";
 import { Keys, focusChoices, isChosen, isSearched, labelOfKey, learnDigits, showChoices } from "/choices.js";
 import { decide, isDeciding, openFind, openSimilar, startFind } from "/others.js";
 import { follow, listAgain, startFollowing } from "/panel.js";
-import { showOpinion, showQuestion, showValues, thought } from "/row.js";
-import { person, reviewer, showEnd, startSettings, wishes } from "/settings.js";
+import { showOpinion, showQuestion, showValues, thought, votesInWords } from "/row.js";
+import { isOpinionHidden, person, reviewer, showEnd, startSettings, wishes } from "/settings.js";
 import { Refused, allSaved, ask, need, save } from "/talk.js";
 import { answerInWords, at, count, decision, own, say } from "/words.js";
+
+const PAUSE = 1000; // ms until reasons are asked for again that the server does not have yet
 
 let about = null; // what never changes
 let row = null; // the row on the page, as the server described it, and the note on it
@@ -82,21 +84,34 @@ function show(found) {
   state = "row";
   isNextWanted = false;
   wish += 1;
-  isOpinionShown = row.opinion !== undefined;
+  isOpinionShown = row.opinion !== undefined || (row.pending && !isOpinionHidden());
   at("sentence").textContent = row.sentence || "";
   at("note").value = row.note ?? row.present?.comment ?? "";
   showQuestion(about, row);
   showValues(about, row);
   showThoughts();
+  if (row.pending) setTimeout(complete, PAUSE, row);
   if (active === document.body || active.closest("#card, #bar-of-answers")) focusRow();
   window.scrollTo(0, 0);
   keys.give();
 }
 
+// Adds the reasons to a row that was shown without them, as soon as the server has them.
+async function complete(asked) {
+  if (row !== asked) return;
+  const query = { ...person(), ...(isOpinionShown ? { opinion: "1" } : {}) };
+  const { row: found } = await need(() => ask(`/api/rows/${asked.row}`, query));
+  Object.assign(asked, { opinion: found.opinion, neighbours: found.neighbours, pending: found.pending });
+  if (row !== asked) return;
+  showValues(about, row);
+  showThoughts();
+  if (row.pending) setTimeout(complete, PAUSE, row);
+}
+
 // What depends on whether the opinion is shown.
 function showThoughts() {
   showOpinion(about, row, isOpinionShown);
-  showChoices(about, row, isOpinionShown ? row.opinion : null, choose);
+  showChoices(about, row, isOpinionShown ? row.opinion ?? null : null, choose);
   enable();
 }
 
@@ -144,7 +159,7 @@ function change() {
 
 function accept() {
   if (row === null) return;
-  if (isOpinionShown) choose(row.opinion.suggested);
+  if (isOpinionShown && row.opinion) choose(row.opinion.suggested);
   else say(true, "Nothing is accepted that is not shown: look at the model’s opinion first (M).");
 }
 
@@ -169,8 +184,9 @@ async function deliver(answered, rows, content, wasOpinionShown) {
   const sent = { ...content, expects: answered.present ? answered.present.number : null };
   try {
     if (rows.length === 1) {
-      const { saved, opinion } = await save("/api/answer", { ...sent, row: answered.row });
-      say(false, "Saved. ", answerInWords(about, saved), ".", ...(wasOpinionShown ? [] : thought(about, opinion)));
+      const { saved, opinion, votes } = await save("/api/answer", { ...sent, row: answered.row });
+      const others = [...(wasOpinionShown ? [] : thought(about, opinion)), " ", ...votesInWords(about, votes)];
+      say(false, "Saved. ", answerInWords(about, saved), ".", ...others);
     } else {
       const { saved } = await save("/api/answers", { ...sent, rows });
       say(false, `Saved. ${count(saved.length, "row")}: `, ...decision(about, saved[0]), ".");
@@ -193,15 +209,9 @@ async function comeBack(answered, sentence) {
 
 async function toggleOpinion() {
   if (row === null) return;
-  const asked = row;
-  if (asked.opinion === undefined) {
-    const { row: found } = await need(() => ask(`/api/rows/${asked.row}`, { ...person(), opinion: "1" }));
-    Object.assign(asked, { opinion: found.opinion, neighbours: found.neighbours });
-    if (row !== asked) return;
-    showValues(about, row);
-  }
   isOpinionShown = !isOpinionShown;
   showThoughts();
+  if (isOpinionShown && !row.opinion) await complete(row);
 }
 
 function note() {
@@ -216,6 +226,19 @@ function restart() {
   isNextWanted = false;
   row = null;
   advance();
+}
+
+// The model has learnt: other rows come next. The one on the page stays as it is.
+function learnt() {
+  ahead.reset();
+  if (state === "finished" || isNextWanted) restart();
+  else ahead.fill();
+}
+
+// A row was answered beside the page.
+function answeredBeside(position) {
+  ahead.answered([position]);
+  if (row?.row === position) open(position);
 }
 
 async function refresh() {
@@ -278,7 +301,10 @@ async function start() {
   startSettings(about, restart, refresh);
   startFind(about, open);
   advance();
-  startFollowing(about, { open, undo, refresh, answeredElsewhere: (rows) => ahead.dropAnswered(rows) });
+  startFollowing(about, { open, undo, learnt, answeredBeside, answeredElsewhere: (rows) => ahead.dropAnswered(rows) });
+  new ResizeObserver(() => {
+    document.documentElement.style.scrollPaddingBottom = `${at("bar-of-answers").offsetHeight + 8}px`;
+  }).observe(at("bar-of-answers"));
 }
 
 start();

@@ -1,6 +1,7 @@
 // One row as it is seen: its values, those of similar rows, and what the model thinks.
 
-import { at, decision, labelName, make, makeButton, own, percent } from "/words.js";
+import { fileOf } from "/talk.js";
+import { at, count, decision, labelName, make, makeButton, named, own, percent } from "/words.js";
 
 // Texts that are longer, in characters or lines, are folded.
 const LONG = 280;
@@ -48,8 +49,10 @@ function readable(cell, parts) {
 function picture(row, column, cell) {
   const image = make("img");
   image.alt = cell.text;
-  image.src = `/api/image?row=${row}&column=${column}`;
-  image.onerror = () => image.replaceWith(make("span", "no picture: ", "missing"));
+  const fail = () => image.replaceWith(make("span", "no picture: ", "missing"));
+  image.onerror = fail;
+  image.onload = () => URL.revokeObjectURL(image.src);
+  fileOf("/api/image", { row, column }).then((address) => { image.src = address; }, fail);
   const path = fill(make("div", null, "quiet"), cell);
   return [image, path];
 }
@@ -92,16 +95,20 @@ function headOf(about, neighbours) {
 
 export function showValues(about, row) {
   const neighbours = row.neighbours || [];
-  const marked = new Set((row.opinion ? row.opinion.reasons : []).map((reason) => reason.column));
+  const marked = (row.opinion ? row.opinion.reasons : []).map((reason) => reason.column);
+  const speaks = (k) => marked.includes(about.columns[k]);
   showLarge(about, row);
   const body = make("tbody");
-  columnsOf(about).forEach((k) => {
-    const column = about.columns[k];
+  const varying = columnsOf(about).filter((k) => !about.constant.includes(k));
+  // Texts, then reasons, then all others.
+  const rank = (k) => (about.kinds[k] === "text" ? 0 : speaks(k) ? 1 : 2);
+  varying.sort((a, b) => rank(a) - rank(b)).forEach((k) => {
     const isAbove = isLarge(about.kinds[k]);
     if (isAbove && !neighbours.length) return;
     const line = make("tr");
-    if (marked.has(column)) line.classList.add("speaks");
-    const name = make("th", column);
+    if (speaks(k)) line.classList.add("speaks");
+    const name = make("th");
+    name.append(named(about.columns[k]));
     name.scope = "row";
     name.dir = "auto";
     line.append(name);
@@ -113,18 +120,52 @@ export function showValues(about, row) {
   const top = make("thead");
   top.append(headOf(about, neighbours));
   at("values").replaceChildren(top, body);
-  at("no-neighbours").hidden = row.neighbours !== undefined;
+  at("no-neighbours").hidden = row.pending || row.neighbours !== undefined;
+  showConstant(about, row);
 }
+
+// Columns with the same value in every row say nothing, and are folded away.
+function showConstant(about, row) {
+  at("constant").hidden = !about.constant.length;
+  at("constant-title").textContent = `${count(about.constant.length, "column")} with the same value in every row`;
+  const cells = about.constant.flatMap((k) => [
+    ", ", own(about.columns[k]), " = ", own(row.values[k] === null ? "missing" : shortened(row.values[k].text))]);
+  at("constant-values").replaceChildren(...cells.slice(1));
+}
+
+// What a row was picked for.
+const WHY = {
+  random: "a random check. One row in five is drawn at random: they count wrong labels without any model.",
+  suspicious: "its label is among the most suspicious.",
+  design: "its answer says most about the noise of the labels.",
+  informative: "its true label is among the least certain.",
+  second: "a second opinion. Somebody else has answered it.",
+  again: "a second look at an answer.",
+};
 
 export function showQuestion(about, row) {
   at("row-title").replaceChildren(about.id_name === "row" ? "Row " : own(about.id_name), " ", own(row.id));
   at("given-word").replaceChildren("Its ", own(about.label_name), " is ");
   at("given").textContent = labelName(about, row.given);
+  at("why").textContent = row.why ? `Why this row: ${WHY[row.why]}` : "";
   at("present").replaceChildren();
   if (row.present) at("present").append("Your answer so far: ", ...decision(about, row.present), ". ");
+  const isHidden = about.is_blind && row.votes === undefined;
+  at("votes").replaceChildren(
+    ...(isHidden ? ["What annotators said is shown once you have answered."] : votesInWords(about, row.votes || [])));
   for (const other of row.others || []) {
     at("present").append(own(other.reviewer || "somebody"), " said: ", ...decision(about, other), ". ");
   }
+}
+
+// What annotators said, who said the same together.
+export function votesInWords(about, votes) {
+  const words = [];
+  for (const label of new Set(votes.map((vote) => vote.label))) {
+    const names = votes.filter((vote) => vote.label === label).flatMap((vote) => [", ", own(vote.annotator.text)]);
+    words.push(words.length ? "; " : "", ...names.slice(1), ": ", own(labelName(about, label)));
+  }
+  return words.length ? [...words, "."] : [];
 }
 
 const shortened = (text) => (text.length > SHORT ? `${text.slice(0, SHORT)}…` : text);
@@ -156,6 +197,10 @@ export function showOpinion(about, row, isShown) {
   at("large").classList.toggle("marked", isShown);
   at("opinion-text").replaceChildren();
   if (!isShown) return;
+  if (!row.opinion) {
+    at("opinion-text").append(make("p", "The reasons are being computed …"));
+    return;
+  }
   const { opinion } = row;
   const line = make("p");
   if (row.given !== null) {

@@ -67,6 +67,16 @@ def describe_row(audit: LabelAudit, columns: list[Any], row: int, longest: int =
     }
 
 
+def describe_votes(audit: LabelAudit, row: int) -> list[Json]:
+    """What each of several annotators said of a row."""
+    labels = audit.labels
+    said = np.flatnonzero((labels.row == row) & (labels.source < labels.n_annotators))
+    return [
+        {"annotator": cell(labels.sources[a].name, LONGEST_BESIDE), "label": int(k)}
+        for a, k in zip(labels.source[said].tolist(), labels.stated[said], strict=True)
+    ]
+
+
 def describe_neighbours(
     live: LabelAudit, columns: list[Any], explanation: Explanation
 ) -> list[Json]:

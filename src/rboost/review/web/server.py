@@ -6,16 +6,19 @@ import contextlib
 import os
 import socket
 import sys
+import tempfile
 import threading
 import webbrowser
+from collections.abc import Iterator
+from pathlib import Path
 
 from rboost.packages import package
 from rboost.review.session import Review
 
 # This machine: no other one can reach it.
 HOST = "127.0.0.1"
-# Ports that are tried first, so that the same audit has the same address when it can.
-FIRST_PORT, N_PORTS = 21_000, 8_000
+# Connections that the system holds until they are accepted.
+MOST_WAITING = 1024
 # Python's interval between switches of threads, so that a fit delays replies by little.
 SWITCH_SECONDS = 0.0005
 
@@ -23,56 +26,82 @@ SWITCH_SECONDS = 0.0005
 def serve(review: Review, port: int = 0, open_browser: bool = False) -> None:
     """Serve the page of a review, on this machine alone, until Ctrl-C; print its address once.
 
-    The port 0 picks a free one, for the same audit the same again if it is free.
+    The port 0 picks a free one, another for every run: what a server of another user left in the
+    browser for an address, such as a service worker, would see the page of the next one there.
     """
-    with _listen(port, review.fingerprint) as listening:
+    with _listen(port) as listening:
         _run(review, listening, open_browser)
     if review.refit_job.status == "running":
         print("The model is being fitted; wait for it, or leave it with Ctrl-C.", flush=True)
     review.finish()
+    if not review.store.is_there:
+        raise FileNotFoundError(
+            f"{review.store.path} was moved, removed or replaced during the review; no answer was "
+            "saved since then."
+        )
 
 
 def _run(review: Review, listening: socket.socket, open_browser: bool) -> None:
     """Serve on a socket until Ctrl-C."""
     uvicorn, _ = package("uvicorn", extra="review"), package("starlette", extra="review")
     from rboost.review.web.app import make_app
+    from rboost.review.web.connections import settings
     from rboost.review.web.guard import Access
 
     access = Access(listening.getsockname()[1])
-    config = uvicorn.Config(
-        make_app(review, access), log_level="warning", access_log=False, lifespan="off",
-        ws="none", http="h11", server_header=False, timeout_graceful_shutdown=3,
-    )  # fmt: skip
+    config = uvicorn.Config(make_app(review, access), **settings())
     url = access.url(access.token)
     print(f"Check labels at {url}", flush=True)
     print("The address opens the page once. Ctrl-C ends; every answer is saved.", flush=True)
-    if open_browser:
-        # Some browsers do not return before they are closed.
-        threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
     usual = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_SECONDS)
     try:
-        with contextlib.suppress(KeyboardInterrupt):  # uvicorn passes it on when it has ended
+        with (
+            contextlib.suppress(KeyboardInterrupt),  # uvicorn passes it on when it has ended
+            _opened(url, review.checked_csv.parent) if open_browser else contextlib.nullcontext(),
+        ):
             uvicorn.Server(config).run(sockets=[listening])
     finally:
         sys.setswitchinterval(usual)
 
 
-def _listen(port: int, fingerprint: str) -> socket.socket:
+@contextlib.contextmanager
+def _opened(url: str, folder: Path) -> Iterator[None]:
+    """Open an address by a file that only this user may read, and remove the file in the end.
+
+    All users see what programs are started with, so that the token must not be there. Browsers that
+    are confined can read the folder of an audit rather than one for temporary files.
+    """
+    descriptor, name = tempfile.mkstemp(".html", "open-review-", folder)
+    with open(descriptor, "w", encoding="ascii") as file:
+        file.write(f'<!doctype html><meta http-equiv="refresh" content="0; url={url}">')
+    path = Path(name).resolve()
+    try:
+        # Some browsers do not return before they are closed.
+        threading.Thread(target=webbrowser.open, args=(path.as_uri(),), daemon=True).start()
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+
+
+class _Listening(socket.socket):
+    """Lets many connections wait, though the server accepts few at a time."""
+
+    def listen(self, backlog: int = 0) -> None:
+        super().listen(max(backlog, MOST_WAITING))
+
+
+def _listen(port: int) -> socket.socket:
     """A socket that accepts connections already."""
-    usual = FIRST_PORT + int(fingerprint[:8], 16) % N_PORTS
-    for candidate in (port,) if port else (usual, 0):
-        # By the name of the protocol the server knows to send every reply at once; else the second
-        # part of it waits for the other side to confirm the first, 40 ms each time.
-        listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        if os.name == "posix":  # elsewhere this would share the port with others
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listening.bind((HOST, candidate))
-            listening.listen()
-            return listening
-        except OSError as error:
-            listening.close()
-            if candidate != usual or port:
-                raise OSError(f"Port {candidate} of {HOST} cannot be used: {error}.") from error
-    raise AssertionError("the last candidate is any free port")
+    # By the name of the protocol the server knows to send every reply at once; else the second
+    # part of it waits for the other side to confirm the first, 40 ms each time.
+    listening = _Listening(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    if os.name == "posix":  # elsewhere this would share the port with others
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((HOST, port))
+        listening.listen()
+    except OSError as error:
+        listening.close()
+        raise OSError(f"Port {port} of {HOST} cannot be used: {error}.") from error
+    return listening

@@ -10,10 +10,14 @@ export const isOpinionHidden = () => at("hide-opinion").checked;
 // How a row is asked for.
 export const person = () => ({ reviewer: reviewer(), ...(isOpinionHidden() ? {} : { opinion: "1" }) });
 
-const isFiltered = () => at("given-filter").value !== "" || suggestedFilter() !== "";
+// Part of the model's opinion; while that is hidden, nothing is filtered by them.
+const OPINIONS = ["suggested", "fit"];
 
-// What is suggested is part of the opinion; while that is hidden, nothing is filtered by it.
-const suggestedFilter = () => (isOpinionHidden() ? "" : at("suggested-filter").value);
+// The filters that are set, by what they filter.
+const filters = () => Object.fromEntries(["given", ...(isOpinionHidden() ? [] : OPINIONS)]
+  .map((name) => [name, at(`${name}-filter`).value]).filter(([, value]) => value !== ""));
+
+const isFiltered = () => Object.keys(filters()).length > 0;
 
 // Says why no row is left.
 export function showEnd() {
@@ -22,16 +26,13 @@ export function showEnd() {
   at("finished-text").textContent = isSecond
     ? "There is no row that others have answered and you have not. Choose another order to go on."
     : isFiltered() ? "Every row that the filter lets through has an answer."
-      : "Every row has an answer. Fit the model again to see what follows from them, or download checked.csv.";
+      : "Every row has an answer. Download checked.csv, or end rboost review in the terminal.";
   at("all-rows").hidden = !isFiltered();
 }
 
 // How the next rows are asked for.
 export function wishes() {
-  const query = { order: at("order").value, ...person() };
-  if (at("given-filter").value !== "") query.given = at("given-filter").value;
-  if (suggestedFilter() !== "") query.suggested = suggestedFilter();
-  return query;
+  return { order: at("order").value, ...person(), ...filters() };
 }
 
 async function showLink() {
@@ -54,7 +55,7 @@ function restore() {
   at("order").value = localStorage.getItem("order") || "mixed";
   if (at("order").value === "") at("order").value = "mixed";
   at("reviewer").value = localStorage.getItem("reviewer") || "";
-  at("suggested-filter").disabled = isOpinionHidden();
+  for (const name of OPINIONS) at(`${name}-filter`).disabled = isOpinionHidden();
 }
 
 // Keys are answers again once something is chosen or written. Who goes through a list by arrows is
@@ -89,15 +90,15 @@ export function startSettings(about, changedOrder, changedView) {
     localStorage.setItem("order", at("order").value);
     changedOrder();
   };
-  at("given-filter").onchange = changedOrder;
-  at("suggested-filter").onchange = changedOrder;
+  const selects = ["given", ...OPINIONS].map((name) => at(`${name}-filter`));
+  for (const select of selects) select.onchange = changedOrder;
   at("all-rows").onclick = () => {
-    at("given-filter").value = at("suggested-filter").value = "";
+    for (const select of selects) select.value = "";
     changedOrder();
   };
   at("hide-opinion").onchange = () => {
     localStorage.setItem("hide-opinion", isOpinionHidden() ? "1" : "0");
-    at("suggested-filter").disabled = isOpinionHidden();
+    for (const name of OPINIONS) at(`${name}-filter`).disabled = isOpinionHidden();
     changedView();
   };
   at("reviewer").onchange = () => {

@@ -16,39 +16,64 @@ export class Refused extends Error {
   }
 }
 
-async function talk(path, options) {
+// The secret that every request needs: what the server gives for the token at the end of the printed
+// address. The browser keeps it for all tabs with this address and port.
+const SECRET = "X-Rboost";
+let entering = null;
+
+async function redeem(token) {
+  const headers = { "Content-Type": "application/json", [SECRET]: token };
+  const response = await fetch("/api/enter", { method: "POST", headers, signal: AbortSignal.timeout(PATIENCE) });
+  const content = response.ok ? await response.json() : {}; // else it was used, maybe by this browser
+  if (content.session) localStorage.setItem("session", content.session);
+  if (location.hash.slice(1) === token) history.replaceState(null, "", "/");
+}
+
+function enter() {
+  const token = location.hash.slice(1);
+  if (token) entering ??= redeem(token).finally(() => { entering = null; });
+  return entering;
+}
+
+async function request(path, options) {
   let response;
   try {
-    response = await fetch(path, { ...options, signal: AbortSignal.timeout(PATIENCE) });
+    await enter();
+    const headers = { ...options.headers, [SECRET]: localStorage.getItem("session") ?? "" };
+    response = await fetch(path, { ...options, headers, signal: AbortSignal.timeout(PATIENCE) });
   } catch {
-    throw new Gone("the server does not answer; start rboost review again");
+    const again = `start rboost review again with --port ${location.port}`;
+    throw new Gone(`the server does not answer; ${again}`);
   }
-  let content;
-  try {
-    content = await response.json();
-  } catch {
-    content = {};
-  }
+  if (response.ok) return response;
+  const content = await response.json().catch(() => ({}));
   if (response.status === 403) {
-    throw new Gone("this tab’s session is over; open the address that rboost review printed last");
+    throw new Gone("this page has no access to the review; open the address that rboost review printed last");
   }
   if (response.status >= 500) {
-    throw new Gone(content.error || "the server failed");
+    throw new Gone((content.error || "the server failed").replace(/\.$/, ""));
   }
-  if (!response.ok) {
-    throw new Refused(response.status, content);
-  }
-  return content;
+  throw new Refused(response.status, content);
 }
 
-export function ask(path, query = {}) {
+const read = (response) => response.json().catch(() => ({}));
+
+function addressOf(path, query) {
   const words = new URLSearchParams(query).toString();
-  return talk(words ? `${path}?${words}` : path, {});
+  return words ? `${path}?${words}` : path;
 }
 
-export function tell(path, content) {
-  const headers = { "Content-Type": "application/json", "X-Rboost": "1" };
-  return talk(path, { method: "POST", headers, body: JSON.stringify(content) });
+export const ask = async (path, query = {}) => read(await request(addressOf(path, query), {}));
+
+export async function tell(path, content) {
+  const headers = { "Content-Type": "application/json" };
+  return read(await request(path, { method: "POST", headers, body: JSON.stringify(content) }));
+}
+
+// A file as an address of this page; without the secret the browser could not fetch it.
+export async function fileOf(path, query = {}) {
+  const response = await request(addressOf(path, query), {});
+  return URL.createObjectURL(await response.blob());
 }
 
 // Repeats a question until the server answers it, and says meanwhile why it does not.

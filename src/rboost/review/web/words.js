@@ -20,6 +20,14 @@ export function makeButton(action, ...content) {
 // A text of the table, whose direction must not spill over to what stands around it.
 export const own = (text) => make("bdi", text);
 
+// A name that may be broken between its words, as in YearsSinceLastPromotion or years_since.
+export function named(name) {
+  const parts = name.split(/(?<=[_./-])|(?<=\p{Ll})(?=\p{Lu})/u);
+  const element = own(parts[0]);
+  for (const part of parts.slice(1)) element.append(make("wbr"), part);
+  return element;
+}
+
 // A share as the report writes it, with a decimal where it is close to 0 or 1.
 export function percent(share) {
   if (share > 0 && share < 0.0005) return "<0.1\u00a0%";
