@@ -128,7 +128,7 @@ class Documented:
 
 @dataclass(frozen=True)
 class TrainingAttribute:
-    """Explains why a model from a file lacks an attribute of training rows.
+    """Finds an attribute of training rows when it is first read, or explains why there is none.
 
     A descriptor without ``__set__``: an attribute that the model itself has takes precedence.
     """
@@ -138,6 +138,9 @@ class TrainingAttribute:
     def __get__(self, model: Any, owner: type) -> Any:
         if model is None:
             return self
+        model._judge_training_rows()
+        if self.name in vars(model):
+            return vars(model)[self.name]
         if "_is_from_file" in vars(model):
             raise AttributeError(
                 f"{self.name} belongs to the training rows, which a model file leaves out; read it "
@@ -151,6 +154,9 @@ class Savable:
 
     # Attributes of training rows, which prediction does not need.
     _training_only: ClassVar[tuple[str, ...]] = ()
+
+    def _judge_training_rows(self) -> None:
+        """Set attributes of training rows that a fit leaves for when they are read."""
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a file, such as ``model.rboost``, or leave it as it was.

@@ -183,7 +183,7 @@ class RBoostClassifier(Savable, ScoreClassifier):
     # Of training rows, which prediction does not need; a model file leaves them out.
     _training_only: ClassVar[tuple[str, ...]] = (
         "label_issue_probability_", "true_class_", "true_class_probability_", "held_out_scores_",
-        "annotators_", "_by_group",
+        "annotators_", "_by_group", "_unjudged",
     )  # fmt: skip
 
     def fit(
@@ -304,16 +304,24 @@ class RBoostClassifier(Savable, ScoreClassifier):
         if not used.all():
             held_out, scores = scores, np.empty((len(used), *scores.shape[1:]))
             scores[used], scores[~used] = held_out, fitted.model.scores(X[~used], self.n_jobs)
-        judged = judge(noise, scores, labels, by_group)
-        self.label_issue_probability_ = judged.issue[:n_judged]
-        self.true_class_ = self.classes_[judged.likeliest[:n_judged]]
-        self.true_class_probability_ = judged.posterior[:n_judged]
+        self._unjudged = scores, labels, by_group, n_judged
         if isinstance(noise, AnnotatorNoise):
             self.annotators_ = annotator_table(labels, noise)
         self._by_group = by_group
         if by_group is not None:
             self.noise_by_group_ = noise_table(labels, by_group)
         return predicted
+
+    def _judge_training_rows(self) -> None:
+        """Say how likely each label is to be wrong, which may take as long as a fit to few rows."""
+        unjudged = self.__dict__.pop("_unjudged", None)
+        if unjudged is None:
+            return
+        *said, n_judged = unjudged
+        judged = judge(self._model.noise, *said)
+        self.label_issue_probability_ = judged.issue[:n_judged]
+        self.true_class_ = self.classes_[judged.likeliest[:n_judged]]
+        self.true_class_probability_ = judged.posterior[:n_judged]
 
     def _check_parameters(self) -> None:
         """Fail with one sentence when a parameter is wrong."""
@@ -415,7 +423,7 @@ class RBoostClassifier(Savable, ScoreClassifier):
 
     def _keep(self, fitted: Fitted, classes: NDArray[Any]) -> None:
         """Keep what a fit found, and nothing of an earlier one."""
-        for name in ("noise_interval_", "noise_by_group_", *self._training_only):
+        for name in ("noise_by_group_", *self._training_only):
             self.__dict__.pop(name, None)
         self.classes_, self._model = classes, fitted.model
         self.noise_matrix_ = fitted.model.noise.noise_matrix
@@ -423,8 +431,6 @@ class RBoostClassifier(Savable, ScoreClassifier):
         self.stop_reason_, self.n_iter_ = fitted.stop_reason, fitted.n_iter
         if fitted.held_out is not None:
             self.held_out_scores_ = fitted.held_out
-        if isinstance(self.noise_matrix, str):
-            self.noise_interval_ = fitted.model.noise.interval()
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")
@@ -435,6 +441,14 @@ class RBoostClassifier(Savable, ScoreClassifier):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self._takes_nan()
         return tags
+
+    @property
+    def noise_interval_(self) -> Floats:
+        """90 % intervals of the entries of the noise matrix, where it was inferred."""
+        check_is_fitted(self)
+        if not isinstance(self.noise_matrix, str):
+            raise AttributeError("A noise matrix that was given has no noise_interval_.")
+        return self._model.noise.interval()
 
     @property
     def feature_importances_(self) -> Floats:
