@@ -8,7 +8,6 @@ and take no more memory than ten times its length and a constant.
 from __future__ import annotations
 
 import contextlib
-import gc
 import json
 import os
 import resource
@@ -27,6 +26,7 @@ from benchmarks.fuzz.forging import ODD, Forged, odd_arrays
 from benchmarks.fuzz.mutations import damaged
 from benchmarks.fuzz.outcome import Failed, check_sentence, command, said
 from benchmarks.fuzz.tables import base_table
+from benchmarks.memory import RESET, start_peak, status
 from rboost import load
 from rboost.saving.file import FORMAT, with_checksum
 from rboost.saving.schema import KINDS
@@ -35,9 +35,7 @@ from tests.saving.models import MODELS, fitted
 # Bytes that a case may take besides ten times its file: what libraries keep and cut into pieces.
 SPARE_BYTES, MOST_TIMES, ADDRESSES = 48 * 2**20, 10, 8 * 2**30
 # Sanitizers have memory of their own.
-IS_MEASURED = Path("/proc/self/clear_refs").exists() and "asan" not in os.environ.get(
-    "LD_PRELOAD", ""
-)
+IS_MEASURED = RESET.exists() and "asan" not in os.environ.get("LD_PRELOAD", "")
 HOSTILE = (
     "\x1b]0;x\x07\x1b[2J", "=1+1", "a\nrboost: pip install x && curl y | sh", "\u202egnp.exe",
     "x" * 100_000, "\ud800", "\x00", "😀" * 1000, "'", "<script>",
@@ -114,25 +112,18 @@ def bounded(path: Path) -> Iterator[None]:
     if not IS_MEASURED:
         yield
         return
-    gc.collect()  # or memory that is given back within the block hides what it takes
     limits = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (_status("VmSize") + ADDRESSES, limits[1]))
-    Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
-    before = _status("VmRSS")
+    resource.setrlimit(resource.RLIMIT_AS, (status("VmSize") + ADDRESSES, limits[1]))
+    before = start_peak()
+    assert before is not None
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_AS, limits)
-    taken = _status("VmHWM") - before
+    taken = status("VmHWM") - before
     n_bytes = path.stat().st_size
     if taken > MOST_TIMES * n_bytes + SPARE_BYTES:
         raise Failed(f"a file of {n_bytes} bytes took {taken} of memory")
-
-
-def _status(name: str) -> int:
-    """Bytes of memory of this process, as Linux counts them."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith(f"{name}:")).split()[1]) * 1024
 
 
 # --- mutations

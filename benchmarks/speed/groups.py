@@ -28,10 +28,11 @@ class Group:
     threads: int
     truth: str
     rounds: int
+    classes: int = 2
 
     def __str__(self) -> str:
         threads = "1 thread" if self.threads == 1 else f"{self.threads} threads"
-        return f"{self.part}, {self.rows} rows, {threads}, {self.truth}"
+        return f"{self.part}, {self.rows} rows, {self.classes} classes, {threads}, {self.truth}"
 
 
 Entries = list[Record]

@@ -1,82 +1,48 @@
-"""Peak memory of a fit above its input, measured in a process of its own.
-
-Linux keeps the largest resident memory of a process (VmHWM) and starts it anew when 5 is written to
-/proc/self/clear_refs. Nothing else tells the peak of a fit from that of what was done before it,
-so elsewhere there is no measurement.
-"""
+"""Peak memory of a fit above its input, and its times, in a process of its own."""
 
 from __future__ import annotations
 
-import ctypes
-import gc
-import json
-import subprocess
 import sys
 import warnings
-from pathlib import Path
+from dataclasses import asdict
+from functools import partial
+from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks.speed.data import N_FEATURES, training_rows
+from benchmarks.memory import start_peak, status
+from benchmarks.speed.data import training_rows
 from benchmarks.speed.fits import warm_up
 from benchmarks.speed.groups import Entries, Group
-from benchmarks.speed.methods import ADABOOST_NATURAL, METHODS, OURS, TREE_PEERS, chosen
+from benchmarks.speed.methods import ADABOOST, DEFAULT, LINEAR, METHODS, TREE_PEERS
+from benchmarks.speed.processes import alone
+from benchmarks.speed.timing import add_times, new_entry, timed
+from benchmarks.store import Record
 from rboost.progress import track
 
-STATUS = Path("/proc/self/status")
-RESET = Path("/proc/self/clear_refs")
-MEASURED = (*OURS, ADABOOST_NATURAL, *TREE_PEERS)
-ROOT = Path(__file__).parents[2]
+MEASURED = (DEFAULT, LINEAR, ADABOOST, *TREE_PEERS)
+# What tables of numbers are, and what the native core of the pair takes as it is.
+TYPES = dict.fromkeys(MEASURED, "float64") | {LINEAR: "float32"}
 
 
-def measure_memory(group: Group, repeats: int, skip_slow: bool) -> Entries:
-    """Bytes of every method, and of one float32 copy of X; None where they cannot be known."""
-    entries = []
-    names = list(chosen(MEASURED, group.rows, skip_slow))
-    for name in track(names, len(names), str(group), enabled=sys.stderr.isatty()):
-        arguments = [name, *map(str, (group.rows, group.threads, group.rounds)), group.truth]
-        command = [sys.executable, "-m", "benchmarks.speed.memory", *arguments]
-        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
-        entries.append(
-            {"method": name, "bytes": json.loads(done.stdout), "copy": 4 * N_FEATURES * group.rows}
-        )
-    return entries
+def measure_memory(group: Group, repeats: int) -> Entries:
+    """One fit of every method."""
+    names = track(MEASURED, len(MEASURED), str(group), enabled=sys.stderr.isatty())
+    return [alone(fit_alone, name, asdict(group)) for name in names]
 
 
-def peak_above_input(name: str, rows: int, threads: int, rounds: int, truth: str) -> int | None:
-    """Largest resident memory during a fit, less what was resident with the input alone."""
-    with threadpool_limits(threads), warnings.catch_warnings():
+def fit_alone(name: str, group: dict[str, Any]) -> Record:
+    """Times of a fit, its peak and the size of its table in bytes."""
+    asked = Group(**group)
+    with threadpool_limits(asked.threads), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        warm_up(name, threads)
-        X, y = training_rows(rows, truth, 0)
-        model = METHODS[name].build(rounds, threads)
-        gc.collect()
-        give_back_free_memory()
-        try:
-            RESET.write_text("5")
-            before = status("VmRSS")
-        except OSError:
-            return None
-        model.fit(X, y)
-        return status("VmHWM") - before
-
-
-def give_back_free_memory() -> None:
-    """Return to the system what the drawing of rows left behind, or a fit would use it unseen."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)
-
-
-def status(name: str) -> int:
-    """A number of /proc/self/status in bytes."""
-    for line in STATUS.read_text().splitlines():
-        key, _, value = line.partition(":")
-        if key == name:
-            return 1024 * int(value.split()[0])
-    raise OSError(f"{STATUS} has no {name}")
-
-
-if __name__ == "__main__":
-    name, rows, threads, rounds, truth = sys.argv[1:]
-    print(json.dumps(peak_above_input(name, int(rows), int(threads), int(rounds), truth)))
+        warm_up(name, asked)
+        X, y = training_rows(asked.rows, asked.truth, 0)
+        table = X.astype(TYPES[name])
+        del X
+        fit = partial(METHODS[name](asked.rounds, asked.threads).fit, table, y)
+        entry = new_entry(name, type=TYPES[name], table=table.nbytes)
+        before = start_peak()
+        times, _ = timed(fit)
+    add_times(entry, times)
+    return entry | {"peak": None if before is None else status("VmHWM") - before}

@@ -1,8 +1,7 @@
-"""What the native core offers to be timed alone; the only use of anything but the public names."""
+"""What is timed or counted inside a fit; the only use of anything but the public names."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,14 +12,10 @@ from benchmarks.speed.data import Rows
 from rboost import RobustLogisticRegression, native
 
 
-def stream_bandwidth(X: Rows, repeats: int) -> float:
-    """Bytes per second of one thread that reads X once in order, as a dot product of X does."""
-    flat, seconds = X.reshape(-1), []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        flat.dot(flat)
-        seconds.append(time.perf_counter() - start)
-    return X.nbytes / min(seconds)
+def n_learners(model: Any) -> int:
+    """How many trees and other base learners a fitted model asks: those of all folds."""
+    members = model._model.stack.members.values()
+    return sum(len(m.forest.roots if hasattr(m, "forest") else m) for m in members)
 
 
 @dataclass(frozen=True)

@@ -10,39 +10,53 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.speed.data import draw, training_rows
 from benchmarks.speed.groups import Entries, Group
-from benchmarks.speed.methods import DEFAULT, METHODS, chosen
-from benchmarks.speed.timing import Task, interleaved
+from benchmarks.speed.methods import DEFAULT, LIGHTGBM, LINEAR, METHODS
+from benchmarks.speed.native import n_learners
+from benchmarks.speed.timing import Task, add_times, interleaved, new_entry
 
-FIT_ROWS = 5_000
+# As many trees as the default has learners.
+AS_MANY = f"{LIGHTGBM}, as many trees"
+BATCH_ROWS = 20_000
 # A call with one row is too short to be timed alone.
 CALLS_OF_ONE_ROW = 50
-# As written it is the same model; the default is timed where it is fitted.
-PREDICTED = tuple(name for name in METHODS if name != DEFAULT)
 
 
-def measure_prediction(group: Group, repeats: int, skip_slow: bool) -> Entries:
-    """Seconds of ``predict``, by models fitted to the same rows."""
-    X, y = training_rows(FIT_ROWS, group.truth, 0)
-    X_new, _ = draw(group.rows, group.truth, seed=1)
-    calls = CALLS_OF_ONE_ROW if group.rows == 1 else 1
+def measure_prediction(group: Group, repeats: int) -> Entries:
+    """Times of ``predict`` of one row and of a batch, by models fitted to the same rows."""
+    X, y = training_rows(group.rows, group.truth, 0)
+    batch, _ = draw(BATCH_ROWS, group.truth, seed=1)
     with threadpool_limits(group.threads), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        predictions: dict[str, Callable[[Any], Any]] = {}
-        for name, method in chosen(PREDICTED, group.rows, skip_slow).items():
-            model = method.build(group.rounds, group.threads).fit(X, y)
-            predictions[name] = model.predict
-        seconds: dict[str, list[float]] = {name: [] for name in predictions}
-        for predict in predictions.values():
-            predict(X_new[:1])
-        tasks = {name: _task(predict, X_new, calls) for name, predict in predictions.items()}
-        for name, _, total, _ in interleaved(tasks, repeats, str(group)):
-            seconds[name].append(total / calls)
-    return [{"method": name, "seconds": times} for name, times in seconds.items()]
+        default = METHODS[DEFAULT](group.rounds, group.threads).fit(X, y)
+        trees = n_learners(default)
+        models = {DEFAULT: default}
+        for name, method, rounds in (
+            (AS_MANY, LIGHTGBM, trees), (LIGHTGBM, LIGHTGBM, group.rounds),
+            (LINEAR, LINEAR, group.rounds),
+        ):  # fmt: skip
+            models[name] = METHODS[method](rounds, group.threads).fit(X, y)
+        learners = {DEFAULT: trees, AS_MANY: trees}
+        entries, tasks = {}, {}
+        for name, model in models.items():
+            model.predict(batch[:1])
+            for new in (batch[:1], batch):
+                key = f"{name}, {len(new)}"
+                entries[key] = new_entry(
+                    name, predicted=len(new), learners=learners.get(name, group.rounds)
+                )
+                tasks[key] = _task(model.predict, new)
+        for key, _, times, _ in interleaved(tasks, repeats, str(group)):
+            add_times(entries[key], times, _calls(entries[key]["predicted"]))
+    return list(entries.values())
 
 
-def _task(predict: Callable[[Any], Any], X: Any, calls: int) -> Task:
+def _calls(n_rows: int) -> int:
+    return CALLS_OF_ONE_ROW if n_rows == 1 else 1
+
+
+def _task(predict: Callable[[Any], Any], X: Any) -> Task:
     def run() -> None:
-        for _ in range(calls):
+        for _ in range(_calls(len(X))):
             predict(X)
 
     return lambda repeat: run

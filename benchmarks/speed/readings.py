@@ -6,38 +6,38 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from benchmarks.speed.groups import Entries, Group, Results
-from benchmarks.speed.methods import AS_THEY_STOP, OURS
+from benchmarks.speed.bandwidth import PASS
+from benchmarks.speed.groups import Entries, Results
+from benchmarks.speed.timing import CPU
 from benchmarks.store import Record
 
-
-def find(
-    results: Results, part: str, rows: int, threads: int, rounds: int, truth: str = "linear"
-) -> Entries:
-    """The entries of one group; none where it was not measured."""
-    return results.get(Group(part, rows, threads, truth, rounds), [])
+ROUNDS = 150
 
 
-def entry_of(entries: Entries, method: str) -> Record | None:
-    """What was measured of one method."""
-    return next((entry for entry in entries if entry["method"] == method), None)
+def find(results: Results, part: str, rows: int, classes: int = 2) -> Entries:
+    """The entries of one group on one thread, as targets want it; none where not measured."""
+    for group, entries in results.items():
+        wanted = (part, rows, classes, 1, ROUNDS)
+        if (group.part, group.rows, group.classes, group.threads, group.rounds) == wanted:
+            return entries
+    return []
 
 
-def fastest(entries: Entries, method: str, key: str = "seconds") -> float | None:
-    """Seconds of the fastest repeat."""
+def entry_of(entries: Entries, method: str, **more: object) -> Record | None:
+    """What was measured of one method, at these settings if there are several."""
+    wanted = {"method": method, **more}
+    return next((e for e in entries if all(e[key] == own for key, own in wanted.items())), None)
+
+
+def seconds(entry: Record, clock: str = CPU) -> float:
+    """Of the fastest repeat."""
+    return float(min(entry[clock]))
+
+
+def fastest(entries: Entries, method: str, clock: str = CPU) -> float | None:
+    """Seconds of the fastest repeat of one method."""
     entry = entry_of(entries, method)
-    return None if entry is None else min(entry[key])
-
-
-def at_equal_rounds(entries: Entries, method: str, rounds: int) -> float | None:
-    """Seconds for so many rounds; of a fit that ran fewer, its time a round times the rounds.
-
-    What stops when it sees fit is left as it is: that it stops is what its row shows.
-    """
-    entry, seconds = entry_of(entries, method), fastest(entries, method)
-    if entry is None or seconds is None or method in AS_THEY_STOP:
-        return seconds
-    return seconds * rounds / entry["rounds"]
+    return None if entry is None else seconds(entry, clock)
 
 
 def ratio(over: float | None, under: float | None) -> float | None:
@@ -64,9 +64,25 @@ def fits_of(entries: Entries, method: str) -> Iterator[Record]:
     return (entry for entry in entries if entry["method"] == method)
 
 
-def peers_in(entries: Entries) -> list[str]:
-    """Names of the peers in a group."""
-    return list(dict.fromkeys(e["method"] for e in entries if e["method"] not in OURS))
+def peak_in_tables(entry: Record) -> float | None:
+    """Peak memory of a fit above its table, in tables."""
+    return None if entry["peak"] is None else entry["peak"] / entry["table"]
+
+
+def megabytes(entry: Record) -> float:
+    """Of a file."""
+    return entry["bytes"] / 1e6
+
+
+def bytes_per_second(entry: Record) -> float:
+    """Of the fastest repeat."""
+    return entry["bytes"] / seconds(entry)
+
+
+def best_stream(entries: Entries) -> Record | None:
+    """The fastest of the ways to read X."""
+    ways = [entry for entry in entries if entry["method"] != PASS]
+    return max(ways, key=bytes_per_second, default=None)
 
 
 def slope(points: list[tuple[int, float]]) -> float | None:
@@ -78,13 +94,13 @@ def slope(points: list[tuple[int, float]]) -> float | None:
 
 
 def times_by_rows(
-    results: Results, part: str, method: str, threads: int, rounds: int
+    results: Results, part: str, method: str, threads: int, rounds: int, clock: str = CPU
 ) -> list[tuple[int, float]]:
-    """Rows and seconds at equal rounds, at every size that was measured."""
+    """Rows and seconds at every size that was measured."""
     found = []
     for group in sorted(results, key=lambda group: group.rows):
         if (group.part, group.threads, group.rounds) == (part, threads, rounds):
-            seconds = at_equal_rounds(results[group], method, rounds)
-            if seconds is not None:
-                found.append((group.rows, seconds))
+            time = fastest(results[group], method, clock)
+            if time is not None:
+                found.append((group.rows, time))
     return found

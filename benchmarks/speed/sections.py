@@ -1,253 +1,163 @@
-"""The sections of the page: every measurement; nothing is computed here but ratios."""
+"""The answers of the page, one table each; nothing is computed here but ratios."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import partial
+from collections.abc import Iterable, Iterator
 
 from benchmarks.markdown import table
-from benchmarks.speed.bandwidth import PASS, STREAM
-from benchmarks.speed.data import TEST_ROWS
-from benchmarks.speed.fits import FITTED, PREDICTION
-from benchmarks.speed.groups import Entries, Group, Results
+from benchmarks.speed.audits import AUDIT, MODEL_FILE
+from benchmarks.speed.bandwidth import PASS
+from benchmarks.speed.fits import FITTED
+from benchmarks.speed.groups import Entries, Results
 from benchmarks.speed.layout import (
-    NOT_MEASURED,
-    by_size,
+    ABSENT,
+    Line,
     counted,
     figure,
     groups_of,
+    line,
+    methods_in,
     name_of,
+    size_of,
+    tables,
+    times_line,
 )
-from benchmarks.speed.methods import (
-    AS_THEY_STOP,
-    LIGHTGBM,
-    LINEAR,
-    METHODS,
-    OURS,
-)
+from benchmarks.speed.memory import MEASURED
+from benchmarks.speed.methods import DEFAULT, LINEAR
+from benchmarks.speed.prediction import AS_MANY, BATCH_ROWS
 from benchmarks.speed.readings import (
-    at_equal_rounds,
+    best_stream,
+    bytes_per_second,
     cheapest_as_accurate,
     entry_of,
     fastest,
     fits_of,
     mean_error,
-    peers_in,
+    megabytes,
+    peak_in_tables,
     ratio,
+    seconds,
     slope,
     times_by_rows,
 )
+from benchmarks.speed.timing import WALL
+from benchmarks.store import Record
 
 
-def fit_section(results: Results, part: str, ours: tuple[str, ...], rounds: int) -> Iterable[str]:
-    """Seconds, ratios and errors of fits at equal rounds."""
-    found = groups_of(results, part, rounds)
-    if not found:
-        yield NOT_MEASURED
+def fit_section(
+    results: Results, rounds: int, part: str, ratios: Iterable[tuple[str, str]]
+) -> Iterator[str]:
+    """Seconds of fits, ratios of their CPU times, and of more than two classes errors.
+
+    Rounds are told of methods that do not run as many as they are asked for.
+    """
+
+    def times_as_long(over: str, under: str) -> Line:
+        def cell(entries: Entries) -> str:
+            return figure(ratio(fastest(entries, over), fastest(entries, under)), "×")
+
+        return f"{name_of(over)} / {name_of(under)}", cell
+
     methods = FITTED[part]
-
-    def seconds(entries: Entries, method: str) -> float | None:
-        return at_equal_rounds(entries, method, rounds)
-
-    for (threads, truth), groups in found.items():
-        where = f"{counted(threads, 'thread')}, {truth} truth"
-        yield f"### {where}\n"
-        yield "Seconds:\n"
-        yield by_size(results, groups, methods, seconds)
-        for own in ours:
-            yield f"Times as long as **{own}**:\n"
-            yield by_size(
-                results,
-                groups,
-                [method for method in methods if method not in OURS],
-                lambda entries, method, own=own: ratio(  # type: ignore[misc]
-                    seconds(entries, method), seconds(entries, own)
-                ),
-            )
-        yield "Test error in percent:\n"
-        yield by_size(results, groups, methods, _error)
-        yield from _rounds_run(results, groups, rounds)
+    lines = [*map(times_line, methods), *(times_as_long(*pair) for pair in ratios)]
+    lines += [line(method, _error_if_judged, ", test error", " %") for method in methods]
+    lines += [line(method, _rounds_if_its_own, ", rounds") for method in methods]
+    yield from tables(results, part, rounds, lines)
 
 
-def _error(entries: Entries, method: str) -> float | None:
-    entry = entry_of(entries, method)
-    return None if entry is None or not entry["errors"] else mean_error(entry)
+def _error_if_judged(entry: Record) -> float | None:
+    return mean_error(entry) if entry["errors"] else None
 
 
-def _rounds_run(results: Results, groups: list[Group], rounds: int) -> Iterable[str]:
-    """Which fits ran fewer rounds than were asked for."""
-    notes = [
-        f"- {entry['method']}, {counted(group.rows, 'row')}: "
-        f"{counted(entry['rounds'], 'round')} of {rounds}; "
-        + ("the time is that of these." if entry["method"] in AS_THEY_STOP else "scaled up.")
-        for group in groups
-        for entry in results[group]
-        if entry["rounds"] < rounds
+def _rounds_if_its_own(entry: Record) -> int | None:
+    return None if entry["rounds"] == entry["asked"] else int(entry["rounds"])
+
+
+def memory_section(results: Results, rounds: int) -> Iterator[str]:
+    """Peaks in tables, and times of the same fits."""
+    lines = [line(method, peak_in_tables, unit=" tables") for method in MEASURED]
+    lines += [times_line(method, ", s") for method in MEASURED]
+    yield from tables(results, "memory", rounds, lines)
+
+
+def prediction_section(results: Results, rounds: int) -> Iterator[str]:
+    """Milliseconds of a call, by the rows that models were fitted to."""
+    lines = [
+        times_line(method, f", {counted(predicted, 'row')}", 1e3, predicted=predicted)
+        for predicted in (1, BATCH_ROWS)
+        for method in methods_in(results, "predict", rounds)
     ]
-    if notes:
-        yield "Fewer rounds were run by:\n\n" + "\n".join(notes) + "\n"
+    for method in (DEFAULT, AS_MANY):
+        lines.append(line(method, lambda entry: entry["learners"], ", learners"))
+    yield from tables(results, "predict", rounds, lines)
 
 
-def default_section(results: Results, rounds: int) -> Iterable[str]:
-    """Seconds to fit and to predict by the default beside LightGBM, and how many times as many."""
-    found = groups_of(results, "default", rounds)
-    if not found:
-        yield NOT_MEASURED
-    methods = FITTED["default"]
-    for (threads, truth), groups in found.items():
-        yield f"### {counted(threads, 'thread')}, {truth} truth\n"
-        for what, key in (("fit", "seconds"), (f"predict {TEST_ROWS:,} rows", PREDICTION)):
-            yield f"Seconds to {what}, and times as long as LightGBM:\n"
-            yield by_size(results, groups, methods, partial(fastest, key=key))
-            yield by_size(
-                results,
-                groups,
-                [method for method in methods if method != LIGHTGBM],
-                lambda entries, method, key=key: ratio(  # type: ignore[misc]
-                    fastest(entries, method, key), fastest(entries, LIGHTGBM, key)
-                ),
-            )
-        yield "Test error in percent:\n"
-        yield by_size(results, groups, methods, _error)
+def audit_section(results: Results, rounds: int) -> Iterator[str]:
+    """Seconds of audits and of their model files."""
+    lines = [*map(times_line, (AUDIT, MODEL_FILE)), line(MODEL_FILE, megabytes, ", size", " MB")]
+    yield from tables(results, "audit", rounds, lines)
 
 
-def million_section(results: Results, rounds: int) -> Iterable[str]:
-    """Time and memory of the default where the table is large."""
-    found = groups_of(results, "million", rounds)
-    if not found:
-        yield NOT_MEASURED
-    for groups in found.values():
-        rows = [
-            [
-                f"{counted(group.rows, 'row')}, {counted(group.threads, 'thread')}",
-                figure(min(entry["seconds"])),
-                figure(entry["bytes"] / entry["copy"]),
-                figure(entry["process"] / 2**30),
-            ]
-            for group in groups
-            for entry in results[group]
-        ]
-        yield table(["", "seconds", "peak in tables", "peak of the process, GiB"], rows)
+def start_section(results: Results, rounds: int) -> Iterator[str]:
+    """Seconds of processes."""
+    methods = methods_in(results, "start", rounds)
+    yield from tables(results, "start", rounds, map(times_line, methods))
 
 
-def accuracy_section(results: Results, rounds: int) -> Iterable[str]:
-    """Time until ours errs no more than a peer."""
-    found = groups_of(results, "accuracy", rounds)
-    if not found:
-        yield NOT_MEASURED
-    for (threads, truth), groups in found.items():
-        for group in groups:
-            entries = results[group]
-            yield (
-                f"### {counted(group.rows, 'row')}, {truth} truth, {counted(threads, 'thread')}, "
-                f"mean error of {counted(len(entries[0]['errors']), 'draw')}\n"
-            )
-            ours = [name for name in OURS if entry_of(entries, name) is not None]
-            yield table(
-                ["peer", "error %", "seconds", *map(name_of, ours)],
-                (
-                    [
-                        peer,
-                        figure(_error(entries, peer)),
-                        figure(fastest(entries, peer)),
-                        *(until_as_accurate(entries, own, peer) for own in ours),
-                    ]
-                    for peer in peers_in(entries)
-                ),
-            )
-            yield "Error in percent by rounds:\n"
-            yield table(
-                ["", *(str(fit["asked"]) for fit in fits_of(entries, ours[0]))],
-                (
-                    [name_of(own), *(figure(mean_error(fit)) for fit in fits_of(entries, own))]
-                    for own in ours
-                ),
-            )
+def accuracy_section(results: Results, rounds: int) -> Iterator[str]:
+    """Test errors after the same number of rounds, of methods that do not stop by themselves."""
+    lines = [line(method, mean_error, asked=rounds) for method in FITTED["accuracy"]]
+    yield from tables(results, "accuracy", rounds, lines)
+
+
+def until_section(results: Results, rounds: int) -> Iterator[str]:
+    """Rounds until the pair errs no more than a peer, and how many times as fast it is then."""
+
+    def until(peer: str) -> Line:
+        return name_of(peer), lambda entries: until_as_accurate(entries, LINEAR, peer)
+
+    peers = [method for method in FITTED["accuracy"] if method != LINEAR]
+    yield from tables(results, "accuracy", rounds, map(until, peers))
 
 
 def until_as_accurate(entries: Entries, ours: str, peer: str) -> str:
-    """Rounds, seconds and how many times as fast; or that the peer's error is not reached."""
+    """Rounds, and how many times as fast; or that the peer's error is not reached."""
+    if entry_of(entries, peer) is None:
+        return ABSENT
     fit = cheapest_as_accurate(entries, ours, peer)
     if fit is None:
-        best = min(mean_error(fit) for fit in fits_of(entries, ours))
-        return f"not reached ({figure(best)} % at best)"
-    seconds = min(fit["seconds"])
-    faster = figure(ratio(fastest(entries, peer), seconds), "×")
-    return f"{counted(fit['asked'], 'round')}, {figure(seconds)} s, {faster}"
+        best = min(map(mean_error, fits_of(entries, ours)))
+        return f"not reached ({figure(best)} %)"
+    faster = figure(ratio(fastest(entries, peer), seconds(fit)), "×")
+    return f"{counted(fit['asked'], 'round')}, {faster}"
 
 
-def memory_section(results: Results, rounds: int) -> Iterable[str]:
-    """Peak memory in copies of X."""
-
-    def copies(entries: Entries, method: str) -> float | None:
-        entry = entry_of(entries, method)
-        known = entry is not None and entry["bytes"] is not None
-        return entry["bytes"] / entry["copy"] if entry is not None and known else None
-
-    found = groups_of(results, "memory", rounds)
-    if not found:
-        yield NOT_MEASURED
-    for (threads, _), groups in found.items():
-        yield f"### {counted(threads, 'thread')}\n"
-        yield by_size(results, groups, METHODS, copies)
-
-
-def prediction_section(results: Results, rounds: int) -> Iterable[str]:
-    """Milliseconds of a call."""
-    found = groups_of(results, "predict", rounds)
-    if not found:
-        yield NOT_MEASURED
-    for (threads, _), groups in found.items():
-        names = dict.fromkeys(entry["method"] for group in groups for entry in results[group])
-
-        def milliseconds(entries: Entries, method: str) -> float | None:
-            seconds = fastest(entries, method)
-            return None if seconds is None else 1000 * seconds
-
-        yield f"### {counted(threads, 'thread')}\n"
-        yield by_size(results, groups, names, milliseconds)
-        yield f"Times as long as **{LINEAR}**:\n"
-        yield by_size(
-            results,
-            groups,
-            [name for name in names if not name.startswith("rBoost")],
-            lambda entries, method: ratio(fastest(entries, method), fastest(entries, LINEAR)),
-        )
+def scaling_section(results: Results, rounds: int) -> Iterator[str]:
+    """Seconds over rows with each number of threads, and their slope."""
+    found = {threads: own for (_, threads), own in groups_of(results, "scaling", rounds).items()}
+    sizes = list(dict.fromkeys(size_of(group) for groups in found.values() for group in groups))
+    name, times = times_line(LINEAR)
+    rows = []
+    for threads, groups in found.items():
+        cells = {size_of(group): times(results[group]) for group in groups}
+        points = times_by_rows(results, "scaling", LINEAR, threads, rounds, WALL)
+        known = [cells.get(size, ABSENT) for size in sizes]
+        rows.append([f"{name}, {counted(threads, 'thread')}", *known, figure(slope(points))])
+    if rows:
+        yield table(["", *sizes, "slope"], rows)
 
 
-def scaling_section(results: Results, rounds: int) -> Iterable[str]:
-    """Seconds over rows, and their slope."""
-    found = groups_of(results, "scaling", rounds)
-    if not found:
-        yield NOT_MEASURED
-    for (threads, _), groups in found.items():
-        yield f"### {counted(threads, 'thread')}\n"
-        yield by_size(
-            results,
-            groups,
-            FITTED["scaling"],
-            lambda entries, method: at_equal_rounds(entries, method, rounds),
-        )
-        slopes = [
-            f"{figure(slope(times_by_rows(results, 'scaling', name, threads, rounds)))} ({name})"
-            for name in FITTED["scaling"]
-        ]
-        yield "Slope of log time over log rows: " + ", ".join(slopes) + ".\n"
+def bandwidth_section(results: Results, rounds: int) -> Iterator[str]:
+    """Gigabytes a second of each way of reading, and of the pass."""
 
+    def share(entries: Entries) -> str:
+        found = [entry_of(entries, PASS), best_stream(entries)]
+        speeds = [None if entry is None else bytes_per_second(entry) for entry in found]
+        return figure(ratio(*speeds))
 
-def bandwidth_section(results: Results, rounds: int) -> Iterable[str]:
-    """Gigabytes a second of reading, and of the pass."""
-    found = groups_of(results, "pass", rounds)
-    if not found:
-        yield NOT_MEASURED
-    for groups in found.values():
-        rows = []
-        for group in groups:
-            entries = [entry_of(results[group], name) for name in (STREAM, PASS)]
-            read, fused = (
-                None if entry is None else entry["bytes_per_second"] / 1e9 for entry in entries
-            )
-            speeds = [figure(speed) for speed in (read, fused)]
-            rows.append([counted(group.rows, "row"), *speeds, figure(ratio(fused, read))])
-        columns = [f"{name}, GB/s" for name in (STREAM, PASS)]
-        yield table(["", *columns, "share of the first"], rows)
+    lines = [
+        line(method, lambda entry: bytes_per_second(entry) / 1e9)
+        for method in methods_in(results, "pass", rounds)
+    ]
+    lines.append((f"{PASS} / the fastest way to read", share))
+    yield from tables(results, "pass", rounds, lines)

@@ -11,6 +11,7 @@ from benchmarks.fuzz import files, models, outcome, run
 from benchmarks.fuzz.run import KINDS, Case, cases, run_case, where_of
 from benchmarks.fuzz.tables import LABEL, TABLES, base_table, cells_of
 from rboost.audit.fit import make_scorer
+from tests.pages import ROOT
 
 # 80 cases, of what takes long only a few, and forged model files, which take none.
 SAMPLE = {
@@ -128,3 +129,10 @@ def test_a_half_written_folder_is_a_failure(tmp_path):
 def test_what_numpy_says_is_no_sentence():
     with pytest.raises(outcome.Failed, match="no sentence"):
         outcome.said(lambda: int("x"))
+
+
+def test_the_memory_that_is_promised_is_what_is_tested():
+    sentence = " ".join((ROOT / "SECURITY.md").read_text(encoding="utf-8").split())
+    assert models.MOST_TIMES == 10
+    spared = f"{models.SPARE_BYTES // 2**20} MiB"
+    assert f"reading takes at most ten times its length of memory and {spared};" in sentence

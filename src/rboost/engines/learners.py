@@ -28,7 +28,7 @@ from rboost import native
 from rboost._typing import Floats, Integers
 from rboost._validation import check_classifier
 from rboost.engines.rounds import ExponentialLoss, ExponentialSums, Loss, RowVotes, Sums, Terms
-from rboost.learners.kernel import RandomKernelClassifier
+from rboost.learners.kernel import RandomKernelClassifier, filled, medians_of
 from rboost.learners.tree import grow_tree, is_plain_tree
 from rboost.noise.likelihood import Likelihood
 
@@ -187,6 +187,12 @@ class ValidatedRows:
             rows = np.asarray(self._X, dtype=np.float32)
         return None if np.isinf(rows).any() else rows
 
+    @cached_property
+    def _for_kernels(self) -> tuple[Floats, Floats]:
+        """The rows to fit to with medians in the place of missing values, and these medians."""
+        medians = medians_of(self._X)
+        return filled(self._X, medians), medians
+
     def _ready_for(self, learner: Any) -> bool:
         return is_plain_tree(learner) and self._for_trees is not None
 
@@ -195,7 +201,8 @@ class ValidatedRows:
         if self._ready_for(learner):
             return grow_tree(learner, self._for_trees[rows], targets, **weighted)
         if type(learner) is RandomKernelClassifier and self._holds_floats and weighted:
-            return learner.fit_validated(self._X[rows], targets, weighted["sample_weight"])
+            X, medians = self._for_kernels
+            return learner.fit_validated(X[rows], targets, weighted["sample_weight"], medians)
         return learner.fit(self._X[rows], targets, **weighted)
 
     def votes(self, learner: Any, votes: str, n_classes: int, rows: Any = slice(None)) -> Floats:
@@ -559,7 +566,7 @@ class Ensemble:
     def feature_importances(self) -> Floats:
         """Mean importance over the learners that have any, weighted by their steps."""
         # Constant learners, fitted where a sample held one class, have none.
-        found = (getattr(learner, "feature_importances_", None) for learner in self.learners)
+        found = map(_importances_of, self.learners)
         weighted = [
             (step, own) for step, own in zip(self.steps, found, strict=True) if own is not None
         ]
@@ -567,6 +574,13 @@ class Ensemble:
             raise AttributeError("The base learners have no feature_importances_.")
         steps, importances = map(np.array, zip(*weighted, strict=True))
         return steps @ importances / steps.sum()
+
+
+def _importances_of(learner: Any) -> Floats | None:
+    if is_plain_tree(learner):  # without checks, which take as long as the tree
+        importances: Floats = learner.tree_.compute_feature_importances()
+        return importances
+    return getattr(learner, "feature_importances_", None)
 
 
 def summed(

@@ -98,29 +98,35 @@ class RandomKernelClassifier(ScoreClassifier, RowsClassifier):
         "max_rows": Number(2, integer=True, closed=True),
     }
 
-    def fit_validated(self, X: Floats, y: Integers, sample_weight: Floats) -> Self:
-        """Fit to rows of floats that were validated before; ``y`` are positions of classes."""
+    def fit_validated(self, X: Floats, y: Integers, sample_weight: Floats, medians: Floats) -> Self:
+        """Fit to rows of floats that were validated before; ``y`` are positions of classes.
+
+        Missing values were replaced by the ``medians`` of the columns of their table.
+        """
         used = sample_weight > 0
         if not used.all():
             X, y, sample_weight = X[used], y[used], sample_weight[used]
         self.classes_, observed = np.unique(y, return_inverse=True)
         self.n_features_in_ = X.shape[1]
-        self._fit_used(X, observed, sample_weight)
+        self._fit_used(X, observed, sample_weight, medians)
         return self
 
     def _fit(self, rows: Rows) -> None:
         rows = rows.used()
         self._fit_used(rows.X, rows.observed, rows.sample_weight)
 
-    def _fit_used(self, X: Any, observed: Integers, weight: Floats) -> None:
-        """Fit to rows that all have a weight."""
+    def _fit_used(
+        self, X: Any, observed: Integers, weight: Floats, medians: Floats | None = None
+    ) -> None:
+        """Fit to rows that all have a weight; ``medians`` where nothing is missing."""
         random = check_random_state(self.random_state)
         width = np.exp(random.uniform(np.log(self.widest), np.log(self.narrowest)))
         if len(observed) > self.max_rows:
             some = _some_rows(observed, self.max_rows, random)
             X, observed, weight = X[some], observed[some], weight[some]
-        medians = _medians(X)
-        X = filled(X, medians)
+        if medians is None:
+            medians = medians_of(X)
+            X = filled(X, medians)
         center, scale = _center_and_scale(X, weight)
         seed = random.randint(np.iinfo(np.int32).max)
         no_coef = np.zeros(self.n_components), np.zeros(())
@@ -279,7 +285,7 @@ def _center_and_scale(X: Any, weight: Floats) -> tuple[Floats, Floats]:
     return (np.zeros_like(mean) if sparse.issparse(X) else mean), scale
 
 
-def _medians(X: Any) -> Floats:
+def medians_of(X: Any) -> Floats:
     """The median of each column without its missing values; 0 where nothing else is there."""
     if not sparse.issparse(X) and not np.isnan(X).any():
         return np.median(X, axis=0)
