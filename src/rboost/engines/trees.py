@@ -32,10 +32,10 @@ from rboost.noise.likelihood import Likelihood
 from rboost.table.features import by_table_column, for_trees, level_counts, source_of
 
 # All settings in this file were chosen on tables of the suite "large development" (docs/method.md).
-LEARNING_RATE, MAX_ROUNDS = 0.1, 400
+LEARNING_RATE, MAX_ROUNDS = 0.15, 400
 # Rounds between two evaluations of the held-out likelihood; early-stopping patience, in rounds, of
 # the first and of the second pass.
-EVALUATION_INTERVAL, FIRST_PATIENCE, PATIENCE = 5, 10, 30
+EVALUATION_INTERVAL, FIRST_PATIENCE, PATIENCE = 5, 10, 15
 # Bins of a column, fewer for small tables; the number of rows that they are learnt from.
 FEW_ROWS, BINS_OF_FEW, BINS, BIN_ROWS = 1000, 31, 63, 50_000
 # The number of folds of tables of up to this many rows, and of larger ones.
