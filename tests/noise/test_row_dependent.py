@@ -19,6 +19,7 @@ from rboost.noise.row_dependent import (
     _nodes,
     find_levels,
     prior_of_u,
+    weight_of_margin,
 )
 
 
@@ -167,6 +168,46 @@ def test_flips_of_one_class_are_ranked_better_than_by_margin():
         for own, order in ((theirs, margin), (ours, issue.issue_probability(scores, label))):
             own.append(average_precision_score(true != label, order))
     assert np.mean(ours) > np.mean(theirs) + 0.05
+
+
+def test_guesses_between_many_classes_are_ranked_no_worse_than_by_margin():
+    random = np.random.RandomState(0)
+    logits = 1.5 * random.normal(size=(3000, 5))
+    p = softmax(logits, axis=1)
+    true = drawn(p, random)
+    label = np.where(random.uniform(size=3000) < 0.4, drawn(p, random), true)
+    others = p.copy()
+    others[np.arange(3000), label] = 0
+    margin = others.max(axis=1) - p[np.arange(3000), label]
+    issue = infer_noise(logits, label).issue_probability(logits, label)
+    ours, theirs = (average_precision_score(true != label, own) for own in (issue, margin))
+    assert ours > theirs - 0.005
+
+
+@given(share=st.floats(0.02, 0.3), seed=st.integers(0, 1000))
+def test_the_margin_counts_the_less_the_better_flips_are_told_apart(share, seed):
+    weight = np.random.RandomState(seed).uniform(size=400)
+    is_flipped = np.arange(400) < 400 * share
+    told_apart = [0.0, 0.1, 0.2, 0.4, 1.0]
+    counts = [weight_of_margin(np.where(is_flipped, w, 0.0), weight) for w in told_apart]
+    assert np.all(np.diff(counts) <= 0)
+    assert counts[0] == 1
+    assert counts[1] > 0.9
+    assert counts[-2:] == [0, 0]
+    assert weight_of_margin(is_flipped / 5, 3 * weight) == pytest.approx(counts[2])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_known_noise_ranks_by_itself(n_classes):
+    random = np.random.RandomState(0)
+    logits = random.normal(size=(600, n_classes))
+    noise = symmetric(0.2, n_classes)
+    label = flip_labels(drawn(softmax(logits, axis=1), random), noise, random_state=0)[0]
+    scores = logits[:, 1] - logits[:, 0] if n_classes == 2 else logits
+    found = infer_noise(scores, label, noise_matrix=noise)
+    assert found.margin_weight == 0
+    flipped = found.flipped.issue_probability(scores, label)
+    assert_array_equal(np.argsort(found.order(scores, label)), np.argsort(flipped))
 
 
 def test_a_rare_class_that_is_never_sure_is_no_noise():

@@ -13,8 +13,8 @@ before any flip, are wrong with probability
 One u for all rows and classes is what the prior below is about; without answers of people data say
 nothing about it, and the interval of wrong labels has its width.
 
-Rows are ranked by their reading (:meth:`RowDependentNoise.order`), and a table of quantiles turns
-the rank into a probability: of all levels of u together, and of each alone.
+Rows are ranked by flips and by margin (:meth:`RowDependentNoise.order`), and a table of quantiles
+turns the rank into a probability: of all levels of u together, and of each alone.
 
 Shapes: K classes, A levels (a group of readings and a cell of u), Q knots of the table.
 """
@@ -68,14 +68,16 @@ PSEUDO_ROWS, RATES_AT_ONCE = 20.0, 2**20
 N_KNOTS = 256
 # Probabilities below this, and above 1 less this, are not told apart.
 LEAST = 1e-6
-# Rows are ranked by the margin of the raw probabilities as well, beside the log-odds of the
-# reading, which count up to FARTHEST: of more than two classes, and of two as far as labels look
-# like overlap, if flips explain less than MOST_BY_FLIPS of the doubt. It ranks errors near the
-# boundary better, and flips of one class much worse; of a class with a smaller share of the labels
-# than RARE_CLASS it doubts nearly all labels, right ones too.
-SEVERAL_CLASSES_MARGIN, TWO_CLASSES_MARGIN = 2.5, 16.0
-MOST_BY_FLIPS, RARE_CLASS = 0.3, 0.25
-FARTHEST = 7.0
+# Rows are ranked by the probability that the label was flipped and, as far as flips are not told
+# apart, by the margin. It counts 1 − (t / TOLD_APART)³, where t = Σ w² / Σ w, w = p(flipped): of
+# labels drawn in proportion to w so many are expected to be flipped. Doubled, errors near the
+# boundary are ranked better, and flips of one class and errors beside a rare class much worse.
+TOLD_APART = 0.37
+# Of more than two classes this share of the log-margin is added to the log-odds of flips, which
+# count up to FARTHEST: networks' probabilities are surer than noise that is inferred from them, and
+# the log-margin ranks what is beyond. LOG_MARGIN doubled, they are ranked better and flips of one
+# class worse; FARTHEST doubled, they are ranked worse, and errors near the boundary too.
+LOG_MARGIN, FARTHEST = 0.5, 5.0
 # Shares of guessed labels that answers of people are compared with. If none was guessed, answers
 # against labels are mistakes; it is the last, as saved models number these shares.
 GUESSED_SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.0)
@@ -312,19 +314,18 @@ def _rates(weight: Floats, rate: Floats, deviation: Floats, below: float) -> tup
     return mean, np.stack([np.minimum(low, mean), np.maximum(high, mean)])
 
 
-def weight_of_margin(flipped: NoisePosterior, rows: Sample) -> float:
-    """How much the margin counts in the order of rows of two classes that overlap."""
-    some = np.unique(np.linspace(0, len(rows.observed) - 1, EVEN_ROWS).round().astype(np.intp))
-    scores, label, weight = rows.scores[some], rows.observed[some], rows.weight[some]
-    total = max(float(weight.sum()), 1e-300)
-    posterior, p = flipped.posterior(scores, label), flipped.probability(scores)
-    wrong = float(weight @ (1 - posterior[np.arange(len(some)), label])) / total
-    doubt = float(weight @ (posterior * (1 - p)).sum(axis=1)) / total
-    by_flips = wrong / max(wrong + doubt, 1e-9)
-    share = float(weight @ label) / total
-    rarer = min(share, 1 - share, RARE_CLASS)
-    left = max(0.0, 1 - by_flips / MOST_BY_FLIPS)
-    return TWO_CLASSES_MARGIN * left * (rarer / RARE_CLASS) ** 2
+def weight_of_margin(wrong: Floats, weight: Floats) -> float:
+    """How much the margin counts in the order of rows, by the probability that each was flipped."""
+    told_apart = float(weight @ wrong**2) / max(float(weight @ wrong), 1e-300)
+    return max(0.0, 1 - (told_apart / TOLD_APART) ** 3)
+
+
+def _margin(values: Floats, observed: Integers) -> Floats:
+    """How far the largest value of another class exceeds that of the label."""
+    each, others = np.arange(len(observed)), values.copy()
+    others[each, observed] = -np.inf
+    found: Floats = others.max(axis=1) - values[each, observed]
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -333,8 +334,8 @@ class RowDependentNoise(NoisePosterior):
 
     ``flipped`` is the posterior given flips at random, ``overlap`` has the curve of the labels
     where nothing was flipped, ``overlapping`` is how likely that is. ``basis`` has the rows that
-    :attr:`levels` are found from, or the levels. ``margin_weight`` is how much the margin of the
-    raw probabilities counts in the order of rows.
+    :attr:`levels` are found from, or the levels. ``margin_weight``, from 0 to 1, is how much the
+    margin counts in the order of rows.
     """
 
     flipped: NoisePosterior
@@ -356,12 +357,12 @@ class RowDependentNoise(NoisePosterior):
         is_known: bool = False,
     ) -> RowDependentNoise:
         """From the readings of rows; rows of weight 0 say nothing."""
+        scores = np.asarray(scores, np.float64)
         everything = Sample(scores, observed, weight, float(weight.sum()))
-        margin_weight = 0.0 if is_known else SEVERAL_CLASSES_MARGIN
-        if scores.ndim == 1 and not is_known:
-            margin_weight = overlapping * weight_of_margin(flipped, everything)
+        wrong = flipped.issue_probability(scores, observed)
+        margin_weight = 0.0 if is_known else weight_of_margin(wrong, weight)
         found = cls(flipped, overlap, overlapping, everything, margin_weight, is_known)
-        sample = everything.fewer(found.order(scores, observed))
+        sample = everything.fewer(found._order(scores, observed, wrong))
         return replace(found, basis=sample)
 
     @cached_property
@@ -429,22 +430,21 @@ class RowDependentNoise(NoisePosterior):
     def order(self, scores: Floats, observed: Integers) -> Floats:
         """What rows are ranked by, the most suspicious the largest."""
         scores, observed = np.asarray(scores, np.float64), np.asarray(observed).astype(np.intp)
-        each = np.arange(len(observed))
-        wrong: Floats = (1 - self.overlapping) * self.flipped.issue_probability(scores, observed)
-        if self.overlapping:
-            curve = self.overlap.observed_probability(scores)
-            wrong += self.overlapping * (1 - curve[each, observed]) / 2  # half of the doubt
+        return self._order(scores, observed, self.flipped.issue_probability(scores, observed))
+
+    def _order(self, scores: Floats, observed: Integers, wrong: Floats) -> Floats:
+        """The same, from the probabilities that labels were flipped."""
+        by_margin = self.margin_weight
+        if by_margin:
+            raw = np.stack([-scores / 2, scores / 2], axis=1) if scores.ndim == 1 else scores
+            raw, curve = softmax(raw, axis=1), self.overlap.observed_probability(scores)
+            margin = (_margin(raw, observed) + _margin(curve, observed)) / 2
+            wrong = (1 - by_margin) * wrong + by_margin * (1 + margin) / 2
         found = logit(np.clip(wrong, LEAST, 1 - LEAST))
-        if not self.margin_weight:
+        if self.is_known or scores.ndim == 1:
             return found
-        if scores.ndim == 1:
-            margin = np.tanh(np.where(observed > 0, -scores, scores) / 2)
-        else:
-            others = softmax(scores, axis=1)
-            own = others[each, observed]
-            others[each, observed] = 0
-            margin = others.max(axis=1) - own
-        return np.clip(found, -FARTHEST, FARTHEST) + self.margin_weight * margin
+        moved = np.clip(found, -FARTHEST, FARTHEST) + LOG_MARGIN * _margin(scores, observed)
+        return by_margin * found + (1 - by_margin) * moved
 
     def issue_probability(self, scores: Floats, observed: Integers) -> Floats:
         """p(y ≠ ỹ | score, ỹ): the probability that each label is wrong."""

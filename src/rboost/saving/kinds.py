@@ -491,7 +491,7 @@ declare(
     overlap=Record(CURVES),
     overlapping=number(0, 1),
     basis=Record(("levels of noise",)),
-    margin_weight=number(0),
+    margin_weight=number(0, 1),
     is_known=flag(),
 )
 
