@@ -3,9 +3,9 @@
     python -m benchmarks.crowd --data ../shared/crowd
 
 reads sentences of film reviews and pairs of products, with labels of workers and true classes, and
-writes ``docs/crowd/crowd.md``. It needs the extras ``audit`` and ``peers``. All methods see the
-same labels: one, two, three or all of a row, drawn at random, and all with spammers added, who are
-10, 20 or 40 % of the annotators.
+writes ``docs/crowd/crowd.md`` and ``crowd.png`` beside it. It needs the extras ``audit``, ``plots``
+and ``peers``. All methods see the same labels: one, two, three or all of a row, drawn at random,
+and all with spammers added, who are 10, 20 or 40 % of the annotators.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from rboost.packages import package
 from rboost.robust import MultiAnnotatorLogisticRegression
 
 PAGE = Path("docs/crowd/crowd.md")
+FIGURE = "crowd.png"
 TABLES = {"sentiment": "sentences", "products": "pairs of products"}
 A_ROW = {"sentiment": (1, 2, 3, None), "products": (1, 2, None)}
 KINDS = ("random", "constant", "reversed")
@@ -45,6 +46,17 @@ SPAMMERS = (("mixed", 0.1), ("mixed", 0.2), *((kind, 0.4) for kind in KINDS))
 TRIED = (0.0, 0.2, 0.35, 0.5)
 LEAST = 1e-6
 NONE = float("nan")
+# The colour and marker of each method in the figure, and the range of accuracies shown there.
+STYLES = {
+    "majority": ("#7f7f7f", "o"),
+    "Dawid–Skene": ("#1f77b4", "s"),
+    "GLAD": ("#9467bd", "^"),
+    "MACE": ("#8c564b", "v"),
+    "CROWDLAB": ("#2ca02c", "D"),
+    "Raykar": ("#ff7f0e", "P"),
+    "rBoost": ("#d62728", "*"),
+}
+SHOWN_BELOW = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -375,6 +387,11 @@ def page(results: Sequence[Result]) -> str:
         "(sentences), gradient boosting (products). Raykar and rBoost are models themselves; "
         "“rBoost on majority” and “on Dawid–Skene” are rBoost fitted to that one label a row.",
     ]
+    parts.append(
+        f"![Accuracy of the consensus over labels a row and over spammers]({FIGURE})\n\n"
+        f"Each method's consensus; accuracies more than {SHOWN_BELOW:.2f} below the best are "
+        "beyond the lower edge."
+    )
     head = ["labels a row", "spammers", "method", "consensus", "sure", "loss", "AP", "test"]
     for name, title in TABLES.items():
         rows = [
@@ -391,6 +408,46 @@ def page(results: Sequence[Result]) -> str:
         table(["rows", "labels a row", "spammers", *map(str, TRIED)], losses),
     ]
     return "\n\n".join(parts)
+
+
+def draw(results: Sequence[Result], path: Path) -> None:
+    """Accuracy of the consensus by method: over labels a row, and over spammers; a row a table."""
+    figure = package("matplotlib.figure").Figure(figsize=(11, 7.5), layout="constrained")
+    axes = figure.subplots(2, len(TABLES), squeeze=False)
+    for column, (name, title) in enumerate(TABLES.items()):
+        own = [one for one in results if one.table == name and not np.isnan(one.accuracy)]
+        panels = (
+            ("a_row", [one for one in own if one.spammers == "–"], "labels a row", title),
+            ("spammers", [one for one in own if one.a_row == "all"], "spammers", ""),
+        )
+        for ax, (axis, shown, label, heading) in zip(axes[:, column], panels, strict=True):
+            places = list(dict.fromkeys(getattr(one, axis) for one in shown))
+            for place, (method, (color, marker)) in enumerate(STYLES.items()):
+                found = {getattr(one, axis): one.accuracy for one in shown if one.method == method}
+                x = [places.index(one) for one in found]
+                is_ours, is_line = method == "rBoost", axis == "a_row"
+                shift = 0.0 if is_line else 0.1 * (place - (len(STYLES) - 1) / 2)
+                ax.plot(
+                    np.array(x) + shift, list(found.values()), color=color, marker=marker,
+                    label=method, markersize=10 if marker == "*" else 6,
+                    linestyle="-" if is_line else "none", linewidth=2.6 if is_ours else 1.3,
+                    zorder=3 if is_ours else 2,
+                )  # fmt: skip
+            ax.set_xticks(range(len(places)), ["none" if one == "–" else one.replace(" ", "\n")
+                                               for one in places])  # fmt: skip
+            # Methods that collapse would flatten all others: they leave the picture.
+            values = [one.accuracy for one in shown] or [1.0]
+            least = max(min(values) - 0.015, max(values) - SHOWN_BELOW)
+            ax.set_ylim(least, max(values) + 0.015)
+            ax.grid(axis="y", alpha=0.3)
+            ax.set_xlabel(label)
+            ax.set_title(heading.capitalize())
+            if column == 0:
+                ax.set_ylabel("right consensus")
+    handles, names = axes[0, -1].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside lower center", ncols=len(names), frameon=False)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=110)
 
 
 def _cell(value: float) -> str:
@@ -411,9 +468,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         cases += [(name, a_row, "none", 0.0) for a_row in A_ROW[name]]
         cases += [(name, None, kind, share) for kind, share in SPAMMERS]
     done = Parallel(given.jobs)(delayed(measure)(given.data, *case) for case in cases)
-    text = page([one for each in done for one in each])
+    results = [one for each in done for one in each]
+    text = page(results)
     print(text)
-    given.page.parent.mkdir(parents=True, exist_ok=True)
+    draw(results, given.page.parent / FIGURE)
     write_page(
         given.page, text, "benchmarks.crowd", arguments, ("cleanlab", "crowd-kit", "scikit-learn")
     )

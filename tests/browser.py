@@ -27,14 +27,16 @@ ARGUMENTS = (
 
 
 @contextmanager
-def open_browser(width: int = 1280, height: int = 900) -> Iterator[webdriver.Chrome]:
+def open_browser(
+    width: int = 1280, height: int = 900, more: tuple[str, ...] = ()
+) -> Iterator[webdriver.Chrome]:
     """A browser whose page is so many pixels wide; it is closed in the end."""
     chromium, driver_path = shutil.which("chromium"), shutil.which("chromedriver")
     if not (chromium and driver_path) and "CI" not in os.environ:
         pytest.skip("chromium or chromedriver is not installed")
     options = Options()
     options.binary_location = chromium or "chromium"
-    for argument in ARGUMENTS:
+    for argument in (*ARGUMENTS, *more):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     with tempfile.TemporaryDirectory(prefix="rboost-browser-") as profile:

@@ -1,4 +1,4 @@
-"""Part two: a reviewer who knows the verified labels answers, in several orders.
+"""Part two: a reviewer who knows the verified labels answers, in several orders; one errs in 10 %.
 
 The answers of each stage go to ``audit_labels(..., y_checked=...)``, so that what is measured is
 what the library makes of them, whatever the order. Shapes: one entry a row of the learning half;
@@ -34,6 +34,8 @@ from rboost.review.queue import rank
 STAGES = (0, 25, 50, 100, 200)
 # Our queue is sorted anew after so many answers, as a review does it while a person answers.
 SORTED_EVERY = 5
+# The share of the answers of a careless reviewer that are wrong: another class, at random.
+CARELESS = 0.1
 # The order that a review has unless told otherwise.
 OUR_ORDER = next(iter(QUEUES))
 # Given an audit and what is checked in it, the rows to look at next, as many as asked for or less.
@@ -73,8 +75,17 @@ def _in_cleanlabs_order(halves: Halves, seed: int) -> Chooser:
     return partial(_fixed, np.argsort(-suspicion, kind="stable"))
 
 
-def review(choose: Callable[[Halves, int], Chooser], halves: Halves, seed: int) -> Record:
+def said_by(halves: Halves, error: float, seed: int) -> Integers:
+    """What a reviewer says of each row who errs in this share of cases, of two classes."""
+    slips = np.random.RandomState(seed).random_sample(len(halves.true)) < error
+    return np.where(slips, 1 - halves.true, halves.true)
+
+
+def review(
+    choose: Callable[[Halves, int], Chooser], halves: Halves, seed: int, error: float = 0.0
+) -> Record:
     """Answer in an order, and measure at every stage."""
+    said = said_by(halves, error, seed)
     chooser = choose(halves, seed)
     checked = np.full(len(halves.given), NO_LABEL)
     stages: list[Record] = []
@@ -83,7 +94,7 @@ def review(choose: Callable[[Halves, int], Chooser], halves: Halves, seed: int) 
         n_answers = answers_at(stage, halves)
         while audit is not None and (missing := n_answers - np.sum(checked != NO_LABEL)) > 0:
             rows = chooser(audit, checked, int(missing))
-            checked[rows] = halves.true[rows]
+            checked[rows] = said[rows]
         known = [None if label == NO_LABEL else label for label in checked.tolist()]
         audit = audit_labels(
             halves.X,
@@ -151,10 +162,12 @@ def prototype(halves: Halves, seed: int) -> Record:
 
 
 OURS, RANDOM, CLEANLAB = "our queue", "random order", "cleanlab's order"
+RANDOM_ERRS = "random order, 10 % of answers wrong"
 PROTOTYPE = "prototype, random order"
 REVIEWS: dict[str, Work] = {
     OURS: Work("rboost", partial(review, _in_our_order)),
     RANDOM: Work("rboost", partial(review, _at_random)),
+    RANDOM_ERRS: Work("rboost", partial(review, _at_random, error=CARELESS)),
     CLEANLAB: Work("rboost", partial(review, _in_cleanlabs_order)),
     PROTOTYPE: Work("scikit-learn", prototype),
 }

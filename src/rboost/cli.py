@@ -294,7 +294,10 @@ def _inputs(request: Any, folder: Path | None = None) -> list[Path]:
 
 def _labels(options: argparse.Namespace) -> tuple[list[str], tuple[str, ...]]:
     """The columns of labels, and what a request calls annotators."""
-    labels: list[str] = list(dict.fromkeys(options.label or []))
+    labels: list[str] = options.label or []
+    twice = next((name for name in labels if labels.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"--label names {twice!r} twice; name each column of labels once.")
     if options.annotations is not None:
         if len(labels) > 1:
             raise ValueError("With --annotations, --label names one column of that file.")
@@ -390,7 +393,8 @@ def add_review_command(commands: Any) -> None:
         "review",
         help="check the rows of an audit in a browser",
         description="Serve a page on this machine alone, on which a person keeps or changes labels "
-        "row by row. Answers are saved at once, in the folder of the audit.",
+        "row by row. Answers are saved at once, in the folder of the audit. With --share several "
+        "people reach it from their own machines, each by a link of their own.",
     )
     review.add_argument("folder", type=Path, help="folder of an audit")
     review.add_argument("--port", type=int, default=0, help="(another free one for every run)")
@@ -422,7 +426,52 @@ def add_review_command(commands: Any) -> None:
         "--tool", default="label-studio", choices=["label-studio", "argilla"],
         help="the label tool that --tasks are for (label-studio)",
     )  # fmt: skip
+    review.add_argument(
+        "--share", metavar="HOST",
+        help="serve the page in a network that you trust, for --reviewers: HOST is the name or "
+        "address by which they reach this machine (this machine alone)",
+    )  # fmt: skip
+    review.add_argument(
+        "--reviewers", nargs="+", metavar="NAME",
+        help="with --share, who answers: each has a link and gets other rows than the others",
+    )  # fmt: skip
+    review.add_argument(
+        "--cert", type=Path, metavar="FILE",
+        help="with --share, a certificate (PEM), so that what is sent is encrypted",
+    )  # fmt: skip
+    review.add_argument(
+        "--key", type=Path, metavar="FILE", help="the key of --cert, unless it is in the same file"
+    )
+    review.add_argument(
+        "--second-opinions", type=_share, metavar="SHARE",
+        help="with --share, the share of rows that two reviewers answer (10%%)",
+    )  # fmt: skip
     review.set_defaults(run=_review, stopped="stopped; every answer is saved")
+
+
+def _sharing(options: argparse.Namespace) -> Any:
+    """How the review is shared, None if it is not; checked before anything is read."""
+    needs = {
+        "--share": ("--reviewers", options.share, options.reviewers),
+        "--reviewers": ("--share", options.reviewers, options.share),
+        "--cert": ("--share", options.cert, options.share),
+        "--key": ("--cert", options.key, options.cert),
+        "--second-opinions": ("--share", options.second_opinions, options.share),
+    }
+    for name, (other, given, needed) in needs.items():
+        if given is not None and needed is None:
+            raise ValueError(f"{name} needs {other}; pass both or neither.")
+    if options.share is None:
+        return None
+    for name in ("open", "export", "answers", "tasks"):
+        if getattr(options, name) not in (None, False):
+            option = {"answers": "import"}.get(name, name)
+            raise ValueError(f"--{option} does not go with --share; leave one of them out.")
+    from rboost.review.leases import checked_names
+    from rboost.review.web.sharing import share
+
+    checked_names(options.reviewers)
+    return share(options.share, options.cert, options.key)
 
 
 def _review(options: argparse.Namespace) -> int:
@@ -430,6 +479,7 @@ def _review(options: argparse.Namespace) -> int:
         raise ValueError(f"--port must be between 0 and 65535, not {options.port}.")
     if not 0 < options.until < 50:
         raise ValueError(f"--until must be between 0 and 50 points, not {options.until:g}.")
+    options.sharing = _sharing(options)
     if options.answers is None and options.tasks is None and options.export is None:
         _say(f"Opening {options.folder} …")  # at once, before packages are imported
     from rboost.audit.disk.folder import kept_request, read_record
@@ -445,6 +495,7 @@ def _review_folder(folder: Path, opened: dict[str, Any], options: argparse.Names
     from rboost.progress import track
     from rboost.review import Review, serve
     from rboost.review.folder import export_answers
+    from rboost.review.leases import SECOND_OPINIONS, Team
 
     if options.answers is not None or options.tasks is not None:
         return _exchange(folder, opened, options)
@@ -454,16 +505,21 @@ def _review_folder(folder: Path, opened: dict[str, Any], options: argparse.Names
         _show(str(export_answers(read_audit(folder), folder, options.export or None)))
         return 0
     save, images = partial(write_refitted, folder, opened), _images_root(opened["request"]["data"])
+    twice = SECOND_OPINIONS if options.second_opinions is None else options.second_opinions
+
+    def team(audit: Any) -> Team | None:
+        return options.reviewers and Team(options.reviewers, len(audit), twice)
+
     steps: tuple[Callable[[Any], Any], ...] = (
         lambda _: read_audit(folder),
         lambda audit: Review(
-            audit, folder, save, images, options.blind, options.until, learns=True
+            audit, folder, save, images, options.blind, options.until, learns=True, team=team(audit)
         ),
     )
     review: Any = None
     for step in track(steps, len(steps), "Reading", enabled=True):
         review = step(review)
-    serve(review, port=options.port, open_browser=options.open)
+    serve(review, port=options.port, open_browser=options.open, sharing=options.sharing)
     return 0
 
 

@@ -17,6 +17,7 @@ their values. Groups of very few rows are put together.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -29,8 +30,9 @@ from scipy.special import expit, softmax
 from rboost._typing import Floats, Integers
 from rboost.table.cells import ISO, read_dates
 from rboost.table.columns import DATE, Column, as_text, named_columns, read_column
+from rboost.table.delimited import reprs
 
-__all__ = ["NO_CLASS", "Groups", "Labels", "Patterns", "Source", "group_rows"]
+__all__ = ["NO_CLASS", "Answers", "Groups", "Labels", "Patterns", "Source", "group_rows"]
 
 # Kinds of sources: the label that came with the row, one of several annotators, a person who
 # checked the row, and labels that are known to be right.
@@ -38,6 +40,8 @@ GIVEN, ANNOTATOR, ANSWER, TRUSTED = "given", "annotator", "answer", "trusted"
 OTHERS = (GIVEN, ANNOTATOR, TRUSTED)
 # The position of a missing class.
 NO_CLASS = -1
+# A class with fewer rows, or labels of annotators, cannot be learnt.
+FEWEST_OF_CLASS = 5
 # The error rate of each of several statements about a row, before any noise is inferred.
 FIRST_ERROR = 0.1
 
@@ -64,6 +68,90 @@ class Source:
 
     kind: str
     name: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Answers of people who checked rows: one says that ``row[a]`` is of the class ``stated[a]``.
+
+    Who says so is ``names[reviewer[a]]``; the name is empty where it is not known. Answers stand in
+    the order in which they were given. Of two answers of one person to one row the later one holds.
+    """
+
+    n_rows: int
+    row: Integers
+    reviewer: Integers
+    stated: Integers
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, position: Integers) -> Self:
+        """One answer a row of nobody who is named, ``NO_CLASS`` where there is none."""
+        row = np.flatnonzero(position != NO_CLASS)
+        return cls(len(position), row, np.zeros(len(row), np.intp), position[row], ("",))
+
+    @classmethod
+    def by(cls, n_rows: int, row: Any, names: Sequence[str], stated: Any) -> Self:
+        """Answers to rows, with the name of who gave each."""
+        place = {name: k for k, name in enumerate(dict.fromkeys(names))}
+        who = np.array([place[name] for name in names], dtype=np.intp)
+        return cls(n_rows, np.asarray(row, np.intp), who, np.asarray(stated, np.intp), (*place,))
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def followed_by(self, later: Answers) -> Answers:
+        """These and later ones, which replace those of the same person to the same row."""
+        names = tuple(dict.fromkeys((*self.names, *later.names)))
+        who = np.array([names.index(name) for name in later.names], dtype=np.intp)
+        return Answers(
+            self.n_rows,
+            np.append(self.row, later.row),
+            np.append(self.reviewer, who[later.reviewer]),
+            np.append(self.stated, later.stated),
+            names,
+        )
+
+    def without(self, rows: Sequence[int]) -> Answers:
+        """The answers to all other rows."""
+        return self._only(~np.isin(self.row, rows))
+
+    @property
+    def standing(self) -> Answers:
+        """The latest answer of each person to each row."""
+        cell = self.row * max(len(self.names), 1) + self.reviewer
+        _, last = np.unique(cell[::-1], return_index=True)
+        kept = np.zeros(len(cell), dtype=bool)
+        kept[len(cell) - 1 - last] = True
+        return self._only(kept)
+
+    def _only(self, kept: NDArray[np.bool_]) -> Answers:
+        return replace(
+            self, row=self.row[kept], reviewer=self.reviewer[kept], stated=self.stated[kept]
+        )
+
+    @cached_property
+    def columns(self) -> Integers:
+        """The answer of each person to each row, (n_rows, n_people), ``NO_CLASS`` where missing."""
+        found = np.full((self.n_rows, len(self.names)), NO_CLASS)
+        found[self.row, self.reviewer] = self.stated
+        return found
+
+    @cached_property
+    def majority(self) -> Integers:
+        """The class that most people name of each row, of equally many that named last."""
+        found = np.full(self.n_rows, NO_CLASS)
+        cell = self.row * (self.stated.max(initial=0) + 1) + self.stated
+        _, place, count = np.unique(cell, return_inverse=True, return_counts=True)
+        order = np.argsort(count[place], kind="stable")
+        found[self.row[order]] = self.stated[order]
+        return found
+
+    @property
+    def said(self) -> frozenset[tuple[int, str, int]]:
+        """Row, person and class of each answer, whatever the order."""
+        who = [self.names[k] for k in self.reviewer]
+        return frozenset(zip(self.row.tolist(), who, self.stated.tolist(), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,19 +223,27 @@ class Labels:
             sources=sources,
         )
 
-    def with_answers(self, position: Integers | None, at_random: Any = None) -> Self:
-        """Answers of people who checked rows, which replace all earlier answers."""
-        if position is None:
+    def with_answers(self, answers: Answers | Integers | None, at_random: Any = None) -> Self:
+        """Answers of people who checked rows, which replace all earlier answers.
+
+        Each person is a source. One class a row is of nobody who is named.
+        """
+        if answers is None:
             return self
-        kept = ~self._is_of(ANSWER)
+        own = answers if isinstance(answers, Answers) else Answers.of(answers)
+        own, kept = own.standing, ~self._is_of(ANSWER)
         drawn = np.zeros(self.n_rows, dtype=bool) if at_random is None else np.asarray(at_random)
+        people = [Source(ANSWER, name) for name in own.names]
+        sources = tuple(dict.fromkeys((*self.sources, *people)))
+        place = np.array([sources.index(one) for one in people], dtype=np.intp)
         return replace(
             self,
-            row=self.row[kept],
-            source=self.source[kept],
-            stated=self.stated[kept],
-            at_random=drawn & (position != NO_CLASS),
-        ).with_statements(Source(ANSWER), position)
+            row=np.append(self.row[kept], own.row),
+            source=np.append(self.source[kept], place[own.reviewer]),
+            stated=np.append(self.stated[kept], own.stated),
+            sources=sources,
+            at_random=drawn & (own.majority != NO_CLASS),
+        )
 
     def followed_by_trusted(self, position: Integers | None) -> Self:
         """Further rows, whose classes are known."""
@@ -236,9 +332,18 @@ class Labels:
         return found
 
     @cached_property
+    def answers(self) -> Answers:
+        """What each person says who checked rows, of all people that are sources."""
+        people = [s for s, own in enumerate(self.sources) if own.kind == ANSWER]
+        chosen = self._is_of(ANSWER)
+        names = tuple(self.sources[s].name or "" for s in people)
+        who = np.searchsorted(people, self.source[chosen])
+        return Answers(self.n_rows, self.row[chosen], who, self.stated[chosen], names)
+
+    @cached_property
     def checked(self) -> Integers:
-        """The answer of the person who checked the row."""
-        return self.of_kind(ANSWER)
+        """The class that most people name who checked the row, of equally many the latest."""
+        return self.answers.majority
 
     @cached_property
     def known(self) -> Integers:
@@ -264,7 +369,10 @@ class Labels:
         What answers imply for other labels is learnt by regression, once rows have held-out
         scores (``noise/answers.py``).
         """
-        is_used = self._is_of(*OTHERS) | (self.given[self.row] == NO_CLASS)
+        is_used = self._is_of(*OTHERS)
+        alone = np.flatnonzero(~is_used & (self.given[self.row] == NO_CLASS))
+        alone = alone[self.stated[alone] == self.checked[self.row[alone]]]
+        is_used[alone[np.unique(self.row[alone], return_index=True)[1]]] = True
         row, n_classes = self.row[is_used], self.n_classes
         pairs = [((s, k),) for s in range(len(self.sources)) for k in range(n_classes)]
         statements: list[tuple[tuple[int, int], ...]] = [*pairs, ()]
@@ -526,3 +634,33 @@ def class_probabilities(scores: Floats, distribution: Callable[[Floats], Floats]
 def decided_classes(scores: Floats) -> Integers:
     """Positions of the predicted classes: the sign of scores (n_rows,), or the largest of K."""
     return scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
+
+
+def without_rare_classes(
+    classes: NDArray[Any], position: Integers, answers: Integers | None
+) -> tuple[NDArray[Any], Integers, Integers | None]:
+    """Leave out labels of classes that annotators and people hardly name, with a warning.
+
+    Such a label is misspelt, as a rule. If fewer than two classes remained, all are kept. All are
+    positions of classes, ``NO_CLASS`` where missing.
+    """
+    named = position.ravel() if answers is None else np.append(position, answers)
+    is_rare = np.bincount(named[named != NO_CLASS], minlength=len(classes)) < FEWEST_OF_CLASS
+    if not is_rare.any() or np.count_nonzero(~is_rare) < 2:
+        return classes, position, answers
+    warn_of_rare(classes[is_rare].tolist(), "y", "labels", stacklevel=5)
+    place = np.append(np.where(is_rare, NO_CLASS, np.cumsum(~is_rare) - 1), NO_CLASS)
+    return classes[~is_rare], place[position], None if answers is None else place[answers]
+
+
+def warn_of_rare(rare: Sequence[Any], name: str, what: str, stacklevel: int) -> None:
+    """Warn of classes with too few "rows" or "labels" to learn from."""
+    done = {
+        "rows": "these rows are treated as if they had no label",
+        "labels": "these labels are left out; correct them if they are misspelt",
+    }
+    warnings.warn(
+        f"{reprs(rare, 5)} of {name!r}: fewer than {FEWEST_OF_CLASS} {what}, too few to learn "
+        f"from; {done[what]}.",
+        stacklevel=stacklevel,
+    )

@@ -1,5 +1,7 @@
 """Audits of labels by several annotators."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -205,3 +207,45 @@ def test_one_label_a_row_asks_nobody():
     assert audit.summary().copies == audit.summary().labels_a_row == ()
     with pytest.raises(ValueError, match="Each row has one label; ask_next is for"):
         audit.ask_next()
+
+
+def test_an_answer_against_agreeing_annotators_is_doubted():
+    X, y, said = crowd(300, share=0.8)
+    n_same = np.stack([(said == k).sum(axis=1) for k in (0, 1)], axis=1)
+    against = np.flatnonzero(
+        (n_same[np.arange(300), y] >= 4) & (n_same[np.arange(300), 1 - y] == 0)
+    )
+    checked = np.full(300, np.nan)
+    checked[:40] = y[:40]
+    checked[against[:2]] = 1 - y[against[:2]]
+    audit = audit_labels(pd.DataFrame(X), said, y_checked=checked, check_columns=False)
+    assert set(against[:2]) <= set(audit.doubtful_answers)
+    assert len(audit.doubtful_answers) < 8
+
+
+def test_rows_in_dispute_are_a_table_of_the_report(audited):
+    audit, *_ = audited
+    page = audit.to_html()
+    table = page[page.index('aria-label="Rows in dispute"') :]
+    table = table[: table.index("</table>")]
+    assert '<table class="paged">' in table
+    consensus = audit.consensus()
+    disputed = consensus[consensus["votes"].str.contains(",")]
+    names = re.findall(r'<th scope="row"><bdi>(\w+)</bdi>', table)
+    assert names == disputed["row"].astype(str).tolist()[:200]
+    first = disputed.iloc[0]
+    said = ", ".join(
+        "<bdi>{}</bdi>&nbsp;{}".format(*one.rsplit(" ", 1)) for one in first["votes"].split(", ")
+    )
+    assert said in table
+
+
+def test_names_in_the_table_of_disputes_are_escaped():
+    X, _, said = crowd(200, share=0.8)
+    names = np.array(["<script>alert(1)</script>", "ham"], dtype=object)
+    Y = np.full(said.shape, None, dtype=object)
+    spoken = ~np.isnan(said)
+    Y[spoken] = names[said[spoken].astype(int)]
+    page = audit_labels(pd.DataFrame(X), Y, check_columns=False).to_html()
+    assert "Rows in dispute" in page
+    assert "<script>alert" not in page

@@ -159,3 +159,43 @@ def test_what_is_no_answer_is_refused_with_one_sentence(answers, options, messag
     with pytest.raises(ValueError, match=message) as caught:
         audit.refit(answers, **options)
     assert "\n" not in str(caught.value)
+
+
+def test_answers_of_several_people_in_a_frame_all_reach_the_inference():
+    X, true, given = make_table(160, 2)
+    audit = quick(X, given)
+    rows, second = np.arange(1, 41), true[20:40].copy()
+    second[::3] = 1 - second[::3]
+    lines = pd.DataFrame({
+        "row": np.append(rows, rows[20:]),
+        "reviewer": ["ann"] * 40 + ["bob"] * 20,
+        "label": np.append(true[:40], second),
+        "drawn_at_random": "yes",
+    })  # fmt: skip
+    found = audit.refit(lines)
+    assert len(found.labels.answers) == 60
+    assert found.labels.at_random.sum() == 40
+    assert found.reviewer_errors["ann"] < found.reviewer_errors["bob"]
+    again = audit.refit(lines[:40]).refit(lines[40:].rename(columns={"row": "id"}))
+    assert_allclose(again.inference.posterior, found.inference.posterior)
+    check_equal(quick(X, given, y_checked=lines), found)
+    renamed = audit.refit(lines.replace({"ann": "cy"}))
+    assert_allclose(renamed.inference.posterior, found.inference.posterior)
+    shuffled = audit.refit(lines[:40].sample(frac=1, random_state=0))
+    assert_allclose(shuffled.inference.posterior, audit.refit(lines[:40]).inference.posterior)
+    alone = audit.refit(dict(zip(rows.tolist(), true[:40].tolist(), strict=True)), at_random=True)
+    assert_allclose(shuffled.inference.posterior, alone.inference.posterior)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"row": [1], "reviewer": ["ann"]}, "answers has no column 'label' of classes; add it"),
+        ({"label": [1], "reviewer": ["ann"]}, "no column 'row' that names the rows; add it"),
+        ({"row": [999], "label": [1], "reviewer": ["ann"]}, "There is no row 999"),
+    ],
+)
+def test_a_frame_of_answers_that_lacks_something_is_refused(columns, message):
+    X, _, given = make_table(120, 2)
+    with pytest.raises(ValueError, match=message):
+        quick(X, given).refit(pd.DataFrame(columns))

@@ -12,6 +12,7 @@ from benchmarks.crowd import (
     counts_of,
     crowd_kit,
     dawid_skene,
+    draw,
     drawn,
     methods,
     page,
@@ -68,6 +69,18 @@ def test_the_page_has_a_row_for_each_method():
     text = page([result])
     assert "| 2 | 40% random | rBoost | 0.960 | 0.950 | 0.200 | 0.850 | – |" in text
     assert "| pairs of products | 2 | 40% random | 0.300 | 0.250 | 0.200 | 0.210 |" in text
+
+
+def test_the_figure_is_drawn_of_all_tables_and_named_on_the_page(tmp_path):
+    results = [
+        Result(name, a_row, spammers, method, 0.9, 0.9, 0.2, 0.8, float("nan"))
+        for name in ("sentiment", "products")
+        for a_row, spammers in (("1", "–"), ("all", "–"), ("all", "40% random"))
+        for method in ("majority", "rBoost")
+    ]
+    draw(results, tmp_path / "new" / "crowd.png")
+    assert (tmp_path / "new" / "crowd.png").read_bytes().startswith(b"\x89PNG")
+    assert "](crowd.png)" in page(results)
 
 
 @pytest.mark.peers

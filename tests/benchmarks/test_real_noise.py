@@ -166,7 +166,8 @@ def test_a_reviewer_answers_each_row_once(name, table, small_forest, monkeypatch
 
     def spy(X, y, *, y_checked, **options):
         asked.append(np.array([label is not None for label in y_checked]))
-        assert_array_equal(np.array(y_checked)[asked[-1]], halves.true[asked[-1]])
+        is_right = np.array(y_checked)[asked[-1]] == halves.true[asked[-1]]
+        assert is_right.all() or (name == review.RANDOM_ERRS and is_right.mean() > 0.7)
         return audit_labels(X, y, y_checked=y_checked, model="linear", **options)
 
     monkeypatch.setattr(review, "audit_labels", spy)

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from rboost.audit.disk.folder import make_origin, read_audit, read_record, read_request
 from rboost.cli import main
 from tests.audit.disk.refits import refit
-from tests.cli.tables import refused
+from tests.cli.tables import refused, run
 from tests.model.test_annotators import crowd, with_names
 
 
@@ -77,6 +77,16 @@ def test_folder_is_read_back_reviewed_cleaned_and_predicted_with(crowded, form, 
     capsys.readouterr()
     assert main(["predict", str(crowded / "out"), str(table)]) == 0
     assert "predicted majority label" in capsys.readouterr().out
+
+
+def test_two_columns_of_one_name_are_refused(crowded, capsys):
+    path, common = crowded / "wide.csv", ["--id", "key", "--quiet", "--out", crowded / "out"]
+    said = refused(capsys, "audit", path, "--label", "ann", "ann", *common)
+    assert "--label names 'ann' twice; name each column of labels once" in said
+    path.write_text(path.read_text().replace("bob", "ann", 1))
+    code, said = run(capsys, "audit", path, "--label", "ann", "carl", *common)
+    assert code == 2
+    assert "two columns 'ann', of which the second is read as 'ann (2)'; rename it" in said
 
 
 def test_what_is_refused(crowded, capsys):

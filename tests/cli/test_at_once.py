@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+from rboost.cli import main
 from rboost.files import file_digest
 from tests.cli.tables import COMMAND, make_table, refused
 
@@ -71,6 +72,35 @@ def test_a_folder_that_may_not_be_written_to_is_named(audited, data, tmp_path):
         assert code == 2
         assert "Nothing can be written to the folder" in said
     assert os.listdir(closed) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("answers", [(), ("--import", "answers.csv")])
+def test_a_review_in_a_folder_that_may_not_be_written_to_names_the_remedy(
+    audited, data, tmp_path, answers
+):
+    table = tmp_path / "answers.csv"
+    table.write_text("key,label\nk0001,yes\n")
+    folder = shutil.copytree(audited, tmp_path / "audit")
+    if answers:  # the folder may be written to, the answers of somebody else may not
+        assert main(["review", str(folder), "--import", str(table)]) == 0
+    above = itertools.takewhile(lambda place: "pytest" in str(place), tmp_path.parents)
+    for place in (tmp_path, data.parent, *above, *tmp_path.rglob("*")):
+        place.chmod(0o755 if place.is_dir() else 0o444)
+    folder.chmod(0o777 if answers else 0o555)
+    before = sorted(os.listdir(folder))
+    imported = "import rboost.audit.disk.folder as kept; from pathlib import Path\n"
+    script = f"{imported}kept.read_audit(Path({str(folder)!r}))\n{AS_NOBODY}"  # imports more
+    process = started("review", folder, *answers, script=script, cwd=tmp_path)
+    said = process.communicate(timeout=600)[1].decode()
+    assert process.returncode == 2
+    assert "Traceback" not in said
+    sentence = said.splitlines()[-1]
+    assert sentence.endswith(
+        f"saved in the folder {folder}, which may not be written to; make it and its files "
+        "writable, or copy it and use the copy."
+    )
+    assert sorted(os.listdir(folder)) == before
 
 
 @pytest.mark.slow

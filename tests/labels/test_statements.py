@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from rboost.labels import NO_CLASS, Groups, Labels, Patterns, Source
+from rboost.labels import NO_CLASS, Answers, Groups, Labels, Patterns, Source
 from rboost.noise import symmetric
 
 CLASSES = np.array(["a", "b", "c"])
@@ -156,3 +156,32 @@ def test_every_row_needs_a_statement():
         labels.check_rows(np.zeros((2, 1)))
     with pytest.raises(ValueError, match="X has 3 rows but labels are of 2"):
         labels.check_rows(np.zeros((3, 1)))
+
+
+def test_answers_of_several_people_are_all_kept():
+    said = Answers.by(3, [0, 0, 1, 0], ["ann", "bob", "ann", "ann"], [1, 2, 0, 2])
+    labels = Labels.of(CLASSES, np.array([0, 1, NONE])).with_answers(said)
+    assert labels.answers.said == {(0, "ann", 2), (0, "bob", 2), (1, "ann", 0)}
+    np.testing.assert_array_equal(labels.checked, [2, 0, NONE])
+    np.testing.assert_array_equal(labels.answers.columns, [[2, 2], [0, NONE], [NONE, NONE]])
+    assert labels.take([1, 2]).answers.said == {(0, "ann", 0)}
+    later = labels.answers.followed_by(Answers.by(3, [0, 1], ["bob", "cy"], [1, 1]))
+    assert labels.with_answers(later).answers.said == {
+        (0, "ann", 2), (0, "bob", 1), (1, "ann", 0), (1, "cy", 1),
+    }  # fmt: skip
+
+
+def test_most_answers_count_and_of_as_many_the_latest():
+    names, stated = ["a", "b", "c", "d"], [1, 1, 0, 0]
+    for n_people, expected in ((1, 1), (2, 1), (3, 1), (4, 0)):
+        said = Answers.by(1, [0] * n_people, names[:n_people], stated[:n_people])
+        assert said.majority.tolist() == [expected]
+
+
+def test_a_row_without_a_label_is_known_by_what_most_people_say():
+    said = Answers.by(2, [1, 1, 1], ["a", "b", "c"], [2, 1, 2])
+    labels = Labels.of(CLASSES, np.array([0, NONE])).with_answers(said)
+    assert labels.known.tolist() == [NONE, 2]
+    patterns = labels.patterns
+    assert patterns.label[patterns.code].tolist() == [0, 2]
+    assert patterns.trusted[patterns.code].tolist() == [False, True]

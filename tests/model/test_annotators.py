@@ -176,3 +176,16 @@ def test_a_column_for_each_group_is_a_noise_matrix_for_each():
     together = model().fit(X, said)
     right = [np.mean(one.true_class_[wrong] == y[wrong]) for one in (fitted, together)]
     assert right[0] > right[1] + 0.01
+
+
+def test_a_misspelt_label_makes_no_class():
+    X, _, said = crowd(200, 2)
+    Y = with_names(said)
+    row, column = np.argwhere(Y == "ham")[0]
+    Y[row, column] = "hamm"
+    with pytest.warns(UserWarning, match="'hamm' of 'y': fewer than 5 labels, too few to learn"):
+        fitted = model().fit(X, Y)
+    assert fitted.classes_.tolist() == ["eggs", "ham"]
+    checked = np.full(200, None, dtype=object)
+    checked[:5] = "hamm"
+    assert len(model().fit(X, Y, y_checked=checked).classes_) == 3

@@ -71,6 +71,7 @@ def kinds_of(said, scores, classes):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_flat_priors_without_columns_are_dawid_and_skene(n_classes, monkeypatch):
+    monkeypatch.setattr(annotators, "MOST_SUPPORT", 0.0)  # each label vouches for itself
     monkeypatch.setattr(annotators, "ENOUGH", 1e-9)
     monkeypatch.setattr(annotators, "PENALTY", 1e-9)
     said, *_ = crowd(0, 300, 6, n_classes, a_row=5)
@@ -130,6 +131,39 @@ def test_intervals_of_accuracy_hold_the_truth_as_often_as_they_say(case):
         n += len(true)
     deviation = np.sqrt(0.09 / n)
     assert 0.85 - 2 * deviation <= inside / n <= 0.95 + 2 * deviation
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_label_is_left_out_of_the_matrix_that_judges_it(n_classes):
+    """One step is that of Gibbs sampling with expected counts, of which the row's own are taken."""
+    said, _, _, _ = crowd(0, 60, 4, n_classes, a_row=2)
+    q = np.random.RandomState(0).dirichlet(np.ones(n_classes), size=60)
+    counts = np.zeros((4, n_classes, n_classes))
+    for i, a, k in zip(said.row, said.annotator, said.stated, strict=True):
+        counts[a, :, k] += q[i]
+    prior = AnnotatorPrior(3 * np.eye(n_classes) + 0.5, np.eye(n_classes + 3)[0])
+    kinds = np.tile(prior.shares, (4, 1))
+    matrices = prior.matrices(counts, kinds)
+    found = said.log_likelihood(matrices) + said.left_out(q, matrices, prior.support(counts, kinds))
+    for i in range(60):
+        expected = np.zeros(n_classes)
+        for s in np.flatnonzero(said.row == i):
+            others = counts[said.annotator[s]] + prior.informative
+            others[:, said.stated[s]] -= q[i]
+            expected += np.log(others[:, said.stated[s]] / others.sum(axis=1))
+        assert_allclose(found[i], expected)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_few_labels_of_each_annotator_do_not_vouch_for_themselves(n_classes):
+    """With one label a row and 27 an annotator, too many labels were found wrong."""
+    beyond = []
+    for seed in range(10):
+        said, scores, y, _ = crowd(seed, n_classes=n_classes, a_row=1)
+        given = said.stated[np.argsort(said.row)]
+        right = fit_annotators(said, scores).posterior[np.arange(400), given]
+        beyond.append(np.mean(1 - right) - np.mean(given != y))
+    assert np.mean(beyond) < (0.025 if n_classes == 2 else 0.075)
 
 
 def test_columns_and_who_errs_decide_better_than_the_majority():

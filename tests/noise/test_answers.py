@@ -6,11 +6,17 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
-from scipy.special import expit, softmax
+from scipy.special import expit, logit, softmax
 from sklearn.metrics import log_loss
 
 from rboost.noise import flip_labels, infer_noise, symmetric
-from rboost.noise.answers import answer_likelihood, regress, scales
+from rboost.noise.answers import (
+    REVIEWER_SPREAD,
+    answer_likelihood,
+    regress,
+    reviewer_errors,
+    scales,
+)
 
 
 def table(n_rows, seed=0, guessed=0.8):
@@ -38,12 +44,13 @@ def test_the_regression_is_at_its_maximum(seed, n_classes, error):
     columns = random.normal(size=(25, n_classes, 3 + 2 * n_classes))
     answers = random.randint(n_classes, size=25)
     scale, likelihood = scales(n_classes), answer_likelihood(answers, n_classes, error)
+    answers, errors = answers[:, np.newaxis], np.array([error])
 
     def cost(coefficients):
         p = softmax(start + columns @ coefficients, axis=1)
         return -np.log((p * likelihood).sum(1)).sum() + ((coefficients / scale) ** 2).sum() / 2
 
-    found = regress(start, columns, likelihood, error, 1.0)
+    found = regress(start, columns, answers, errors, 1.0)
     best = minimize(cost, found.mode, tol=1e-10)
     assert cost(found.mode) == pytest.approx(best.fun, abs=1e-3)
     if error > 0.001:
@@ -146,7 +153,7 @@ def test_known_flips_are_where_answers_begin():
     )
 
 
-@pytest.mark.parametrize("checked", [[0, 1], np.full(100, 2), np.zeros((100, 2))])
+@pytest.mark.parametrize("checked", [[0, 1], np.full((100, 2), 2), np.zeros((100, 2, 1))])
 def test_checked_must_be_positions_of_classes(checked):
     scores, _, label = table(100)
     with pytest.raises(ValueError, match="0 to 1, or -1 for each row"):
@@ -199,3 +206,133 @@ def test_reviewers_who_err_are_found_out():
         rates.append(infer_noise(scores, true, checked=checked).error_rate)
     assert rates[0] < 0.02
     assert 0.05 < rates[1] < 0.25
+
+
+def opinions(true, rates, seed=0, asked=1.0):
+    """What each reviewer says of a share of the rows, one column each."""
+    random = np.random.RandomState(seed)
+    columns = [np.where(random.uniform(size=len(true)) < rate, 1 - true, true) for rate in rates]
+    said = np.column_stack(columns)
+    return np.where(random.uniform(size=said.shape) < asked, said, -1)
+
+
+def overlapping(n_rows=600, seed=0):
+    """Scores that leave classes open, flipped labels, and rows that are answered."""
+    random = np.random.RandomState(seed)
+    scores = random.normal(scale=2, size=n_rows)
+    true = (random.uniform(size=n_rows) < expit(scores)).astype(int)
+    return scores, true, flip_labels(true, symmetric(0.15), random_state=seed)[0]
+
+
+@given(n_classes=st.integers(2, 5), seed=st.integers(0, 100))
+@settings(max_examples=20)
+def test_likelihoods_of_reviewers_multiply(n_classes, seed):
+    random = np.random.RandomState(seed)
+    answers, errors = random.randint(-1, n_classes, size=(30, 3)), random.uniform(0.01, 0.4, size=3)
+    each = [
+        answer_likelihood(own, n_classes, error)
+        for own, error in zip(answers.T, errors, strict=True)
+    ]
+    assert_allclose(answer_likelihood(answers, n_classes, errors), np.prod(each, axis=0))
+
+
+def test_one_reviewer_is_one_rate_for_all():
+    """Who has answered nothing changes nothing, and answers may be a column or not."""
+    scores, true, label = overlapping()
+    checked = np.where(np.arange(600) < 60, true, -1)
+    alone = infer_noise(scores, label, checked=checked)
+    beside = infer_noise(scores, label, checked=np.column_stack([checked, np.full(600, -1)]))
+    for own in (infer_noise(scores, label, checked=checked[:, np.newaxis]), beside):
+        assert_array_equal(own.posterior(scores, label), alone.posterior(scores, label))
+        assert own.error_rate == pytest.approx(alone.error_rate, rel=1e-6)
+        assert_array_equal(own.interval(), alone.interval())
+
+
+def test_names_of_reviewers_mean_nothing():
+    scores, true, label = overlapping()
+    said = opinions(true, (0.02, 0.2, 0.05), asked=0.1)
+    found = infer_noise(scores, label, checked=said)
+    for order in ([1, 2, 0], [2, 1, 0]):
+        other = infer_noise(scores, label, checked=said[:, order])
+        assert_allclose(other.error_rates, found.error_rates[order], atol=1e-6)
+        assert_allclose(
+            other.posterior(scores, label, said[:, order]),
+            found.posterior(scores, label, said),
+            atol=1e-6,
+        )
+
+
+def test_two_who_agree_are_surer_than_one_and_two_who_do_not_less_sure():
+    scores, true, label = overlapping()
+    said = opinions(true, (0.05, 0.05), asked=0.15)
+    row = int(np.flatnonzero((said < 0).all(axis=1))[0])
+
+    def right(first, second):
+        own = said.copy()
+        own[row] = first, second
+        found = infer_noise(scores, label, checked=own)
+        return found.posterior(scores[[row]], label[[row]], own[[row]])[0, 1]
+
+    assert right(1, 1) > right(1, -1) > right(1, 0) > right(-1, 0) > right(0, 0)
+    assert right(1, 1) > 0.98
+
+
+def test_second_opinions_say_who_errs_where_the_model_does_not_know():
+    """Scores say nothing of the class, so that only other reviewers tell."""
+    random = np.random.RandomState(0)
+    scores, true = random.normal(scale=0.1, size=400), random.randint(2, size=400)
+    label = flip_labels(true, symmetric(0.3), random_state=0)[0]
+    said = opinions(true, (0.02, 0.02, 0.25), asked=0.4)
+    error = infer_noise(scores, label, checked=said).error_rates
+    assert (error[:2] < 0.08).all()
+    assert 0.12 < error[2] < 0.4
+
+
+def test_rates_are_drawn_towards_the_common_one():
+    """Of few answers; of many each reviewer's own is found, and the sum of deviations is 0."""
+    p = np.tile([0.999, 0.001], (2000, 1))
+    rates = []
+    for n_answers in (5, 1000):
+        said = np.full((2000, 2), -1)
+        said[:n_answers, 0] = 0
+        said[1000 : 1000 + n_answers, 1] = np.arange(n_answers) % 5 == 0  # wrong in one of five
+        error = reviewer_errors(p, said, 0.05)[0]
+        assert logit(error).sum() == pytest.approx(2 * logit(0.05), abs=1e-6)
+        rates.append(error)
+    assert 0.05 < rates[0][1] < 0.15
+    assert 0.15 < rates[1][1] < 0.25
+    assert REVIEWER_SPREAD > 0
+    assert reviewer_errors(p, said[:, :1], 0.05) == (pytest.approx(np.array([0.05])), 0.0)
+
+
+def test_the_evidence_for_rates_that_differ_is_that_of_the_integral():
+    """Two reviewers, one deviation: Laplace's approximation against a sum over it."""
+    p = np.tile([0.98, 0.02], (80, 1))
+    said = np.full((80, 2), -1)
+    said[:40, 0], said[40:, 1] = np.arange(40) < 1, np.arange(40) < 9
+    error, log = reviewer_errors(p, said, 0.1)
+    found = np.log((p * answer_likelihood(said, 2, error)).sum(axis=1)).sum() + log
+    # On the line δ₁ = −δ₂ = u / √2 the prior of u is normal, too.
+    u = np.linspace(-6, 6, 2001) * REVIEWER_SPREAD
+    prior = np.exp(-((u / REVIEWER_SPREAD) ** 2) / 2) / np.sqrt(2 * np.pi) / REVIEWER_SPREAD
+    logs = [
+        np.log((p * answer_likelihood(said, 2, expit(logit(0.1) + d))).sum(axis=1)).sum()
+        for d in np.column_stack([u, -u]) / np.sqrt(2)
+    ]
+    assert found == pytest.approx(np.log(np.trapezoid(prior * np.exp(logs), u)), abs=0.2)
+
+
+def test_one_bad_reviewer_of_two_does_not_spoil_the_answers_of_the_other():
+    """With one rate for all, the answers of the careful one would count for less."""
+    scores, true, label = overlapping(1500)
+    said = np.full((1500, 2), -1)
+    said[:150], said[150:300, 1] = opinions(true[:150], (0.0, 0.3)), -1
+    found = infer_noise(scores, label, checked=said)
+    alike = infer_noise(scores, label, checked=np.where(said[:, 0] >= 0, said[:, 0], said[:, 1]))
+    assert found.error_rates[0] < 0.06 < 0.15 < found.error_rates[1]
+    rows = np.arange(150)
+    each = [
+        log_loss(true[rows], own.posterior(scores[rows], label[rows], asked[rows]))
+        for own, asked in ((found, said), (alike, said[:, 1]))
+    ]
+    assert each[0] < each[1]

@@ -147,7 +147,7 @@ def test_a_new_fit_learns_all_answers_and_says_what_changed(review):
     settle(review)
     assert asked == [{row: 1 - int(given[row]) for row in (1, 2, 3)}]
     changes = review.refit_job.result
-    assert changes["n_new_suspects"] == len(changes["new_suspects"])
+    assert changes["n_now_probable"] == len(changes["now_probable"])
     assert changes["before"]["noise"] != changes["after"]["noise"]
     assert review.snapshot.fitted is not before
     assert sorted(review.store.log().current) == [1, 2, 3, 4, 20]
@@ -317,3 +317,45 @@ def test_the_export_holds_the_answers_and_no_formulas(review):
     assert found["checked_label"].tolist() == [["<i>dog</i>", "cat"][1 - given], "cat", ""]
     assert path.stat().st_mode & 0o777 == 0o644
     assert [each.name for each in path.parent.iterdir() if each.name.startswith(".")] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1])
+def test_figures_while_people_answer_agree_with_those_of_a_new_fit(tmp_path, seed):
+    """Two people, one of whom errs in 10 % of cases: they differ by less than their intervals."""
+    random = np.random.RandomState(seed)
+    X = random.normal(size=(500, 4))
+    true = (X[:, 0] + 0.5 * X[:, 1] + random.normal(scale=0.4, size=500) > 0).astype(int)
+    given = np.where(random.uniform(size=500) < 0.15, 1 - true, true)
+    review = Review(audit_labels(X, given, check_columns=False, n_jobs=1), tmp_path)
+    rows = random.permutation(500)[:70].tolist()
+    for k, row in enumerate(rows):
+        for name, error, asked in (("Ann", 0.0, k < 50), ("Ben", 0.1, k >= 30)):
+            if asked:
+                label = int(true[row] if random.uniform() >= error else 1 - true[row])
+                kind = "keep" if label == given[row] else "change"
+                review.answer(key(), row, kind, label, reviewer=name)
+    settle(review)
+    live, log = review.snapshot.live, review.store.log()
+    fitted = review.snapshot.fitted.refitted(live.labels)
+    assert fitted.labels.answers.said == live.labels.answers.said
+    assert set(live.reviewer_errors) == {"Ann", "Ben"}
+    one, other = live.summary(), fitted.summary()
+    assert other.share_low <= one.expected_wrong / one.n_unchecked <= other.share_high
+    assert one.share_low <= other.expected_wrong / other.n_unchecked <= one.share_high
+    rates = [audit.inference.noise.interval() for audit in (live, fitted)]
+    for audit, (low, high) in zip((fitted, live), rates, strict=True):
+        matrix = audit.inference.noise.noise_matrix
+        assert ((low - 1e-9 <= matrix) & (matrix <= high + 1e-9)).all()
+    assert len(log.current) == len(rows)
+
+
+def test_what_counts_of_a_row_is_the_same_in_log_and_labels(review):
+    given = int(review.snapshot.fitted.labels.given[1])
+    for name, label in (("Ann", given), ("Ben", given), ("Cy", 1 - given)):
+        kind = "keep" if label == given else "change"
+        review.answer(key(), 1, kind, label, reviewer=name)
+        settle(review)
+        labels = review.snapshot.live.labels
+        assert labels.checked[1] == review.store.log().current[1].label
+    assert len(labels.answers) == 3

@@ -36,15 +36,38 @@ def test_undo_takes_back_the_last_and_restores_what_was_before(store):
 def test_a_row_is_due_again_after_others_until_it_is_answered_twice(store):
     first = store.add(key(), 0, "keep", 1, reviewer="Ann")
     for row in range(1, BETWEEN + 1):
-        assert store.log().due_again([0, 99]) == []
+        assert store.log().due_again([0, 99], "Ann") == []
         store.add(key(), row, "keep", 1)
-    assert store.log().due_again([0, 1, 99]) == [0]
+    assert store.log().due_again([0, 1, 99], "Ann") == [0]
     store.add(key(), 0, "keep", 1, expects=first.number, reviewer="Ann")
-    assert store.log().answered_once([0, 1]) == [1]
+    assert store.log().unconfirmed([0, 1]) == [1]
     store.undo(key(), reviewer="Ann")
-    assert store.log().due_again([0]) == [0]
-    store.add(key(), 0, "unsure", None, reviewer="Ben")
-    assert store.log().due_again([0]) == []
+    assert store.log().due_again([0], "Ann") == [0]
+
+
+def test_a_row_is_asked_of_others_although_one_person_has_answered_it_twice(store):
+    first = store.add(key(), 0, "keep", 1, reviewer="Ann")
+    second = store.add(key(), 0, "keep", 1, expects=first.number, reviewer="Ann")
+    for row in range(1, BETWEEN + 1):
+        store.add(key(), row, "keep", 1)
+    assert store.log().due_again([0], "Ann") == []
+    assert store.log().due_again([0], "Ben") == [0]
+    store.add(key(), 0, "change", 0, reviewer="Ben")
+    assert store.log().unconfirmed([0]) == [0]  # Ben has said it once
+    for row in range(20, 20 + BETWEEN):
+        store.add(key(), row, "keep", 1)
+    assert store.log().due_again([0], "Ann") == []
+    assert store.log().due_again([0], "Ben") == store.log().due_again([0], "Cy") == [0]
+    assert second.label == 1
+
+
+def test_what_most_people_say_stands_and_of_as_many_the_latest(store):
+    store.add(key(), 0, "keep", 1, reviewer="Ann")
+    store.add(key(), 0, "keep", 1, reviewer="Ben")
+    store.add(key(), 0, "change", 0, reviewer="Cy")
+    assert store.log().current[0].reviewer == "Ben"
+    store.add(key(), 0, "change", 0, reviewer="Di")
+    assert store.log().current[0].reviewer == "Di"
 
 
 def test_a_certain_answer_is_taken_back_once(store):

@@ -8,7 +8,7 @@ knows the labels it was fitted to, wrong ones as well.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,13 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from rboost._typing import Floats
-from rboost._validation import NO_CONTEXT, are_annotations, check_order, read_annotations
+from rboost._validation import (
+    NO_CONTEXT,
+    are_annotations,
+    check_order,
+    is_missing,
+    read_annotations,
+)
 from rboost.audit.labels import (
     NO_LABEL,
     TableLabels,
@@ -26,13 +32,20 @@ from rboost.audit.labels import (
     plain_values,
     spelling,
 )
-from rboost.labels import Groups, group_rows
+from rboost.labels import Answers, Groups, group_rows
 from rboost.noise.inference import prevalence_of, smoothed_scores
 from rboost.packages import package
 from rboost.table.columns import as_frame
 from rboost.table.delimited import reprs
+from rboost.table.writing import unguarded
 
 FEWEST_ROWS = 20
+# What a review calls the label that a person chose, and the column that says which rows it drew at
+# random, and what stands there.
+CHECKED, AT_RANDOM, YES = "checked_label", "drawn_at_random", "yes"
+# What other tools call a label that a person chose, the row, and the person.
+LABEL, ID, PEOPLE = "label", "id", ("reviewer", "annotator")
+ROW = "row"
 # How far the probabilities of a row may be from 1 together: some are rounded to few digits.
 TOLERANCE = 0.02
 ROUNDING = 1e-9
@@ -74,7 +87,9 @@ def check_arguments(
     """Rows and labels from arguments of ``audit_labels``; one sentence where they do not fit."""
     if probabilities is not None and X_trusted is not None:
         raise ValueError("X_trusted has no probabilities; pass checked labels as y_checked.")
-    for values, name in ((y, "y"), (y_checked, "y_checked"), (context, "context"), (ids, "ids")):
+    answer_list = y_checked if _is_list_of_answers(y_checked) else None
+    each = None if answer_list is not None else y_checked
+    for values, name in ((y, "y"), (each, "y_checked"), (context, "context"), (ids, "ids")):
         check_order(values, name, X, y)
     is_crowd = are_annotations(y)
     if is_crowd and context is not None:
@@ -92,7 +107,11 @@ def check_arguments(
             f"The table has {n_rows} rows, but at least {FEWEST_ROWS} are needed; add some."
         )
     names = list(range(1, n_rows + 1)) if ids is None else _one_a_row(ids, "ids")
-    checked = [None] * n_rows if y_checked is None else _one_a_row(y_checked, "y_checked")
+    said = None if answer_list is None else read_answers(answer_list, names, id_name, "y_checked")
+    if said is not None:
+        checked = said.of_most(n_rows)
+    else:
+        checked = [None] * n_rows if y_checked is None else _one_a_row(y_checked, "y_checked")
     for name, values in (("y", given), ("ids", names), ("y_checked", checked)):
         _check_length("X", n_rows, name, values)
     if y_checked is None and np.any(checked_at_random):
@@ -104,6 +123,8 @@ def check_arguments(
         table = package("pandas").concat([table, extra], ignore_index=True)
         names = [*names, *(f"trusted {k}" for k in range(1, n_extra + 1))]
         groups = None if groups is None else groups.followed_by(n_extra)
+    if said is not None and checked_at_random is None:
+        checked_at_random = said.at_random(n_rows)
     drawn = _drawn(checked_at_random, n_rows, len(table), "checked_at_random")
     if label_name is None:
         label_name = str(getattr(y, "name", None) or "label")
@@ -113,6 +134,8 @@ def check_arguments(
         labels = encode_labels(
             given + [None] * n_extra, checked + extra_labels, label_name, drawn, groups
         )
+    if said is not None:
+        labels = _with_opinions(labels, said, n_rows)
     check_enough(labels)
     scores = None if probabilities is None else _given_scores(probabilities, labels)
     ids = np.empty(len(names), dtype=object)
@@ -188,55 +211,137 @@ def _trusted_rows(table: Any, X_trusted: Any, y_trusted: Any) -> tuple[Any, list
 
 
 def check_answers(
-    answers: Any, at_random: Any, labels: TableLabels, ids: NDArray[Any]
+    answers: Any, at_random: Any, labels: TableLabels, ids: NDArray[Any], id_name: str = ROW
 ) -> TableLabels:
-    """The labels after answers by the names of rows, ``ids``, or with one entry for each of them.
+    """The labels after answers, which :func:`read_answers` reads.
 
-    Names of rows and of classes may be written as text. Trusted rows at the end have no answers.
+    Names of classes may be written as text. Trusted rows at the end have no answers.
     """
-    if isinstance(answers, Mapping):
-        rows, values = _rows_called(answers, ids), plain_values(answers.values())
-    else:
-        values = plain_values(_one_a_row(answers, "answers"))
-        if len(values) != len(ids):
-            raise ValueError(
-                f"answers has {len(values)} entries but the table has {len(ids)} rows; pass one a "
-                "row, missing where nobody looked, or a mapping from the names of rows."
-            )
-        rows = list(range(len(values)))
+    said = read_answers(answers, ids.tolist(), id_name, "answers")
     classes = labels.classes.tolist()
     place: dict[Any, int] = {spelling(str(one)): k for k, one in enumerate(classes)}
     place |= {spelling(one): k for k, one in enumerate(classes)}  # "1" may stand beside 1
-    checked, is_answered = labels.checked.copy(), np.zeros(len(labels), dtype=bool)
-    for row, value in zip(rows, values, strict=True):
-        if value is None:
-            continue
-        if spelling(value) not in place:
+    unknown = [value for value in said.values if spelling(value) not in place]
+    if unknown:
+        raise ValueError(
+            f"answers has {unknown[0]!r}, which is no class of this audit; use one of "
+            f"{reprs(classes, 5)}, or audit again with y_checked."
+        )
+    stated = [place[spelling(value)] for value in said.values]
+    new = Answers.by(len(labels), said.rows, said.people, stated)
+    if at_random is None:
+        at_random = said.at_random(len(ids))
+    drawn = _drawn(at_random, len(ids), len(labels), "at_random") & (new.majority != NO_LABEL)
+    return labels.with_checked(labels.answers.followed_by(new), labels.at_random | drawn)
+
+
+@dataclass(frozen=True)
+class ReadAnswers:
+    """Answers as they were passed: positions of rows, people, values, and which rows were drawn."""
+
+    rows: list[int]
+    people: list[str]
+    values: list[Any]
+    drawn: list[int]
+
+    def at_random(self, n_rows: int) -> NDArray[np.bool_]:
+        """Whether each row was drawn at random."""
+        found = np.zeros(n_rows, dtype=bool)
+        found[self.drawn] = True
+        return found
+
+    def of_most(self, n_rows: int) -> list[Any]:
+        """For each row what most people say of it, of as many the latest; None without answers."""
+        kinds: dict[Any, Any] = {}
+        for value in self.values:
+            kinds.setdefault(spelling(value), value)
+        codes = {key: k for k, key in enumerate(kinds)}
+        stated = [codes[spelling(value)] for value in self.values]
+        most = Answers.by(n_rows, self.rows, self.people, stated).standing.majority
+        values = [*kinds.values(), None]
+        return [values[k] for k in most.tolist()]
+
+
+def read_answers(answers: Any, ids: Sequence[Any], id_name: str, name: str) -> ReadAnswers:
+    """Answers by the names of rows, one for each row, or in a frame with a line for each answer."""
+    if isinstance(answers, Mapping):
+        rows, values = _rows_called(answers, ids), plain_values(answers.values())
+        if len(set(rows)) < len(rows):
+            twice = next(row for k, row in enumerate(rows) if row in rows[:k])
+            raise ValueError(f"{name} has the row {str(ids[twice])!r} twice; keep one of them.")
+        people, drawn = [""] * len(rows), [False] * len(rows)
+    elif _is_list_of_answers(answers):
+        rows, people, values, drawn = _lines(answers, ids, id_name, name)
+    else:
+        values = plain_values(_one_a_row(answers, name))
+        if len(values) != len(ids):
             raise ValueError(
-                f"answers has {value!r}, which is no class of this audit; use one of "
-                f"{reprs(classes, 5)}, or audit again with y_checked."
+                f"{name} has {len(values)} entries but the table has {len(ids)} rows; pass one a "
+                "row, missing where nobody looked, or a mapping from the names of rows."
             )
-        checked[row], is_answered[row] = place[spelling(value)], True
-    drawn = _drawn(at_random, len(ids), len(labels), "at_random") & is_answered
-    return labels.with_checked(checked, labels.at_random | drawn)
+        rows, people, drawn = list(range(len(ids))), [""] * len(ids), [False] * len(ids)
+    there = [k for k, value in enumerate(values) if value is not None]
+    return ReadAnswers(
+        [rows[k] for k in there],
+        [people[k] for k in there],
+        [values[k] for k in there],
+        [rows[k] for k in there if drawn[k]],
+    )
 
 
-def _rows_called(names: Iterable[Any], ids: NDArray[Any]) -> list[int]:
+def _is_list_of_answers(values: Any) -> bool:
+    """Whether this is a frame with a line for each answer."""
+    return hasattr(values, "columns") and any(one in list(values.columns) for one in PEOPLE)
+
+
+def _lines(
+    frame: Any, ids: Sequence[Any], id_name: str, name: str
+) -> tuple[list[int], list[str], list[Any], list[bool]]:
+    """Row, person, value and whether the row was drawn at random, of each line."""
+    row = next((one for one in (id_name, ROW, ID) if one in frame.columns), None)
+    names = [one for one in frame.columns if one != row]
+    label = next((one for one in (CHECKED, LABEL) if one in names), None)
+    if row is None or label is None:
+        lacking = f"{id_name!r} that names the rows" if row is None else f"{LABEL!r} of classes"
+        raise ValueError(f"{name} has no column {lacking}; add it.")
+    person = next(one for one in PEOPLE if one in frame.columns)
+    people = ["" if is_missing(one) else str(one) for one in frame[person].tolist()]
+    drawn = [False] * len(people)
+    if AT_RANDOM in names:
+        drawn = [str(one) == YES for one in frame[AT_RANDOM].tolist()]
+    values = [None if one == "" else one for one in plain_values(frame[label])]
+    return _rows_called(frame[row].tolist(), ids), people, values, drawn
+
+
+def _rows_called(names: Iterable[Any], ids: Sequence[Any]) -> list[int]:
     """The positions of rows with these names; fails if a name is of no row, or of several."""
     place: dict[str, list[int]] = {}
     for row, name in enumerate(map(str, ids)):
         place.setdefault(name, []).append(row)
-    found: dict[int, None] = {}
+    found = []
     for name in names:
-        rows = place.get(str(name), [])
+        rows = place.get(str(name), place.get(unguarded(str(name)), []))
         if not rows:
             raise ValueError(f"There is no row {name!r}; name rows as audit.ids does.")
         if len(rows) > 1:
             raise ValueError(f"{len(rows)} rows are called {name!r}; pass one answer for each row.")
-        if rows[0] in found:
-            raise ValueError(f"answers has the row {name!r} twice; keep one of them.")
-        found[rows[0]] = None
-    return list(found)
+        found.append(rows[0])
+    return found
+
+
+def _with_opinions(labels: TableLabels, said: ReadAnswers, n_rows: int) -> TableLabels:
+    """The labels with all that each person says of the rows that count as checked."""
+    place = {spelling(one): k for k, one in enumerate(labels.classes.tolist())}
+    known = labels.checked[said.rows] != NO_LABEL
+    kept = [k for k, value in enumerate(said.values) if known[k] and spelling(value) in place]
+    each = Answers.by(
+        len(labels),
+        [said.rows[k] for k in kept],
+        [said.people[k] for k in kept],
+        [place[spelling(said.values[k])] for k in kept],
+    )
+    trusted = labels.answers.without(range(n_rows))
+    return labels.with_checked(trusted.followed_by(each))
 
 
 def _check_labels(checked: list[Any], given: list[Any]) -> None:

@@ -63,9 +63,10 @@ def audit_labels(
         of several annotators, one column each, missing where one did not label a row: the majority
         is then audited, ``consensus()`` has the most probable class of each row, and
         ``summary().annotators`` says how often each annotator is right.
-    y_checked : array-like of shape (n_rows,), default=None
-        The class that a person chose who checked the row, missing elsewhere. Such rows are trusted
-        and never flagged.
+    y_checked : array-like of shape (n_rows,) or data frame, default=None
+        The class that a person chose who checked the row, missing elsewhere. Such rows are never
+        flagged. Of several people a frame with a line for each answer, as :meth:`LabelAudit.refit`
+        takes it.
     checked_at_random : bool or array-like of bool of shape (n_rows,), default=None
         Which of these rows were drawn for the check at random, if not by their labels or values.
         They say how many labels are wrong without any model; see ``summary().random_checks``.

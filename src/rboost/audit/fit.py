@@ -29,6 +29,7 @@ from rboost.noise import NoisePosterior
 from rboost.noise.annotators import AnnotatorNoise
 from rboost.noise.groups import GroupedNoise
 from rboost.noise.inference import infer_by_group, infer_with_answers, judge, wrong_probability
+from rboost.noise.majorities import wrong_majorities
 from rboost.noise.posterior import Doubt
 from rboost.table.columns import NAME, Column, read_columns
 from rboost.table.features import (
@@ -254,9 +255,10 @@ class Inference:
         everything = _first_of_copies(np.flatnonzero(labels.is_observed), copy_of)
         own = _first_of_copies(rows, copy_of)
         is_list = len(own) < len(everything)
-        if isinstance(self.noise, AnnotatorNoise):
-            low, high = self.noise.wrong_share_of(scores[own], labels.take(own), len(everything))
-        elif self.by_group is not None and is_list:
+        is_joint = self.by_group is not None or isinstance(self.noise, AnnotatorNoise)
+        if isinstance(self.noise, AnnotatorNoise) and not is_list:
+            low, high = wrong_majorities(scores, labels, own)
+        elif is_joint and is_list:
             low, high = Doubt.of(wrong[everything]).interval(wrong[own], self.wrong_share)
         else:
             _, low, high = self.noise.wrong_share_interval(

@@ -13,11 +13,9 @@ from numpy.typing import NDArray
 
 from rboost._typing import Integers
 from rboost._validation import check_annotators, is_missing, read_annotations
-from rboost.labels import NO_CLASS, Groups, Labels
+from rboost.labels import FEWEST_OF_CLASS, NO_CLASS, Answers, Groups, Labels, warn_of_rare
 from rboost.table.delimited import reprs
 
-# A class with fewer rows cannot be learnt; its rows are treated as if they had no label.
-FEWEST_OF_CLASS = 5
 # Where more than this share of different labels occur once, the column is an id or a measurement.
 MOST_ONCE = 0.5
 # The position of a label that is not there.
@@ -56,9 +54,13 @@ class TableLabels(Labels):
         """Rows with a label that nobody has checked."""
         return (self.given != NO_LABEL) & ~self.is_checked
 
-    def with_checked(self, checked: Integers, at_random: Any = None) -> Self:
-        """The same labels after other checks, of which some were drawn at random."""
-        checked = np.asarray(checked)
+    def with_checked(self, checked: Answers | Integers, at_random: Any = None) -> Self:
+        """The same labels after other checks, of which some were drawn at random.
+
+        ``checked`` are answers of people, or the class of each row that was checked.
+        """
+        answers = checked if isinstance(checked, Answers) else None
+        checked = np.asarray(checked if answers is None else answers.standing.majority)
         if (
             checked.shape != self.given.shape
             or not np.isin(checked, np.arange(NO_LABEL, len(self.classes))).all()
@@ -71,7 +73,7 @@ class TableLabels(Labels):
         said = np.array(self.names(checked), dtype=object)
         said = np.where(checked == self.checked, self.said, said)
         drawn = self.at_random if at_random is None else at_random
-        return replace(self.with_answers(checked, drawn), said=said)
+        return replace(self.with_answers(checked if answers is None else answers, drawn), said=said)
 
     @property
     def class_names(self) -> list[str]:
@@ -157,11 +159,7 @@ def encode_labels(
             "but two classes are needed; label more rows."
         )
     if rare:
-        warnings.warn(
-            f"{reprs(rare, 5)} of {name!r}: fewer than {FEWEST_OF_CLASS} rows, too few to learn "
-            "from; these rows are treated as if they had no label.",
-            stacklevel=4,
-        )
+        warn_of_rare(rare, name, "rows", stacklevel=5)
     place = {value: k for k, value in enumerate(frequent)}
     of_checked = np.array([place.get(value, NO_LABEL) for value in checked], dtype=np.intp)
     of_given = np.array([place.get(value, NO_LABEL) for value in given], dtype=np.intp)

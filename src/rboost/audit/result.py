@@ -63,8 +63,9 @@ from rboost.audit.render.plots import (
 from rboost.audit.render.report import InlineReport, Origin, render_report, render_summary
 from rboost.audit.render.tasks import LABEL_STUDIO, label_studio_config, make_tasks
 from rboost.audit.render.text import as_lines, describe, describe_contradiction, list_rows
-from rboost.labels import Groups
+from rboost.labels import Answers, Groups
 from rboost.noise import NoisePosterior
+from rboost.noise.annotators import AnnotatorNoise
 from rboost.noise.answers import LearntFromAnswers
 from rboost.noise.likelihood import likeliest
 from rboost.packages import package
@@ -212,15 +213,33 @@ class LabelAudit:
     def doubtful_answers(self) -> Integers:
         """Rows whose answer is rather a mistake than right, by the model, the least likely first.
 
-        Reviewers err in a few per cent of cases. Ask again of these rows, best somebody else.
+        Reviewers err in a few per cent of cases. Ask again of these rows, best somebody else. Where
+        several people answered, the answer is that of most of them, of as many the latest.
         """
         noise, labels = self.inference.noise, self.labels
         rows = np.flatnonzero(labels.is_checked & (labels.given != NO_LABEL))
-        if not isinstance(noise, LearntFromAnswers) or self.groups is not None or not len(rows):
+        if isinstance(noise, AnnotatorNoise):
+            found = noise.answered(self.scores[rows], labels.take(rows))
+        elif not isinstance(noise, LearntFromAnswers) or self.groups is not None or not len(rows):
             return rows[:0]
-        found = noise.posterior(self.scores[rows], labels.given[rows], labels.checked[rows])
+        else:
+            answers = labels.answers.columns[rows]
+            found = noise.posterior(self.scores[rows], labels.given[rows], answers)
         right = found[np.arange(len(rows)), labels.checked[rows]]
         return rows[np.argsort(right, kind="stable")][: np.count_nonzero(right < 0.5)]
+
+    @property
+    def reviewer_errors(self) -> dict[str, float]:
+        """The share of the answers of each reviewer that are expected to be wrong, by their names.
+
+        Learnt where the model is sure of a row, and where several people answered it. Empty where
+        nobody checked a label.
+        """
+        noise, answers = self.inference.noise, self.labels.answers
+        if not isinstance(noise, LearntFromAnswers):
+            return {}
+        each = zip(answers.names, noise.error_rates.tolist(), noise.n_answers, strict=True)
+        return {name: error for name, error, n_answers in each if n_answers}
 
     @cached_property
     def calibration(self) -> tuple[CalibrationBin, ...]:
@@ -394,12 +413,12 @@ class LabelAudit:
         """Explain several rows at once, which is much faster than one by one."""
         return self._explainer.explain(rows, verbose)
 
-    def with_checked(self, checked: Integers, at_random: Any = None) -> Self:
+    def with_checked(self, checked: Answers | Integers, at_random: Any = None) -> Self:
         """The same audit after a person checked more rows; the model is not fitted again.
 
-        ``checked`` holds positions of classes, −1 where nobody looked; ``at_random`` marks rows
-        that were drawn at random. The noise and the probabilities follow at once; after
-        :meth:`refit` the model has learnt from them too.
+        ``checked`` holds positions of classes, −1 where nobody looked, or answers of several
+        people; ``at_random`` marks rows that were drawn at random. The noise and the probabilities
+        follow at once; after :meth:`refit` the model has learnt from them too.
         """
         labels = self.labels.with_checked(checked, at_random)
         found = infer(self.scores, labels, self.copy_of)
@@ -415,22 +434,25 @@ class LabelAudit:
 
         Parameters
         ----------
-        answers : mapping or array-like of shape (n_rows,)
+        answers : mapping, array-like of shape (n_rows,) or data frame
             The class that a person chose, by the name of the row as in ``ids``, which without names
             counts rows from 1 as files do; or one entry for each row of the table, missing where
-            there is no answer. What was checked before stays unless an answer replaces it.
+            there is no answer. Of several people a frame with a line for each answer, the oldest
+            first, like ``checked.csv``: the name of the row in a column called like the ids, "row"
+            or "id", the class in "checked_label" or "label", and who chose it in "reviewer". What
+            was checked before stays unless the same person answers again.
         at_random : bool or array-like of bool of shape (n_rows,), default=None
             Which of these rows were drawn for the check at random.
         """
         ids = self.ids[: len(self) - self.n_extra]
-        audit = self.refitted(check_answers(answers, at_random, self.labels, ids))
+        audit = self.refitted(check_answers(answers, at_random, self.labels, ids, self.id_name))
         warn_of(audit)
         return audit
 
     def refitted(self, labels: TableLabels) -> Self:
         """The same audit, with the model fitted again to labels of which others are checked."""
         if self.scorer is None:
-            return self.with_checked(labels.checked, labels.at_random)
+            return self.with_checked(labels.answers, labels.at_random)
         check_enough(labels)
         scores, found, model = fit_model(self.scorer, self.features, labels, self.copy_of)
         return replace(self, labels=labels, scores=scores, inference=found, model=model)

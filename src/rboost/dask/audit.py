@@ -23,7 +23,7 @@ from rboost.audit.insight.summary import (
     expected_rates,
     flip_rates,
 )
-from rboost.audit.labels import FEWEST_OF_CLASS, NO_LABEL, encode_labels
+from rboost.audit.labels import NO_LABEL, encode_labels
 from rboost.audit.render.text import renamed
 from rboost.dask.blocks import Summary, summarize
 from rboost.dask.cluster import Connection, wait_for
@@ -39,6 +39,7 @@ from rboost.dask.outputs import (
 )
 from rboost.dask.partitions import Partitions, as_dask_array, partitions_of
 from rboost.engines.engine import EngineSettings
+from rboost.labels import FEWEST_OF_CLASS
 from rboost.native.boosters import DEVICES
 from rboost.noise.posterior import Doubt
 from rboost.packages import package

@@ -16,6 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from rboost.audit.arguments import ROW
 from rboost.audit.cleaning import SUGGESTED
 from rboost.audit.disk.folder import (
     CLUSTER,
@@ -27,7 +28,7 @@ from rboost.audit.disk.folder import (
     SUSPECTS,
     check_folder,
 )
-from rboost.audit.disk.request import ROW, Request
+from rboost.audit.disk.request import Request
 from rboost.audit.insight.summary import AuditSummary, usual_length
 from rboost.audit.render.text import describe, fitted, width
 from rboost.audit.wording import one_line, percent, with_noun

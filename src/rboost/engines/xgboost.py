@@ -34,8 +34,9 @@ from rboost.engines.trees import (
     n_folds,
 )
 from rboost.native.boosters import arrays_on, xgboost
-from rboost.noise.inference import MOST_ROWS, ScoredRows, count_scores, counted_rows
+from rboost.noise.inference import ScoredRows, count_scores, counted_rows
 from rboost.noise.likelihood import Likelihood, array_module
+from rboost.noise.row_dependent import MOST_ROWS
 from rboost.numbering import NOISE, Bags, draws, hashed_folds, in_sample
 from rboost.table.features import for_trees, level_counts, source_of
 

@@ -38,7 +38,7 @@ from rboost._validation import (
 from rboost.engines import ENGINES, LINEAR
 from rboost.engines.engine import EngineSettings, Table, check_engines, chosen_engines
 from rboost.fitting import Savable, ScoreClassifier
-from rboost.labels import NO_CLASS, Labels, group_rows
+from rboost.labels import NO_CLASS, Labels, group_rows, without_rare_classes
 from rboost.model.fit import Fitted, fit_rows
 from rboost.native.boosters import DEVICES, arrays_on
 from rboost.native.threads import one_blas_thread
@@ -337,6 +337,7 @@ class RBoostClassifier(Savable, ScoreClassifier):
             classes, position, names = check_annotations(y)
             check_lengths(X, position)
             answers = check_checked_labels(y_checked, len(position), classes)
+            classes, position, answers = without_rare_classes(classes, position, answers)
             return Labels.of_annotators(classes, position, names).with_answers(answers)
         classes, position = check_class_labels(y)
         check_lengths(X, position)

@@ -88,7 +88,9 @@ def fit_rows(
         always_kept,
     )
     found = fit_engines(rows, engines, infer if known_noise is None else None, settings)
-    if labels.n_annotators or not labels.has_answers:  # those of annotators' rows are in L
+    if isinstance(infer, AnnotatorInference):  # answers about rows of theirs are in L
+        return found.fitted(infer.final(found.scored))
+    if not labels.has_answers:
         return found.fitted(infer.noise(found.scored))
     noise = infer_with_answers(found.scores, labels, found.weight, known_noise)
     by_group = infer_by_group(noise, found.scores, labels, weight)

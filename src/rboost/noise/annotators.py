@@ -13,13 +13,16 @@ mixture over
 whose shares, M and the strength s are learnt from all annotators (empirical Bayes: the fixed point
 of the Dirichlet-multinomial likelihood of expected counts, with hyperpriors worth a few labels).
 EM alternates between the posterior q of each row's class, expected counts with the posterior means
-of T_a, and β and b by the likelihood of q. It starts from the shares of votes. Where it loses a
-class that has votes, or takes nearly all annotators for guessers, all are taken to be alike, with
-a warning.
+of T_a, and β and b by the likelihood of q. For the q of a row, T_a is the mean given all rows but
+this one (collapsed variational Bayes of order 0: Asuncion, Welling, Smyth & Teh 2009): where an
+annotator has few labels, each would else vouch for itself. It starts from the shares of votes.
+Where it loses a class that has votes, or takes nearly all annotators for guessers, all are taken to
+be alike, with a warning.
 
     row, annotator, stated   (n_labels,), the list of labels
     q                        (n_rows, K), p(y = j | all labels of the row, scores)
     counts                   (n_annotators, K, K), expected rows of class j of which a said k
+    support                  (n_annotators, K), on how many labels T_a[j] rests, pseudo-counts too
     M, matrices              ``M[j, k]`` and ``matrices[a, j, k]`` = p(a says k | true j)
 """
 
@@ -41,7 +44,6 @@ from rboost.noise.answers import answer_likelihood
 from rboost.noise.likelihood import true_posterior
 from rboost.noise.posterior import (
     NORMAL_95,
-    Doubt,
     NoisePosterior,
     Reading,
     beta_interval,
@@ -70,7 +72,11 @@ PENALTY = 1e-2
 # agrees with votes half as often as labels drawn at random would.
 LEAST_KEPT, FEWEST_VOTES = 0.2, 5.0
 NEWTON_STEPS, STRENGTH_STEPS = 30, 50
-# Of a standard normal variable.
+# A label is left out of T_a where this rests on fewer labels; else it would change nothing. The
+# rest is not taken to be less than this share of T_a, as weights below 1 may leave nothing.
+MOST_SUPPORT, LARGEST_SUPPORT, LEAST_LEFT = 1000.0, 1e9, 0.01
+# Steps to the posterior of rows that leave their own labels out.
+LEFT_OUT_STEPS = 20
 # Annotators err together on hard rows, of which their labels alone show little. Given the true
 # class their errors have a correlation of .3 in sentences of film reviews and of .2 in pairs of
 # products with known classes; probabilities are likeliest there where it is taken to be .3 to .5.
@@ -101,7 +107,7 @@ class Statements(NamedTuple):
         n_rows, n_classes = len(labels), labels.n_classes
         is_known, known = labels.known != NO_CLASS, None
         if is_known.any() or labels.has_answers:
-            known = answer_likelihood(labels.checked, n_classes, REVIEWER_ERROR)
+            known = answer_likelihood(labels.answers.columns, n_classes, REVIEWER_ERROR)
             known[is_known] = np.eye(n_classes)[labels.known[is_known]]
         own = labels.source < labels.n_annotators
         return cls(
@@ -165,6 +171,23 @@ class Statements(NamedTuple):
             found = found + np.log(np.maximum(self.known, 1e-300))
         return found
 
+    def left_out(
+        self, q: Floats, matrices: Floats, support: Floats, weight: Floats | None = None
+    ) -> Floats:
+        """What to add to log p(all that was said of row i | j) so that T_a is that of other rows.
+
+        T_a[j, k] = n_jk / n_j with n_j = support[a, j] rests on q[i, j] of the label itself, and is
+        (n_jk − q[i, j]) / (n_j − q[i, j]) without it; (n_rows, K).
+        """
+        few = np.flatnonzero(support.min(axis=1)[self.annotator] < MOST_SUPPORT)
+        row, annotator = self.row[few], self.annotator[few]
+        own = q[row] if weight is None else q[row] * np.minimum(weight, 1.0)[row, np.newaxis]
+        mean, n_labels = matrices[annotator, :, self.stated[few]], support[annotator]
+        left = (n_labels - own / mean) / (n_labels - own)
+        shape = self.n_rows, len(few)
+        by_row = csr_array((np.ones(len(few)), (row, np.arange(len(few)))), shape=shape)
+        return np.asarray(by_row @ np.log(np.maximum(left, LEAST_LEFT)))
+
 
 @dataclass(frozen=True, eq=False)
 class AnnotatorPrior:
@@ -222,6 +245,16 @@ class AnnotatorPrior:
         for chance, own in zip(kinds.T, self.posteriors(counts), strict=True):
             found += chance[:, np.newaxis, np.newaxis] * _mean(own)
         return found
+
+    def support(self, counts: Floats, kinds: Floats) -> Floats:
+        """On how many labels each row of T_a rests, (n_annotators, K).
+
+        Where labels depend on the class with a probability c, one label changes T_a[j] by c times
+        as much as if it surely did.
+        """
+        informed = kinds[:, 0] + kinds[:, -1]
+        total = counts.sum(axis=2) + self.informative.sum(axis=1)
+        return np.minimum(total / np.maximum(informed, 1e-9)[:, np.newaxis], LARGEST_SUPPORT)
 
     def right_or_wrong(self, counts: Floats, weight: Floats) -> Floats:
         """Pseudo-counts of right and wrong labels of each class, by their likeliest strength."""
@@ -335,8 +368,33 @@ class AnnotatorFit:
         return _is_informed(self.kinds.argmax(axis=1), self.said.n_classes)
 
     @property
+    def support(self) -> Floats:
+        """On how many labels each row of T_a rests, (n_annotators, K); of alike ones, on all."""
+        if self.is_majority:
+            return np.full(self.counts.shape[:2], LARGEST_SUPPORT)
+        return self.prior.support(self.counts, self.kinds)
+
+    @property
     def accuracy(self) -> Floats:
+        """The same as :meth:`accuracy_beside`, where annotators have nothing in common."""
+        return self.accuracy_beside(np.zeros(self.said.n_annotators))
+
+    @property
+    def mean_accuracy(self) -> Floats:
+        """The share of right labels of each annotator in the long run, (n_annotators,)."""
+        return self._accuracy_moments()[0]
+
+    def accuracy_beside(self, common: Floats) -> Floats:
         """The share of right labels of each annotator in the long run, with 90 % intervals, (3, A).
+
+        ``common`` is the variance that comes with that of the number of all wrong labels.
+        """
+        expected, variance = self._accuracy_moments()
+        low, high = beta_interval(expected, variance + common)
+        return np.stack([expected, np.minimum(low, expected), np.maximum(high, expected)])
+
+    def _accuracy_moments(self) -> tuple[Floats, Floats]:
+        """Means and variances of the shares of right labels, (n_annotators,) each.
 
         Σⱼ π_j·T_a[j, j] for the shares π of true classes. The variance is that of the posterior of
         T_a given the expected counts, plus that of the number of right labels given q. Of more
@@ -357,8 +415,7 @@ class AnnotatorFit:
         each = np.stack(mean, axis=1)
         expected = np.sum(self.kinds * each, axis=1)
         spread = np.stack(within, axis=1) + (each - expected[:, np.newaxis]) ** 2
-        low, high = beta_interval(expected, np.sum(self.kinds * spread, axis=1) + self._doubt)
-        return np.stack([expected, np.minimum(low, expected), np.maximum(high, expected)])
+        return expected, np.sum(self.kinds * spread, axis=1) + self._doubt
 
     @property
     def _doubt(self) -> Floats:
@@ -401,7 +458,7 @@ def fit_annotators(
     F = np.zeros((n_rows, n_classes)) if scores is None else class_scores(scores)
     # Rows of which nothing was said say nothing about the calibration.
     used = np.where(said.is_spoken_of, weight, 0.0)
-    found = _run_em(said, F, q, used, prior)
+    found = run_em(said, F, q, used, prior)
     if prior is None and _is_lost(found):
         warnings.warn(
             "Labels of annotators contradict each other too much to tell who errs; all annotators "
@@ -430,29 +487,39 @@ def _is_lost(found: AnnotatorFit) -> bool:
     return bool(is_lost.any() or agreement < chance / 2 or informed < LEAST_KEPT)
 
 
-def _run_em(
-    said: Statements, F: Floats, q: Floats, weight: Floats, fixed: AnnotatorPrior | None
+def run_em(
+    said: Statements,
+    F: Floats,
+    q: Floats,
+    weight: Floats,
+    fixed: AnnotatorPrior | None,
+    start: AnnotatorFit | None = None,
 ) -> AnnotatorFit:
-    """EM from the posteriors q on, until they hardly change."""
+    """EM from the posteriors q on, until they hardly change; the rest begins as in ``start``."""
     table = said.table
     turned = csr_array(table.T)
     n_classes = said.n_classes
     spread = _spread(F)
     calibration = Calibration(0.0, np.zeros(n_classes))
     prior = fixed or AnnotatorPrior.first(n_classes)
+    first_steps = FIRST_STEPS if start is None else 0
+    if start is not None:
+        prior, calibration = start.prior, start.calibration
     for step in range(MOST_STEPS):
         shape = said.n_annotators, n_classes, n_classes
         counts = np.asarray(turned @ (weight[:, np.newaxis] * q)).reshape(shape).transpose(0, 2, 1)
         kinds = prior.kinds(counts)
-        if fixed is None and step < FIRST_STEPS:  # votes alone make too many look like guessers
+        if fixed is None and step < first_steps:  # votes alone make too many look like guessers
             kinds = np.tile(prior.shares, (said.n_annotators, 1))
         if fixed is None:
             prior = prior.learnt(counts, kinds)
         matrices = prior.matrices(counts, kinds)
         calibration = calibration.fitted(F, q, weight, spread)
         logs = log_softmax(calibration.slope * F + calibration.offsets, axis=1)
-        before, q = q, softmax(logs + said.log_likelihood(matrices, table), axis=1)
-        if step >= FIRST_STEPS and np.abs(q - before).max() < ENOUGH:
+        logs += said.log_likelihood(matrices, table)
+        logs += said.left_out(q, matrices, prior.support(counts, kinds), weight)
+        before, q = q, softmax(logs, axis=1)
+        if step >= first_steps and np.abs(q - before).max() < ENOUGH:
             break
     return AnnotatorFit(q, matrices, counts, kinds, prior, calibration, said, weight)
 
@@ -495,8 +562,9 @@ class AnnotatorNoise(NoisePosterior):
 
     Where a single observed label is asked for, it is that of the majority of a row's annotators:
     ``majority[j, k]`` = p(most say k | true j), with posterior standard deviations ``deviation``.
-    ``matrices`` are those of the annotators, (n_annotators, K, K), ``accuracy`` (3, n_annotators)
-    their share of right labels with 90 % intervals, ``kind`` the position of their kind.
+    ``matrices`` are those of the annotators, (n_annotators, K, K), ``support`` (n_annotators, K) on
+    how many labels they rest, ``accuracy`` (3, n_annotators) their share of right labels with 90 %
+    intervals, ``kind`` the position of their kind.
     """
 
     slope: float
@@ -504,6 +572,7 @@ class AnnotatorNoise(NoisePosterior):
     majority: Floats
     deviation: Floats
     matrices: Floats
+    support: Floats
     accuracy: Floats
     kind: Integers
 
@@ -528,7 +597,7 @@ class AnnotatorNoise(NoisePosterior):
         deviation = np.sqrt(variance + (reach / NORMAL_95) ** 2)
         return cls(
             fit.calibration.slope, fit.calibration.offsets, matrix, deviation, fit.matrices,
-            fit.accuracy, fit.kinds.argmax(axis=1),
+            fit.support, fit.accuracy, fit.kinds.argmax(axis=1),
         )  # fmt: skip
 
     @property
@@ -555,31 +624,29 @@ class AnnotatorNoise(NoisePosterior):
         return true_posterior(self.probability(scores), label, self.majority)
 
     def judged(self, scores: Floats, said: Statements, correlation: float = CORRELATION) -> Floats:
-        """p(y = j | score, labels of annotators) of each row, shape (n_rows, K)."""
+        """p(y = j | score, labels of annotators) of rows that were fitted to, (n_rows, K)."""
         logs = Calibration(self.slope, self.offsets).log_probability(scores)
-        found = logs + said._replace(known=None).log_likelihood(self.matrices)
-        return counted(softmax(found, axis=1), said, self.is_informed, correlation)
+        logs += said._replace(known=None).log_likelihood(self.matrices)
+        q = softmax(logs, axis=1)
+        for _ in range(LEFT_OUT_STEPS):
+            before, q = q, softmax(logs + said.left_out(q, self.matrices, self.support), axis=1)
+            if np.abs(q - before).max(initial=0.0) < ENOUGH:
+                break
+        return counted(q, said, self.is_informed, correlation)
+
+    def answered(self, scores: Floats, labels: Labels) -> Floats:
+        """p(y = j | score, labels, answers of people) of each row, (n_rows, K).
+
+        Labels count as independent ones, as who checks a row may err as well as several annotators.
+        """
+        found = self.judged(scores, Statements.of(labels), correlation=0.0)
+        found *= answer_likelihood(labels.answers.columns, labels.n_classes, REVIEWER_ERROR)
+        return _normalised(np.maximum(found, 1e-300))
 
     @property
     def is_informed(self) -> NDArray[np.bool_]:
         """Whether labels of each annotator depend on the class: no guesses, not always the same."""
         return _is_informed(self.kind, len(self.majority))
-
-    def wrong_share_of(
-        self, scores: Floats, labels: Labels, n_rows: int | None = None
-    ) -> tuple[float, float]:
-        """An interval of the share of wrong majorities among rows, whatever the correlation.
-
-        These may be a list of all ``n_rows``, such as the most suspicious.
-        """
-        said, each = Statements.of(labels), np.arange(len(labels))
-        ends = []
-        for correlation, side in ((0.0, -1), (LARGEST_CORRELATION, 1)):
-            right = self.judged(scores, said, correlation)[each, labels.given]
-            own = Doubt.of(right)
-            deviation = Doubt(n_rows or len(labels), 1.0).deviation(own, 0.0)
-            ends.append(float(np.mean(1 - right) + side * NORMAL_95 * deviation))
-        return max(ends[0], 0.0), min(ends[1], 1.0)
 
     @property
     def error_rate(self) -> float:

@@ -11,13 +11,24 @@ q = p(y | s, ỹ) under an assumption, flips or a share of guesses, and p = p(y 
 without answers; all coefficients have Gaussian priors around 0. So few answers change little, and a
 hundred overrule any assumption.
 
-**Reviewers err.** An answer is the true class with probability 1 − e, else any other class. One
-rate e holds for all reviewers; it has a beta prior and is averaged over. The answers tell it where
-the rest of the evidence is sure of a row. So one careless answer is rather a mistake than a reason
-to doubt thousands of labels. Every assumption is compared with every rate e and every freedom (the
-scale of the priors of coefficients; 0: it holds as it is), by the marginal likelihood of answers.
+**Reviewers err.** An answer of reviewer r is the true class with probability 1 − eᵣ, else any other
+class. Given the true class, answers of different people to one row are independent, so that their
+likelihoods multiply:
 
-Shapes: ``given`` and ``answers`` are positions of classes, −1 where there is none; rows (n, K).
+    p(answers to row i) = Σⱼ p(y = j | s, ỹ)·Πᵣ p(aᵢᵣ | y = j, eᵣ)   with   logit eᵣ = logit e + δᵣ.
+
+The common rate e is averaged over. The deviations δᵣ ~ N(0, σ²), with Σᵣ δᵣ = 0, draw the rate of
+each reviewer towards the common one. Their mode and the evidence for them (Laplace) follow from
+w_ir = p(aᵢᵣ is wrong | all answers to row i): the slope of log p in δᵣ is Σᵢ (w_ir − eᵣ). So a rate
+is learnt where the model is sure of a row, and where others have answered it too. One careless
+answer is rather a mistake than a reason to doubt thousands of labels. Of one reviewer δ = 0.
+Two answers of one person to one row are not independent; only the later one counts.
+
+Every assumption is compared with every rate e and every freedom (the scale of the priors of
+coefficients; 0: it holds as it is), by the marginal likelihood of answers.
+
+Shapes: ``given`` (n,) are positions of classes, ``answers`` (n, R) those that each of R reviewers
+chose, −1 where there is none; rows (n, K).
 """
 
 from __future__ import annotations
@@ -27,8 +38,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import softmax
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, logit, softmax
 from sklearn.utils import gen_batches
 
 from rboost._typing import Floats, Integers
@@ -47,6 +58,15 @@ FREEDOM = {0.0: 0.4, 0.5: 0.4, 1.0: 0.2}
 # weight on high rates makes an answer against a sure model count for less; with less on them,
 # intervals miss the truth where one answer in ten is wrong.
 ERRORS = {0.003: 0.35, 0.01: 0.27, 0.03: 0.2, 0.08: 0.11, 0.2: 0.05, 0.45: 0.02}
+# The standard deviation of the log-odds that a reviewer errs, from one to the other: rates within a
+# factor of about 3 of the common one are usual. Twice as much lets an answer more against a sure
+# model speak against its reviewer alone; half as much needs twice as many.
+REVIEWER_SPREAD = 1.0
+# The largest rate of a reviewer: of two classes, answers then say nothing.
+LARGEST_ERROR = 0.5
+# Coefficients and rates of reviewers are found in turn until no rate changes by more than this, in
+# log-odds, or for this many turns.
+SAME_RATES, MOST_TURNS = 0.02, 8
 # The probability that is spread over all classes before logarithms are taken, so that no label is
 # wrong with probability 0 in the regression.
 LEAST_DOUBT = 2e-3
@@ -71,7 +91,8 @@ class LearntFromAnswers(NoisePosterior):
     """p(y | score, ỹ) estimated from answers, averaged over the cases it starts from.
 
     Case f starts from assumption ``assumed[f]`` of ``before``, with ``coefficients[f]`` (F, P), and
-    reviewers err at the rate ``errors[f]``; its probability is ``weights[f]``. ``drawn`` (D, P) are
+    reviewers err at the rates ``errors[f]`` (F, R); its probability is ``weights[f]``.
+    ``n_answers`` (R,) says how many rows each has answered. ``drawn`` (D, P) are
     posterior draws of coefficients, ``drawn_from`` (D,) their assumptions, and ``matrices``
     (D, K, K) the noise matrices that are expected by these draws, with the standard ``deviations``
     of what all rows have. ``information`` is the sum of q·(1 − q) over answered rows, q = p(wrong)
@@ -83,6 +104,7 @@ class LearntFromAnswers(NoisePosterior):
     coefficients: Floats
     errors: Floats
     weights: Floats
+    n_answers: Floats
     drawn: Floats
     drawn_from: Integers
     matrices: Floats
@@ -112,14 +134,26 @@ class LearntFromAnswers(NoisePosterior):
     @property
     def error_rate(self) -> float:
         """The share of answers that are wrong, as it is expected now."""
-        return float(self.weights @ self.errors)
+        return float(self.weights @ self._errors_of_all)
+
+    @property
+    def _errors_of_all(self) -> Floats:
+        """The share of answers that are wrong in each case, (F,)."""
+        n_answers = self.n_answers + TINY
+        return np.asarray(self.errors @ (n_answers / n_answers.sum()))
+
+    @property
+    def error_rates(self) -> Floats:
+        """The share of the answers of each reviewer that are wrong, as it is expected now, (R,)."""
+        return np.asarray(self.weights @ self.errors)
 
     @property
     def largest_error_rate(self) -> float:
-        """The error rate of reviewers that is exceeded with a probability of at most .05."""
-        order = np.argsort(self.errors)
+        """The error rate of all answers that is exceeded with a probability of at most .05."""
+        errors = self._errors_of_all
+        order = np.argsort(errors)
         reached = np.searchsorted(np.cumsum(self.weights[order]), 0.95 - 1e-9)
-        return float(self.errors[order][reached])
+        return float(errors[order][reached])
 
     @property
     def standard_error(self) -> Floats:
@@ -172,7 +206,7 @@ class LearntFromAnswers(NoisePosterior):
     def posterior(
         self, scores: Floats, observed: Integers, answers: Integers | None = None
     ) -> Floats:
-        """p(y = j | score, ỹ) of each row, and of its answer where there is one."""
+        """p(y = j | score, ỹ) of each row, and of its answers where there are any."""
         observed = np.asarray(observed).astype(np.intp)
         found = np.empty((len(scores), self.before.n_classes))
         for rows in gen_batches(max(len(scores), 1), BLOCK_ROWS):
@@ -201,20 +235,73 @@ class LearntFromAnswers(NoisePosterior):
         return self.before.observed_probability(scores)
 
 
-def answer_likelihood(answers: Integers, n_classes: int, error: float) -> Floats:
-    """p(answer | y = j) of each row, 1 for rows without an answer."""
+def answer_likelihood(answers: Integers, n_classes: int, errors: ArrayLike) -> Floats:
+    """p(answers | y = j) of each row, 1 for rows without an answer.
+
+    ``answers`` (n, R) are those of reviewers who err at the rates ``errors`` (R,), or at one rate;
+    or, of one reviewer, (n,).
+    """
+    columns = answers[:, np.newaxis] if answers.ndim == 1 else answers
     found = np.ones((len(answers), n_classes))
-    asked = np.flatnonzero(answers >= 0)
-    found[asked] = error / (n_classes - 1)
-    found[asked, answers[asked]] = 1 - error
+    for own, error in zip(columns.T, np.broadcast_to(errors, columns.shape[1]), strict=True):
+        asked = np.flatnonzero(own >= 0)
+        said = np.full((len(asked), n_classes), error / (n_classes - 1))
+        said[np.arange(len(asked)), own[asked]] = 1 - error
+        found[asked] *= said
     return found
 
 
+def reviewer_errors(p: Floats, answers: Integers, common: float) -> tuple[Floats, float]:
+    """The rate at which each reviewer errs, (R,), and the log evidence for their deviations.
+
+    ``p`` (n, K) is p(y = j | s, ỹ) of rows without their answers. The evidence is that of rates
+    which differ, relative to the likelihood of answers at the rates found (Laplace).
+    """
+    errors = np.full(answers.shape[1], common)
+    n_own = (answers >= 0).sum(axis=0)
+    active = np.flatnonzero(n_own)
+    if len(active) < 2:
+        return errors, 0.0
+    own, n_own, n_classes = answers[:, active], n_own[active], p.shape[1]
+    row, who = np.nonzero(own >= 0)
+    said, precision = own[row, who], REVIEWER_SPREAD**-2.0
+
+    def rates(deviations: Floats) -> Floats:
+        return np.minimum(expit(logit(common) + deviations), LARGEST_ERROR)
+
+    def value(deviations: Floats) -> tuple[float, Floats]:
+        """The penalised log likelihood, and w of each answer."""
+        joint = p * answer_likelihood(own, n_classes, rates(deviations))
+        total = np.maximum(joint.sum(axis=1), 1e-300)
+        log = float(np.log(total).sum() - precision * (deviations**2).sum() / 2)
+        return log, 1 - joint[row, said] / total[row]
+
+    deviations = np.zeros(len(active))
+    best, wrong = value(deviations)
+    for _ in range(MAX_STEPS):
+        error, mean = rates(deviations), np.bincount(who, wrong) / n_own
+        slope = n_own * (mean - error) - precision * deviations
+        curvature = n_own * np.maximum(error * (1 - error), mean * (1 - mean)) + precision
+        step = (slope - (slope / curvature).sum() / (1 / curvature).sum()) / curvature
+        while (found := value(deviations + step))[0] < best and np.abs(step).max() > 1e-10:
+            step = step / 2
+        gain, best, wrong = found[0] - best, found[0], found[1]
+        deviations = deviations + step
+        if gain < ENOUGH:
+            break
+    error = rates(deviations)
+    known = n_own * error * (1 - error) - np.bincount(who, wrong * (1 - wrong))
+    ratio = 1 + np.maximum(known, 0.0) / precision  # of posterior to prior precision
+    volume = np.log(ratio).sum() + np.log(np.mean(1 / ratio))  # where the sum of deviations is 0
+    errors[active] = error
+    return errors, float(-precision * (deviations**2).sum() / 2 - volume / 2)
+
+
 class Case(NamedTuple):
-    """A regression from one assumption and one error rate, and its log probability."""
+    """A regression from one assumption and one common error rate, and its log probability."""
 
     assumed: int
-    error: float
+    errors: Floats
     found: Regression
     log: float
 
@@ -226,22 +313,41 @@ def likely_cases(
     starts, columns = regressors(before, scores, given)
     by_assumption = np.log(np.maximum(before.assumption_weights(), LEAST_WEIGHT))
     cases = []
-    for error, by_error in ERRORS.items():
-        likelihood = answer_likelihood(answers, before.n_classes, error)
+    for common, by_error in ERRORS.items():
         for assumed, start in enumerate(starts):
             for freedom, by_freedom in FREEDOM.items():
-                found = regress(start, columns, likelihood, error, freedom)
-                log = found.log_evidence + by_assumption[assumed] + np.log(by_error * by_freedom)
-                cases.append(Case(assumed, error, found, float(log)))
+                errors, found, log = regress_and_rate(start, columns, answers, common, freedom)
+                log += by_assumption[assumed] + np.log(by_error * by_freedom)
+                cases.append(Case(assumed, errors, found, float(log)))
     best = max(case.log for case in cases)
     return [case for case in cases if case.log > best - NEGLIGIBLE]
+
+
+def regress_and_rate(
+    start: Floats, columns: Floats, answers: Integers, common: float, freedom: float
+) -> tuple[Floats, Regression, float]:
+    """The rates of reviewers, the regression at these rates, and the log evidence of both.
+
+    Coefficients and rates are improved in turn, each at its maximum given the other.
+    """
+    errors = np.full(answers.shape[1], common)
+    found = regress(start, columns, answers, errors, freedom)
+    if np.count_nonzero((answers >= 0).any(axis=0)) < 2:
+        return errors, found, found.log_evidence
+    for _ in range(MOST_TURNS):
+        p = softmax(start + columns @ found.mode, axis=1)
+        before, (errors, log) = errors, reviewer_errors(p, answers, common)
+        found = regress(start, columns, answers, errors, freedom, found.mode)
+        if freedom == 0 or np.abs(logit(errors) - logit(before)).max() < SAME_RATES:
+            break
+    return errors, found, found.log_evidence + log
 
 
 def learn_from_answers(
     before: RowDependentNoise, scores: Floats, given: Integers, answers: Integers, weight: Floats
 ) -> LearntFromAnswers:
-    """Fit the regression to rows that have an answer beside the given label."""
-    n_classes, answered = before.n_classes, np.flatnonzero(answers >= 0)
+    """Fit the regression to rows that have answers beside the given label."""
+    n_classes, answered = before.n_classes, np.flatnonzero((answers >= 0).any(axis=1))
     cases = likely_cases(before, scores[answered], given[answered], answers[answered])
     weights = softmax([case.log for case in cases])
     random = np.random.RandomState(0)
@@ -263,7 +369,8 @@ def learn_from_answers(
     modes = np.array([case.found.mode for case in cases])
     wrong = before.issue_probability(scores[answered], given[answered])
     return LearntFromAnswers(
-        before, assumed, modes, errors, weights, drawn, assumed[places], matrices, deviations,
+        before, assumed, modes, errors, weights, (answers >= 0).sum(axis=0).astype(np.float64),
+        drawn, assumed[places], matrices, deviations,
         information=float(np.sum(wrong * (1 - wrong))),
     )  # fmt: skip
 
@@ -343,22 +450,30 @@ def log_evidence(logits: Floats, likelihood: Floats) -> float:
 
 
 def regress(
-    start: Floats, columns: Floats, likelihood: Floats, error: float, freedom: float
+    start: Floats,
+    columns: Floats,
+    answers: Integers,
+    errors: Floats,
+    freedom: float,
+    first: Floats | None = None,
 ) -> Regression:
     """Newton's method on log p(answers) − ½·Σ (coefficient / scale)², halved until it ascends.
 
     The information of an answer about the coefficients is that of its class, less what the error
-    rate hides.
+    rate hides. Several answers to a row count as that of the most reliable reviewer alone, which is
+    the least that they say together. ``first`` is where the search begins.
     """
     n_classes, n_coefficients = start.shape[1], columns.shape[2]
-    mode = np.zeros(n_coefficients)
+    mode = np.zeros(n_coefficients) if first is None else first
+    likelihood = answer_likelihood(answers, n_classes, errors)
     if freedom == 0:
         nothing = np.zeros((n_coefficients, n_coefficients))
         return Regression(mode, nothing, log_evidence(start, likelihood))
     scale = scales(n_classes) * freedom
     precision = np.diag(scale**-2)
-    slip = error / (n_classes - 1)
-    told = 1 - error - slip
+    least = np.where(answers >= 0, errors, 1.0).min(axis=1, keepdims=True)
+    slip = least / (n_classes - 1)
+    told = 1 - least - slip
 
     def value(coefficients: Floats) -> float:
         penalty = coefficients @ precision @ coefficients / 2
@@ -371,7 +486,8 @@ def regress(
         gradient = np.einsum("nj,njp->p", answer - p, columns) - precision @ coefficients
         centred = columns - np.einsum("nj,njp->np", p, columns)[:, np.newaxis]
         share = told**2 * p**2 / (told * p + slip)  # of p(answer = j), whose slope is told·p
-        return gradient, np.einsum("nj,njp,njq->pq", share, centred, centred) + precision
+        weighted = share[:, :, np.newaxis] * centred
+        return gradient, np.tensordot(weighted, centred, ((0, 1), (0, 1))) + precision
 
     best = value(mode)
     for _ in range(MAX_STEPS):

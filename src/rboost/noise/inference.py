@@ -26,6 +26,7 @@ from rboost.noise.answers import answer_likelihood, learn_from_answers
 from rboost.noise.classes import compare_kinds, fit_known_noise
 from rboost.noise.groups import GroupedNoise, infer_group_noise
 from rboost.noise.likelihood import likeliest
+from rboost.noise.majorities import annotator_noise
 from rboost.noise.matrix import symmetric
 from rboost.noise.platt import fit_noise_aware_platt, read_two_ways
 from rboost.noise.posterior import NoisePosterior
@@ -35,8 +36,6 @@ from rboost.noise.row_dependent import RowDependentNoise
 # no certainty. They are in proportion to the class frequencies, because equal ones would make the
 # small probabilities of a rare class indistinguishable.
 SMOOTHING = 0.01
-# Up to this many rows stand for themselves.
-MOST_ROWS = 60_000
 # Width of the bins of log-odds, which are cut off beyond these ends.
 BIN_WIDTH, FARTHEST = 1 / 64, 32
 # The least likelihood of an answer: of a class that is certain otherwise it is not impossible.
@@ -66,9 +65,10 @@ def infer_noise(
         The weight of each row in the likelihood.
     trusted : array-like of bool of shape (n_rows,), default=None
         Rows whose labels are known to be right.
-    checked : array-like of shape (n_rows,), default=None
+    checked : array-like of shape (n_rows,) or (n_rows, n_reviewers), default=None
         Classes that people found on checking rows that have an observed label, as positions; −1
-        for unchecked rows. Rows may be selected for checking by label and score.
+        for unchecked rows. Of several people one column each. Rows may be selected for checking by
+        label and score.
     noise_matrix : array-like of shape (n_classes, n_classes), default=None
         The noise matrix, where it is known; only the calibration of scores is then fitted.
 
@@ -115,12 +115,16 @@ def infer_noise(
 
 
 def check_answers(checked: ArrayLike, scores: Floats, found: NoisePosterior) -> Integers | None:
-    """Positions of checked classes, −1 for unchecked rows; None where no row was checked."""
+    """Positions of the classes that reviewers chose, (n, R); None where no row was checked."""
     answers = np.asarray(checked)
     n_classes = len(found.noise_matrix)
-    if answers.shape != (len(scores),) or not np.isin(answers, np.arange(-1, n_classes)).all():
+    if answers.ndim == 1:
+        answers = answers[:, np.newaxis]
+    is_shaped = answers.ndim == 2 and len(answers) == len(scores)
+    if not is_shaped or not np.isin(answers, np.arange(-1, n_classes)).all():
         raise ValueError(
-            f"checked must have the position of a class, 0 to {n_classes - 1}, or -1 for each row."
+            f"checked must have the position of a class, 0 to {n_classes - 1}, or -1 for each row; "
+            "of several reviewers one column each."
         )
     return answers.astype(np.intp) if np.any(answers >= 0) else None
 
@@ -239,11 +243,18 @@ class AnnotatorInference:
     def noise(self, rows: ScoredRows) -> AnnotatorNoise:
         """What annotators' noise may be; nothing is inferred twice from the same scores."""
         if self._last is None or not _are_alike(self._last[0], rows):
-            is_all = np.array_equal(rows.code, np.arange(self.said.n_rows))
-            said = self.said if is_all else self.said.take(rows.code.astype(np.intp))
-            found = AnnotatorNoise.of(fit_annotators(said, rows.scores, rows.weight))
+            fit = fit_annotators(self._said_of(rows), rows.scores, rows.weight)
+            found = AnnotatorNoise.of(fit)
             self._last = ScoredRows(rows.scores.copy(), rows.code, rows.weight), found
         return self._last[1]
+
+    def final(self, rows: ScoredRows) -> AnnotatorNoise:
+        """The same at the end of a fit, with intervals of what annotators have in common."""
+        return annotator_noise(self._said_of(rows), rows.scores, rows.weight)
+
+    def _said_of(self, rows: ScoredRows) -> Statements:
+        is_all = np.array_equal(rows.code, np.arange(self.said.n_rows))
+        return self.said if is_all else self.said.take(rows.code.astype(np.intp))
 
     def __call__(self, rows: ScoredRows) -> Floats:
         """p(all that was said of row i | true class j), (K, n_rows), up to a factor a row."""
@@ -280,11 +291,13 @@ def infer_with_answers(
 ) -> NoisePosterior:
     """What the noise may be, given the answers of people who checked rows as well."""
     if labels.n_annotators:
-        return AnnotatorNoise.of(fit_annotators(Statements.of(labels), scores, weight))
-    has_label = labels.given != NO_CLASS
+        return annotator_noise(Statements.of(labels), scores, weight)
+    has_label = labels.given[:, np.newaxis] != NO_CLASS
+    answers = labels.answers.columns if labels.has_answers else None
     return infer_noise(
         scores, labels.observed, sample_weight=weight, trusted=labels.known != NO_CLASS,
-        checked=np.where(has_label, labels.checked, NO_CLASS), noise_matrix=known_noise,
+        checked=None if answers is None else np.where(has_label, answers, NO_CLASS),
+        noise_matrix=known_noise,
     )  # fmt: skip
 
 
@@ -311,7 +324,7 @@ def infer_by_group(
 class Judgement:
     """``posterior[i, j]`` = p(true class j | row i and all that was said of it), with the noise.
 
-    Trusted rows are certain; an answer may be wrong, at the rate at which reviewers err.
+    Trusted rows are certain; an answer may be wrong, at the rate at which its reviewer errs.
     """
 
     noise: NoisePosterior
@@ -354,7 +367,8 @@ def judge(
         posterior[own] = found
     answered = np.flatnonzero(labels.checked != NO_CLASS)
     if len(answered):
-        said = answer_likelihood(labels.checked[answered], labels.n_classes, noise.error_rate)
+        columns = labels.answers.columns[answered]
+        said = answer_likelihood(columns, labels.n_classes, noise.error_rates)
         joint = posterior[answered] * np.maximum(said, LEAST_LIKELIHOOD)
         posterior[answered] = joint / joint.sum(axis=1, keepdims=True)
     trusted = np.flatnonzero(labels.known != NO_CLASS)

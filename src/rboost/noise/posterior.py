@@ -174,6 +174,11 @@ class NoisePosterior(ABC):
         return 0.0
 
     @property
+    def error_rates(self) -> Floats:
+        """The same of each reviewer, or of all alike, (1,)."""
+        return np.array([self.error_rate])
+
+    @property
     def largest_error_rate(self) -> float:
         """The error rate of reviewers that is exceeded with a probability of at most .05."""
         return 0.0

@@ -41,6 +41,7 @@ from rboost.noise.posterior import (
     Reading,
     weighted_quantiles,
 )
+from rboost.numbering import NOISE, draws
 
 # The prior of u: 0 with probability RIGHT, and RIGHT_IF_FLIPS where flips explain all the doubt;
 # RIGHT doubled, intervals are a tenth narrower and miss one in eight of real tables. Else uniform
@@ -66,6 +67,8 @@ TOP_ROWS, EVEN_ROWS, ROWS_TIMES_CLASSES, FEWEST_ROWS = 500, 1500, 60_000, 600
 # each level take much memory. Of them so many are computed at once.
 PSEUDO_ROWS, RATES_AT_ONCE = 20.0, 2**20
 N_KNOTS = 256
+# Of more rows so many, drawn by their numbers, stand for all.
+MOST_ROWS = 60_000
 # Probabilities below this, and above 1 less this, are not told apart.
 LEAST = 1e-6
 # Rows are ranked by the probability that the label was flipped and, as far as flips are not told
@@ -182,6 +185,7 @@ class Levels:
     level, ``half`` (A,) half the width of its cell, as a share of its mean, ``deviation`` (A,) how
     far readings differ within it, ``is_right`` (A,) whether u is 0. ``n_rows`` is how many rows
     they were found from. ``rates`` (K, K) and ``rate_interval`` (2, K, K) are p(given k | true j).
+    ``margin_weight``, from 0 to 1, is how much the margin counts in the order of rows.
     """
 
     knots: Floats
@@ -194,6 +198,7 @@ class Levels:
     n_rows: float
     rates: Floats
     rate_interval: Floats
+    margin_weight: float = 0.0
 
 
 class Moments:
@@ -334,15 +339,13 @@ class RowDependentNoise(NoisePosterior):
 
     ``flipped`` is the posterior given flips at random, ``overlap`` has the curve of the labels
     where nothing was flipped, ``overlapping`` is how likely that is. ``basis`` has the rows that
-    :attr:`levels` are found from, or the levels. ``margin_weight``, from 0 to 1, is how much the
-    margin counts in the order of rows.
+    :attr:`levels` are found from, or the levels.
     """
 
     flipped: NoisePosterior
     overlap: NoisePosterior
     overlapping: float
     basis: Sample | Levels
-    margin_weight: float = 0.0
     is_known: bool = False
 
     @classmethod
@@ -357,20 +360,29 @@ class RowDependentNoise(NoisePosterior):
         is_known: bool = False,
     ) -> RowDependentNoise:
         """From the readings of rows; rows of weight 0 say nothing."""
-        scores = np.asarray(scores, np.float64)
-        everything = Sample(scores, observed, weight, float(weight.sum()))
-        wrong = flipped.issue_probability(scores, observed)
-        margin_weight = 0.0 if is_known else weight_of_margin(wrong, weight)
-        found = cls(flipped, overlap, overlapping, everything, margin_weight, is_known)
-        sample = everything.fewer(found._order(scores, observed, wrong))
-        return replace(found, basis=sample)
+        n_rows, n_all = float(weight.sum()), len(scores)
+        if n_all > MOST_ROWS:
+            some = draws(np.arange(n_all), 0, NOISE) < MOST_ROWS / n_all
+            scores, observed, weight = scores[some], observed[some], weight[some]
+        basis = Sample(np.asarray(scores, np.float64), observed, weight, n_rows)
+        return cls(flipped, overlap, overlapping, basis, is_known)
+
+    @cached_property
+    def margin_weight(self) -> float:
+        """How much the margin counts in the order of rows, from 0 to 1."""
+        if isinstance(self.basis, Levels):
+            return self.basis.margin_weight
+        rows = self.basis
+        wrong = self.flipped.issue_probability(rows.scores, rows.observed)
+        return 0.0 if self.is_known else weight_of_margin(wrong, rows.weight)
 
     @cached_property
     def levels(self) -> Levels:
         """What is known of wrong labels; found when it is first asked for."""
         if isinstance(self.basis, Levels):
             return self.basis
-        sample, readings = self.basis, []
+        order = self.order(self.basis.scores, self.basis.observed)
+        sample, readings = self.basis.fewer(order), []
         if self.overlapping < 1:
             readings = self.flipped.readings(sample.scores, sample.observed, sample.weight)
             readings = [r._replace(weight=(1 - self.overlapping) * r.weight) for r in readings]
@@ -380,7 +392,8 @@ class RowDependentNoise(NoisePosterior):
                 Reading(self.overlapping, np.eye(curve.shape[1]), curve, is_overlap=True)
             )
         order = self.order(sample.scores, sample.observed)
-        return find_levels(readings, sample, order, self.is_known)
+        found = find_levels(readings, sample, order, self.is_known)
+        return replace(found, margin_weight=self.margin_weight)
 
     @property
     def n_classes(self) -> int:
@@ -430,11 +443,7 @@ class RowDependentNoise(NoisePosterior):
     def order(self, scores: Floats, observed: Integers) -> Floats:
         """What rows are ranked by, the most suspicious the largest."""
         scores, observed = np.asarray(scores, np.float64), np.asarray(observed).astype(np.intp)
-        return self._order(scores, observed, self.flipped.issue_probability(scores, observed))
-
-    def _order(self, scores: Floats, observed: Integers, wrong: Floats) -> Floats:
-        """The same, from the probabilities that labels were flipped."""
-        by_margin = self.margin_weight
+        wrong, by_margin = self.flipped.issue_probability(scores, observed), self.margin_weight
         if by_margin:
             raw = np.stack([-scores / 2, scores / 2], axis=1) if scores.ndim == 1 else scores
             raw, curve = softmax(raw, axis=1), self.overlap.observed_probability(scores)

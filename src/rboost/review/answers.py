@@ -63,12 +63,26 @@ class Log:
     def current(self) -> dict[int, Answer]:
         """The answer that stands of each row that has one, the oldest first.
 
-        It is the latest of what each person says by now; who is unsure contradicts nobody.
+        It is what most people say by now, of as many the latest; who is unsure contradicts nobody.
         """
-        said = [answer for own in self.by_reviewer.values() for answer in own.values()]
-        said.sort(key=lambda answer: (answer.label is not None, answer.number))
-        latest = {answer.row: answer for answer in said}
+        votes = Counter((answer.row, answer.label) for answer in self.standing)
+
+        def weight(answer: Answer) -> tuple[bool, int, int]:
+            return answer.label is not None, votes[answer.row, answer.label], answer.number
+
+        latest = {answer.row: answer for answer in sorted(self.standing, key=weight)}
         return {answer.row: answer for answer in sorted(latest.values(), key=NUMBER)}
+
+    @cached_property
+    def standing(self) -> list[Answer]:
+        """What each person says of each row by now, the oldest first."""
+        said = (answer for own in self.by_reviewer.values() for answer in own.values())
+        return sorted(said, key=NUMBER)
+
+    @cached_property
+    def _n_times(self) -> Counter[tuple[int, str]]:
+        """How often each person has answered each row."""
+        return Counter((answer.row, answer.reviewer) for answer in self.held.values())
 
     @cached_property
     def by_reviewer(self) -> dict[str, dict[int, Answer]]:
@@ -89,15 +103,22 @@ class Log:
         answers = [own[row] for own in self.by_reviewer.values() if row in own]
         return sorted(answers, key=NUMBER)
 
-    def answered_once(self, rows: Iterable[int]) -> list[int]:
-        """Of these rows those that nobody has answered a second time."""
-        counts = Counter(answer.row for answer in self.held.values())
-        return [row for row in rows if counts[row] == 1]
+    def unconfirmed(self, rows: Iterable[int]) -> list[int]:
+        """Of these rows those that somebody has answered once, and not a second time."""
+        once = {row for (row, _), times in self._n_times.items() if times == 1}
+        return [row for row in rows if row in once]
 
-    def due_again(self, rows: Iterable[int]) -> list[int]:
-        """Of these rows those answered once, and not among the latest answers."""
+    def due_again(self, rows: Iterable[int], reviewer: str) -> list[int]:
+        """Of these rows those to ask a person of: answered, by this person at most once.
+
+        Those among the latest answers have to wait.
+        """
         latest = {answer.row for answer in list(self.held.values())[-BETWEEN:]}
-        return [row for row in self.answered_once(rows) if row not in latest]
+        return [
+            row
+            for row in rows
+            if row in self.current and row not in latest and self._n_times[row, reviewer] < 2
+        ]
 
     def after(self, events: Iterable[tuple[Answer, int | None]]) -> Log:
         """The log after more events, each with the number of the answer that it takes back."""

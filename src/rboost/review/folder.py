@@ -12,8 +12,9 @@ from uuid import uuid4
 import numpy as np
 
 from rboost.audit import LabelAudit, TableLabels
+from rboost.audit.arguments import AT_RANDOM, YES
 from rboost.audit.disk.folder import CHECKED, STORE
-from rboost.audit.disk.request import AT_RANDOM, YES
+from rboost.audit.labels import NO_LABEL
 from rboost.packages import package
 from rboost.review.answers import CHANGE, KEEP, Answer, Log, agreement
 from rboost.review.snapshot import after_answers, with_answers
@@ -91,26 +92,28 @@ def write_checked(audit: LabelAudit, store: AnswerStore, path: Path) -> None:
 
 
 def _checked_frame(audit: LabelAudit, log: Log) -> Any:
-    """The answers to an audit as a frame, the oldest first, then rows that were checked before.
+    """What each person says as a frame, the oldest first, then what was checked before.
 
     Nothing is checked where the person was unsure. Trusted rows that are not of the table have no
     id by which the table could be found to hold them, and are left out.
     """
-    labels, answers = with_answers(audit.labels, log), list(log.current.values())
-    is_before = labels.is_checked
-    is_before[list(log.current)] = False
-    before = np.flatnonzero(is_before[: len(audit) - audit.n_extra])
-    rows = np.concatenate([np.array(list(log.current), dtype=np.intp), before])
+    labels, answers = with_answers(audit.labels, log), log.standing
+    before = audit.labels.answers.without(
+        [*log.touched, *range(len(audit) - audit.n_extra, len(audit))]
+    )
+    rows = np.append(np.array([answer.row for answer in answers], dtype=np.intp), before.row)
+    said = [NO_LABEL if answer.label is None else answer.label for answer in answers]
     none = [""] * len(before)
     found = agreement(log)
     disputed = found.disagreements if found else {}
     columns = {
         "given_label": labels.names(labels.given[rows]),
-        "checked_label": labels.names(labels.checked[rows]),
+        "checked_label": labels.names([*said, *before.stated.tolist()]),
         "answer": [answer.answer for answer in answers] + ["checked before"] * len(before),
         "time": [answer.time for answer in answers] + none,
         AT_RANDOM: np.where(labels.at_random[rows], YES, ""),
-        "reviewer": [answer.reviewer for answer in answers] + none,
+        "reviewer": [answer.reviewer for answer in answers]
+        + [before.names[k] for k in before.reviewer],
         "comment": [answer.comment for answer in answers] + none,
         "disagreement": [_in_words(labels, disputed.get(row, [])) for row in rows.tolist()],
     }

@@ -13,12 +13,14 @@ from pathlib import Path
 
 import numpy as np
 
+from rboost._typing import Integers
 from rboost.audit import Explanation, LabelAudit
 from rboost.audit.disk.folder import CHECKED
 from rboost.audit.labels import NO_LABEL
 from rboost.review.answers import CHANGE, KEEP, UNSURE, Answer, ConflictError, Log
 from rboost.review.background import Task
 from rboost.review.folder import fingerprint, open_store, write_checked
+from rboost.review.leases import Team
 from rboost.review.precision import UNTIL, forecast, is_enough
 from rboost.review.queue import DEFAULT_ORDER, ORDERS, SECOND
 from rboost.review.snapshot import (
@@ -49,7 +51,8 @@ class Review:
     fit makes. Cells that name images mean files below ``images_root``. With ``blind`` what
     annotators said of a row is shown once a reviewer has answered it. The review is done when the
     share of wrong labels is known up to ``until`` percentage points on either side. One that
-    ``learns`` fits the model again by itself after some answers.
+    ``learns`` fits the model again by itself after some answers. A ``team`` has rows handed out to
+    one of its reviewers at a time.
     """
 
     def __init__(
@@ -61,6 +64,7 @@ class Review:
         blind: bool = False,
         until: float = UNTIL,
         learns: bool = False,
+        team: Team | None = None,
     ) -> None:
         if blind and not audit.labels.n_annotators:
             raise ValueError(
@@ -68,7 +72,7 @@ class Review:
                 "out."
             )
         self._save, self.images_root, self.blind, self.until = save, images_root, blind, until
-        self._learns, self._is_ending = learns, False
+        self._learns, self._is_ending, self.team = learns, False, team
         self.store, self.checked_csv = open_store(audit, folder), folder / CHECKED
         self._swapping, self._explaining = threading.Lock(), threading.Lock()
         log = self.store.log()
@@ -112,7 +116,8 @@ class Review:
         if not self._learns or self.refit_job.status not in ("idle", "done"):
             return False
         labels = self.snapshot.fitted.labels
-        n_new = np.count_nonzero(with_answers(labels, log).checked != labels.checked)
+        changed = with_answers(labels, log).answers.said ^ labels.answers.said
+        n_new = len({row for row, _, _ in changed})
         return bool(n_new >= max(LEARN_EVERY, LEARN_SHARE * len(log.current)))
 
     def _forecast(self) -> float | None:
@@ -138,19 +143,42 @@ class Review:
 
         ``fit`` keeps to rows that fit no class, or that are between classes.
 
-        Rows with a doubtful answer come first, once some others were answered in between.
+        Rows whose answers are doubtful come first, once some others were answered in between: those
+        that the reviewer has not answered, and once more those that the reviewer has. In a team
+        those answered by others do, and rows for second opinions; what others have on their pages
+        is left out.
         """
+        if self.team is None:
+            found = self._open_rows(order, given, suggested, reviewer, skipped, fit)
+            return found[:count].tolist()
+        with self.team.turn:
+            found = self._open_rows(order, given, suggested, reviewer, skipped, fit)
+            return self.team.hand_out(reviewer, found.tolist(), count, skipped)
+
+    def _open_rows(
+        self,
+        order: str,
+        given: int | None,
+        suggested: int | None,
+        reviewer: str,
+        skipped: Iterable[int],
+        fit: str,
+    ) -> Integers:
+        """All rows that a reviewer may be asked, in an order."""
         if order not in (*ORDERS, SECOND):
             orders = ", ".join((*ORDERS, SECOND))
             raise ValueError(f"There is no order {order!r}; choose one of {orders}.")
         snapshot, log = self.snapshot, self.store.log()
         if order == SECOND:
             ranking, closed = np.array(list(log.current), dtype=np.intp), log.own(reviewer)
-            again = []
+            again, last = [], list[int]()
         else:
             ranking, closed = snapshot.rankings[order].rows, log.current
-            again = log.due_again(snapshot.doubtful)
-        found = np.append(np.array(again, dtype=np.intp), ranking[~np.isin(ranking, [*closed])])
+            again, last = log.due_again(snapshot.doubtful, reviewer), []
+            if self.team is not None:
+                again, last = self.team.first_and_last(log, again, reviewer)
+        is_open = ~np.isin(ranking, [*closed])
+        found = np.concatenate([again, ranking[is_open], last]).astype(np.intp)
         found = found[~np.isin(found, [*skipped])]
         if given is not None:
             self._check_label("given", given)
@@ -160,7 +188,7 @@ class Review:
             found = found[snapshot.live.suggested[found] == suggested]
         if fit:
             found = found[snapshot.fitted.row_fit()[found] == fit]
-        return found[:count].tolist()
+        return found
 
     def why(self, order: str, row: int) -> str:
         """What a row was picked for in an order."""
@@ -190,6 +218,8 @@ class Review:
         label = self._check_answer(row, answer, label)
         saved = self.store.add(key, row, answer, label, expects, reviewer, comment)
         self._after_change()
+        if self.team is not None:
+            self.team.release(reviewer, [row])
         return saved
 
     def answer_all(
@@ -206,6 +236,8 @@ class Review:
         said = [(row, answer, self._check_answer(row, answer, label)) for row in rows]
         saved = self.store.add_all(key, said, reviewer, comment, expects)
         self._after_change()
+        if self.team is not None:
+            self.team.release(reviewer, rows)
         return saved
 
     def _after_change(self) -> None:
@@ -248,6 +280,8 @@ class Review:
         """Take back an answer, by default all of the person's last action."""
         undone = self.store.undo(key, number, reviewer)
         self._after_change()
+        if self.team is not None:
+            self.team.hold(reviewer, [answer.row for answer in undone])
         return undone
 
     def export(self) -> None:
@@ -258,7 +292,7 @@ class Review:
     def refit(self) -> None:
         """Begin to fit the model again, in the background, with all answers so far."""
         labels = self.snapshot.fitted.labels
-        if np.array_equal(with_answers(labels, self.store.log()).checked, labels.checked):
+        if with_answers(labels, self.store.log()).answers.said == labels.answers.said:
             raise ValueError("There is nothing to learn from yet; keep or change a label first.")
         if not self.refit_job.start():
             raise ConflictError("The model is being fitted already.")

@@ -12,6 +12,7 @@ from rboost.audit import LabelAudit, TableLabels
 from rboost.audit.insight.summary import PROBABLY, summarize
 from rboost.audit.labels import NO_LABEL
 from rboost.audit.render.text import describe_contradiction
+from rboost.labels import Answers
 from rboost.review.answers import Log
 from rboost.review.queue import ORDERS, Ranking, random_draws, rank
 
@@ -50,36 +51,42 @@ def take_snapshot(fitted: LabelAudit, log: Log) -> Snapshot:
 def after_answers(audit: LabelAudit, log: Log) -> LabelAudit:
     """The audit with the answers, which is the same where they add nothing."""
     labels = with_answers(audit.labels, log)
-    if np.array_equal(labels.checked, audit.labels.checked) and np.array_equal(
+    if labels.answers.said == audit.labels.answers.said and np.array_equal(
         labels.at_random, audit.labels.at_random
     ):
         return audit
-    return audit.with_checked(labels.checked, labels.at_random)
+    return audit.with_checked(labels.answers, labels.at_random)
 
 
 def with_answers(labels: TableLabels, log: Log) -> TableLabels:
-    """Checked labels, and which were drawn at random: those of the audit, then those of the log.
+    """What each person says, and which rows were drawn at random: of the audit, then of the log.
 
     An audit that was fitted to answers holds them as checked. Some may have been taken back since,
     so only rows that never had an answer in the review count as checked before it.
     """
-    checked = labels.checked.copy()
-    checked[list(log.touched)] = NO_LABEL
-    for row, answer in log.current.items():
-        checked[row] = NO_LABEL if answer.label is None else answer.label
+    said = [answer for answer in log.standing if answer.label is not None]
+    answers = labels.answers.without([*log.touched]).followed_by(
+        Answers.by(
+            len(labels),
+            [answer.row for answer in said],
+            [answer.reviewer for answer in said],
+            [answer.label for answer in said],
+        )
+    )
     at_random = labels.at_random.copy()
-    is_closed = checked != NO_LABEL
+    is_closed = answers.majority != NO_LABEL
     is_closed[list(log.current)] = True
     at_random[random_draws(labels, len(log.current), is_closed)] = True
-    return labels.with_checked(checked, at_random)
+    return labels.with_checked(answers, at_random)
 
 
 def estimate(audit: LabelAudit) -> Json:
     """The noise and the wrong labels of an audit, and how good its model is expected to be.
 
     ``low`` to ``high`` holds the share of wrong labels among the ``n_unchecked`` that nobody
-    checked, with probability 0.9, as do all intervals. ``noise`` is the share of rows of each true
-    class whose label says otherwise. ``suspects`` counts labels more likely wrong than right,
+    checked, with probability 0.9, as do all intervals; where it ``is_uncertain``, no more is said
+    of it. ``noise`` is the share of rows of each true class whose label says otherwise.
+    ``probably_wrong`` counts labels with a probability of .5 or more of being wrong.
     ``random_checks`` is what labels drawn at random say without any model, ``contradiction`` the
     sentence to read where answers are not what was expected.
     """
@@ -88,14 +95,15 @@ def estimate(audit: LabelAudit) -> Json:
     drawn = summary.random_checks
     return {
         "noise": [
-            {"true_class": k.true, "rate": 1 - k.rate, "low": 1 - k.high, "high": 1 - k.low}
-            for k in summary.kept
+            {"true_class": one.true, "rate": one.rate, "low": one.low, "high": one.high}
+            for one in summary.mislabelled
         ],
+        "is_uncertain": summary.is_uncertain,
         "n_unchecked": summary.n_unchecked,
         "low": summary.share_low if summary.n_unchecked else 0.0,
         "high": summary.share_high if summary.n_unchecked else 0.0,
         "expected_wrong": summary.expected_wrong,
-        "suspects": summary.probably_wrong,
+        "probably_wrong": summary.probably_wrong,
         "accuracy": quality.accuracy,
         "label_accuracy": quality.label_accuracy,
         "random_checks": asdict(drawn) if drawn else None,
@@ -106,7 +114,7 @@ def estimate(audit: LabelAudit) -> Json:
 def compare(before: LabelAudit, after: LabelAudit) -> Json:
     """What a new fit changed, for the same answers.
 
-    Suspects are labels more likely wrong than right; some are named, ``n_`` counts all.
+    Some of the labels that became probably wrong, or are so no more, are named; ``n_`` counts all.
     """
     old, new = (one.suspects(threshold=PROBABLY).rows for one in (before, after))
     came, went = np.setdiff1d(new, old), np.setdiff1d(old, new)
@@ -114,10 +122,10 @@ def compare(before: LabelAudit, after: LabelAudit) -> Json:
         "n_answers": int(after.labels.is_checked.sum()),
         "before": estimate(before),
         "after": estimate(after),
-        "new_suspects": _named(after, came),
-        "n_new_suspects": len(came),
-        "former_suspects": _named(after, went),
-        "n_former_suspects": len(went),
+        "now_probable": _named(after, came),
+        "n_now_probable": len(came),
+        "no_longer_probable": _named(after, went),
+        "n_no_longer_probable": len(went),
     }
 
 

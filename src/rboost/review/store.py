@@ -71,7 +71,7 @@ class AnswerStore:
                 path, timeout=TIMEOUT, isolation_level=None, check_same_thread=False
             )
         except sqlite3.Error as error:
-            raise ValueError(f"{path} cannot be opened: {error}.") from error
+            raise self._refused(error, "opened") from error
         self._file = os.stat(path)
         try:
             self._prepare(fingerprint)
@@ -89,7 +89,7 @@ class AnswerStore:
             if found == fingerprint:
                 self.log()
         except (sqlite3.OperationalError, ValueError) as error:
-            raise ValueError(f"{self.path} cannot be used: {error}.") from error
+            raise self._refused(error, "used") from error
         except sqlite3.DatabaseError as error:
             raise ValueError(
                 f"{self.path} is damaged or no file of answers; move it away to start anew."
@@ -99,6 +99,17 @@ class AnswerStore:
                 f"{self.path} holds answers to another audit; move it away, or review the audit "
                 "that it belongs to."
             )
+
+    def _refused(self, error: Exception, what: str) -> ValueError:
+        """Why the file cannot be opened or used, with the remedy where it is not to be written."""
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without what SQLite adds to it
+        is_closed = code == sqlite3.SQLITE_CANTOPEN and not os.access(self.path.parent, os.W_OK)
+        if is_closed or code == sqlite3.SQLITE_READONLY:
+            return ValueError(
+                f"Answers are saved in the folder {self.path.parent}, which may not be written to; "
+                "make it and its files writable, or copy it and use the copy."
+            )
+        return ValueError(f"{self.path} cannot be {what}: {error}.")
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

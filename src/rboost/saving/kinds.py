@@ -480,6 +480,7 @@ declare(
     n_rows=number(0),
     rates=floats("classes", "classes"),
     rate_interval=floats(2, "classes", "classes"),
+    margin_weight=number(0, 1),
 )
 
 declare(
@@ -491,7 +492,6 @@ declare(
     overlap=Record(CURVES),
     overlapping=number(0, 1),
     basis=Record(("levels of noise",)),
-    margin_weight=number(0, 1),
     is_known=flag(),
 )
 

@@ -220,6 +220,35 @@ def test_an_answer_that_is_taken_back_is_no_answer_although_the_trusted_file_has
     assert np.flatnonzero(read_audit(folder).labels.said != "").tolist() == [2]
 
 
+def test_all_that_several_people_said_is_trusted_and_kept(made, folder):
+    """As checked.csv of a review, or a file of one line a person, and in the folder itself."""
+    lines = [
+        ("1.000", "a", "ann"),
+        ("1.000", "b", "bob"),
+        ("1.010", "b", "ann"),
+        ("1.010", "b", ""),
+    ]
+    (folder / "checked.csv").write_text(
+        "key,checked_label,reviewer\n" + "".join(",".join(line) + "\n" for line in lines)
+    )
+    audit, _ = audit_into(folder, replace(made[0], trusted=folder / "checked.csv"))
+    said = {(0, "ann", 0), (0, "bob", 1), (1, "ann", 1), (1, "", 1)}
+    assert audit.labels.answers.said == said
+    review = reviewed(folder)
+    review.answer("one", 2, "keep", None, reviewer="cy")
+    review.exporting.wait()
+    written = pd.read_csv(folder / "checked.csv", dtype=str, keep_default_na=False)
+    assert sorted(zip(written["key"], written["reviewer"], strict=True)) == sorted(
+        [(key, who) for key, _, who in lines] + [("1.020", "cy")]
+    )
+    refit_by(review)
+    review.finish()
+    again, fitted = read_audit(folder), review.snapshot.fitted
+    assert again.labels.answers.said == said | {(2, "cy", int(fitted.labels.given[2]))}
+    assert again.reviewer_errors == pytest.approx(fitted.reviewer_errors)
+    assert_allclose(again.inference.posterior, fitted.inference.posterior, atol=1e-6)
+
+
 @pytest.mark.filterwarnings("ignore:.*model.rboost could not be written")
 def test_an_audit_whose_model_could_not_be_kept_is_fitted_again(request_, tmp_path, monkeypatch):
     def fail(*_):
@@ -396,8 +425,9 @@ def rows_file(**arrays):
 
 ROWS_OF_IT = {
     "scores": np.zeros((90, 3)),
-    "checked": np.full(90, -1),
     "at_random": np.zeros(90, bool),
+    "answers": np.array([[3, 1, 2], [3, 0, 1]]),
+    "reviewers": np.array(["ann", "bob"]),
 }
 
 
@@ -414,9 +444,13 @@ ROWS_OF_IT = {
         ({"scores": np.zeros((90, 3), "S8")}, "is damaged"),
         ({"scores": np.zeros((90, 3), object)}, "is damaged"),
         ({"scores": np.zeros((9, 3))}, "is of another table"),
-        ({"checked": np.full(90, 3)}, "is damaged"),
-        ({"checked": np.full(90, -2)}, "is damaged"),
-        ({"checked": np.full(90, 0.5)}, "is damaged"),
+        ({"answers": np.array([[3, 1, 3]])}, "is damaged"),
+        ({"answers": np.array([[3, 2, 1]])}, "is damaged"),
+        ({"answers": np.array([[90, 1, 1]])}, "is damaged"),
+        ({"answers": np.array([[-1, 1, 1]])}, "is damaged"),
+        ({"answers": np.array([[3, 1]])}, "is damaged"),
+        ({"answers": np.array([[3, 1, 0.5]])}, "is damaged"),
+        ({"reviewers": np.array([1, 2])}, "is damaged"),
         ({"at_random": np.full(90, 2)}, "is damaged"),
         ({"more": np.zeros(2**24)}, "is damaged"),  # 128 MB, packed to 130 kB
     ],

@@ -1,12 +1,24 @@
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
 from scipy.stats import binomtest
 
 from rboost.audit import audit_labels
-from rboost.audit.insight.summary import checks_would_tell, review_gain, usual_budgets
+from rboost.audit.insight.summary import (
+    BUDGETS,
+    AuditSummary,
+    FlipRate,
+    checks_would_tell,
+    find_budgets,
+    review_gain,
+    usual_budgets,
+)
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +133,52 @@ def test_plain_types_survive_json_and_unknown_numbers_are_null(small_audit):
 
 
 def test_finds_lie_within_their_intervals(small_audit):
+    least = most = 0.0
     for one in small_audit.budgets:
         assert 0 <= one.found_low <= one.expected_found <= one.found_high <= one.n_rows
         low, high, _ = small_audit.precision_interval(small_audit.suspects(n=one.n_rows).rows)
-        assert_allclose([one.found_low, one.found_high], np.array([low, high]) * one.n_rows)
+        least, most = max(least, low * one.n_rows), max(most, high * one.n_rows)
+        assert_allclose([one.found_low, one.found_high], [least, most])
+
+
+@given(
+    wrong=arrays(np.float64, st.integers(0, 600), elements=st.floats(0, 1)),
+    ends=st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=6, max_size=6),
+)
+def test_who_checks_more_rows_finds_no_fewer_wrong_labels(wrong, ends):
+    """Whatever the intervals of the lists are, of which each is found by itself."""
+    wrong = np.sort(wrong)[::-1]
+
+    class Audit:
+        issue_probability, labels = wrong, SimpleNamespace(is_observed=np.full(len(wrong), True))
+
+        def suspects(self, n):
+            return SimpleNamespace(rows=np.arange(len(wrong))[:n])
+
+        def precision_interval(self, rows):
+            low, high = sorted(ends[BUDGETS.index(len(rows))])
+            mean = wrong[rows].mean()  # which lies within them, as of an audit
+            return min(low, mean), max(high, mean), "model"
+
+    found = find_budgets(Audit())
+    assert [one.n_rows for one in found] == [n for n in BUDGETS if n <= len(wrong)]
+    for name in ("expected_found", "found_low", "found_high"):
+        numbers = [getattr(one, name) for one in found]
+        assert numbers == sorted(numbers)
+    for one in found:
+        assert 0 <= one.found_low <= one.expected_found + 1e-9
+        assert one.expected_found <= one.found_high + 1e-9 <= one.n_rows + 2e-9
+
+
+def test_what_is_mislabelled_of_two_classes_has_the_intervals_of_the_flips():
+    one, other = FlipRate("no", "yes", 0.1, 0.003, 0.19), FlipRate("yes", "no", 0.15, 0.02, 0.28)
+    kept = FlipRate("no", "no", 0.9, 0.808, 0.99), FlipRate("yes", "yes", 0.85, 0.72, 0.97)
+    noise = (kept[0], one, other, kept[1])
+    summary = SimpleNamespace(noise=noise, classes=("no", "yes"), kept=noise[::3])
+    assert AuditSummary.mislabelled.fget(summary) == (one, other)
+
+
+def test_what_is_mislabelled_of_more_classes_is_what_is_not_kept(summary):
+    for one, kept in zip(summary.mislabelled, summary.kept, strict=True):
+        assert one.true == kept.true
+        assert_allclose([one.rate, one.low, one.high], [1 - kept.rate, 1 - kept.high, 1 - kept.low])

@@ -12,6 +12,7 @@ import pytest
 from rboost.audit import LabelAudit, audit_labels
 from rboost.audit.insight.summary import ASSUMPTIONS
 from rboost.audit.render.report import Origin
+from rboost.audit.render.text import MOST_DOUBTED
 from rboost.audit.wording import percent
 from tests.audit.reports import without_pictures
 
@@ -253,3 +254,18 @@ def test_answers_to_look_at_again_are_listed_by_row(small_audit):
     (row,) = re.findall(r"<tbody>\n(.*)\n</tbody>", section)
     assert re.findall(r"<bdi>(.*?)</bdi>", row) == ["&lt;b&gt;0&lt;/b&gt;", "high", "low"]
     assert '<a href="#doubted">' in page
+
+
+def test_all_answers_to_look_at_again_are_listed_by_row_a_page_at_a_time(small_audit, monkeypatch):
+    without_pictures(monkeypatch)
+    audit = replace(small_audit)
+    rows = np.flatnonzero(audit.labels.is_checked & (audit.labels.given >= 0))
+    vars(audit)["doubtful_answers"] = rows
+    assert len(rows) > MOST_DOUBTED
+    page = audit.to_html()
+    assert f"and {len(rows) - MOST_DOUBTED} other rows" in page  # of which the sentence names few
+    section = page[page.index('<h2 id="doubted">') :].partition("</section>")[0]
+    assert '<table class="paged">' in section
+    assert f"<caption>{len(rows)} answers, the least likely first</caption>" in section
+    named = re.findall(r'<th scope="row"><bdi>(.*?)</bdi>', section)
+    assert named == [str(name) for name in audit.ids[rows]]

@@ -27,15 +27,22 @@ def port_of_its_own():
 class PageServer:
     """Serves the review of an audit from a thread, which starts sooner than a process."""
 
-    def __init__(self, audit, folder, save=None, port=0, **options):
+    def __init__(self, audit, folder, save=None, port=0, sharing=None, **options):
         self.audit, self.folder = audit, folder
         self.review = Review(audit, folder, save, images_root=folder, **options)
         self.review.explaining.wait()  # so that the first row has its reasons at once
-        listening = socket.create_server(("127.0.0.1", port))
-        self.access = Access(listening.getsockname()[1])
-        self.origin = f"http://127.0.0.1:{self.access.port}"
-        self.url = self.access.url(self.access.token)
-        config = uvicorn.Config(make_app(self.review, self.access), **settings())
+        self.host = "127.0.0.1" if sharing is None else sharing.address
+        listening = socket.create_server((self.host, port))
+        if sharing is None:
+            self.access, how = Access(listening.getsockname()[1]), settings()
+        else:
+            names, tls = self.review.team.reviewers, sharing.tls
+            self.access = Access(listening.getsockname()[1], names, sharing.host, tls is not None)
+            how = settings(tls, len(names))
+        self.urls = {who: self.access.url(token) for who, token in self.access.tokens.items()}
+        self.url = next(iter(self.urls.values()))
+        self.origin = self.url.partition("/#")[0]
+        config = uvicorn.Config(make_app(self.review, self.access), **how)
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, args=([listening],), daemon=True)
         self._thread.start()

@@ -194,7 +194,7 @@ def test_progress_and_a_new_fit(tmp_path):
     page.review.refit_job.wait()
     done = client.get("/api/progress").json()["refit"]
     assert done["state"] == "done"
-    assert set(done["changes"]) >= {"before", "after", "new_suspects", "former_suspects"}
+    assert set(done["changes"]) >= {"before", "after", "now_probable", "no_longer_probable"}
 
 
 def test_the_export_is_sent_and_written(page, client):

@@ -110,7 +110,7 @@ def test_a_new_fit_says_what_changed(visit, browser):
     page.until(lambda: page.text("refit-state").startswith("The model has learnt"), seconds=60)
     page.click("#changes-details summary")
     changes = page.text("changes")
-    for words in ("Before", "After", "Wrong labels left", "New suspects", "Model right"):
+    for words in ("Before", "After", "Wrong labels left", "Now probably wrong", "Model right"):
         assert words in changes
     page.expect_counts(2, 2, 0)
     page.ready()

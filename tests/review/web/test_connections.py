@@ -23,12 +23,12 @@ def hasty(serve, monkeypatch):
     return serve()
 
 
-def connect(port, sent=b"", room=None):
+def connect(port, sent=b"", room=None, host="127.0.0.1"):
     one = socket.socket()
     if room is not None:
         one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
     one.settimeout(20)
-    one.connect(("127.0.0.1", port))
+    one.connect((host, port))
     with suppress(ConnectionError):  # it may be ended already
         one.sendall(sent)
     return one

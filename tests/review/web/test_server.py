@@ -34,7 +34,7 @@ def sockets(monkeypatch):
     seen = []
     monkeypatch.setattr(
         "rboost.review.web.server._run",
-        lambda _, listening, __: seen.append((listening, listening.getsockname())),
+        lambda _, listening, *__: seen.append((listening, listening.getsockname())),
     )
     return seen
 

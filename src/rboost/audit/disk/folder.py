@@ -28,15 +28,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rboost._typing import Integers
-from rboost.audit.arguments import check_arguments
+from rboost._typing import Floats
+from rboost.audit.arguments import ROW, check_arguments
 from rboost.audit.cleaning import clean_labels, cleaned_frame
 from rboost.audit.disk.model import load_model
-from rboost.audit.disk.request import ROW, Request, read_inputs, run_audit
+from rboost.audit.disk.request import Request, read_inputs, run_audit
 from rboost.audit.fit import infer, judge_rows, learn_features, make_scorer, merged_copies
 from rboost.audit.insight.summary import Suspects
 from rboost.audit.insight.suspicion import SuspiciousColumn
-from rboost.audit.labels import NO_LABEL
 from rboost.audit.render.report import Origin
 from rboost.audit.result import LabelAudit
 from rboost.files import (
@@ -48,6 +47,7 @@ from rboost.files import (
     writable,
     write_atomically,
 )
+from rboost.labels import Answers
 from rboost.packages import package
 from rboost.saving import save
 from rboost.table.columns import NUMBER
@@ -56,7 +56,7 @@ from rboost.table.sources import STANDARD_INPUT, with_standard_input
 from rboost.table.writing import check_ending, guarded, write_csv, write_table
 
 # Goes up with every change after which folders that were made before cannot be read as they are.
-FORMAT = 5
+FORMAT = 6
 (
     RECORD, ROWS, MODEL, SUSPECTS, REPORT, CONSENSUS, TRUSTED, PROBABILITIES, ANNOTATIONS, STDIN,
     ISSUES,
@@ -73,6 +73,8 @@ FOUND = (RECORD, ROWS, MODEL, STORE)
 AGAIN = "run rboost audit again"
 # Bytes of the headers of arrays in ``rows.npz``, at most.
 HEADERS = 2**12
+# What answers and names may take of it for each row, in numbers: about thirty answers a row.
+MOST_ANSWERS = 100
 # What every record holds.
 PARTS = {"request": dict, "source": str, "files": dict, "classes": list, "summary": dict}
 
@@ -141,7 +143,12 @@ def _write(
         if labels.n_annotators:
             write_csv(audit.consensus(), stage / CONSENSUS)
         with atomic_path(stage / ROWS) as temporary, temporary.open("wb") as file:
-            np.savez(file, scores=audit.scores, checked=labels.checked, at_random=labels.at_random)
+            said = labels.answers
+            np.savez(
+                file, scores=audit.scores, at_random=labels.at_random,
+                answers=np.column_stack([said.row, said.reviewer, said.stated]),
+                reviewers=np.array(said.names, dtype=np.str_),
+            )  # fmt: skip
         # The files themselves may be written again, by a review or by whoever made them.
         copied = {
             TRUSTED: request.trusted,
@@ -207,8 +214,8 @@ def read_audit(folder: Path) -> LabelAudit:
         raise ValueError(f"{folder / ROWS} is of another table; {AGAIN}.")
     if model is not None and model.classes.tolist() != classes:
         raise ValueError(f"{folder / MODEL} is of another table; {AGAIN}.")
-    scores, checked, at_random = _read_rows(folder / ROWS, len(asked.labels), len(classes))
-    labels = asked.labels.with_checked(checked, at_random)
+    scores, answers, at_random = _read_rows(folder / ROWS, len(asked.labels), len(classes))
+    labels = asked.labels.with_checked(answers, at_random)
     scorer, copy_of = None, None
     if asked.scores is None:
         scorer = make_scorer(request.model, request.seed, None, 0, request.device)
@@ -223,14 +230,19 @@ def read_audit(folder: Path) -> LabelAudit:
     )  # fmt: skip
 
 
-def _read_rows(path: Path, n_rows: int, n_classes: int) -> list[NDArray[Any]]:
+def _read_rows(
+    path: Path, n_rows: int, n_classes: int
+) -> tuple[Floats, Answers, NDArray[np.bool_]]:
     """Scores, answers, and which of these are of a random check, as :func:`_write` kept them."""
     shape = (n_rows,) if n_classes == 2 else (n_rows, n_classes)
-    kinds = {"scores": (shape, "f"), "checked": ((n_rows,), "i"), "at_random": ((n_rows,), "b")}
+    kinds = {
+        "scores": (shape, "f"), "at_random": ((n_rows,), "b"), "answers": ((None, 3), "i"),
+        "reviewers": ((None,), "U"),
+    }  # fmt: skip
     try:
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
             n_bytes = sum(one.file_size for one in archive.infolist())
-            if n_bytes > 8 * n_rows * (n_classes + 2) + HEADERS:
+            if n_bytes > 8 * n_rows * (n_classes + MOST_ANSWERS) + HEADERS:
                 raise ValueError("it unpacks to more than an audit keeps")
             with np.load(path, allow_pickle=False) as rows:
                 found = [rows[name] for name in kinds]
@@ -238,20 +250,22 @@ def _read_rows(path: Path, n_rows: int, n_classes: int) -> list[NDArray[Any]]:
         raise
     except Exception as error:  # a file that is no archive, or is cut, fails anywhere in there
         raise ValueError(f"{path} is damaged; {AGAIN}.") from error
-    if any(len(own) != n_rows for own in found if own.ndim):
+    if any(len(own) != n_rows for own in found[:2] if own.ndim):
         raise ValueError(f"{path} is of another table; {AGAIN}.")
     fits = all(
-        own.shape == shape and own.dtype.kind == kind
+        own.dtype.kind == kind
+        and own.ndim == len(shape)
+        and all(n in (None, m) for n, m in zip(shape, own.shape, strict=True))
         for own, (shape, kind) in zip(found, kinds.values(), strict=True)
     )
-    if not fits or not np.isfinite(found[0]).all() or not _are_classes(found[1], n_classes):
+    if not fits or not np.isfinite(found[0]).all():
         raise ValueError(f"{path} is damaged; {AGAIN}.")
-    return found
-
-
-def _are_classes(checked: Integers, n_classes: int) -> bool:
-    """Whether answers are positions of classes, or none."""
-    return bool(np.all((checked == NO_LABEL) | ((checked >= 0) & (checked < n_classes))))
+    scores, at_random, answers, names = found
+    row, who, stated = answers.T.astype(np.intp)
+    said = Answers(n_rows, row, who, stated, tuple(names.tolist()))
+    if not np.all((answers >= 0) & (answers < [n_rows, len(names), n_classes])):
+        raise ValueError(f"{path} is damaged; {AGAIN}.")
+    return scores, said, at_random
 
 
 def check_no_audit(out: Path) -> None:

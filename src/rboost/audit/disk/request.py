@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rboost._validation import is_missing
+from rboost.audit.arguments import AT_RANDOM, CHECKED, ID, LABEL, PEOPLE, ROW, YES
 from rboost.audit.audit import audit_labels
 from rboost.audit.insight.checked import AnswersContradictWarning
 from rboost.audit.insight.suspicion import SuspiciousColumnWarning
@@ -20,13 +21,6 @@ from rboost.table.reading import check_column, described, label_column, read_tab
 from rboost.table.sources import STANDARD_INPUT
 from rboost.table.writing import unguarded
 
-# What a review calls the label that a person chose.
-CHECKED = "checked_label"
-# What it calls the column that says which rows it drew at random, and what stands there.
-AT_RANDOM, YES = "drawn_at_random", "yes"
-# What other tools call a label that a person chose, the row, and the person.
-LABEL, ID, PEOPLE = "label", "id", ("reviewer", "annotator")
-ROW = "row"
 # What the label of several annotators is called.
 MAJORITY = "majority label"
 # What the parts of a request are in a file; lists hold text.
@@ -127,6 +121,14 @@ def read_inputs(request: Request) -> dict[str, Any]:
         header=request.header,
     )
     names = list(table.columns)
+    for name in labels:
+        second = f"{name} (2)"  # so readers of tables call it
+        if second in names and second not in (*labels, request.id, *request.drop, *request.context):
+            raise ValueError(
+                f"{request.source} has two columns {name!r}, of which the second is read as "
+                f"{second!r}; rename it in the file, leave it out with --drop, or name it with "
+                "--label if it is of another annotator."
+            )
     for column in (request.id, *request.drop, *request.context):
         check_column(names, column, request.source)
         if column in labels:
@@ -245,9 +247,38 @@ def _unique_ids(column: Any, name: str) -> list[Any]:
     return list(column.tolist())
 
 
+def _people(table: Any, columns: Sequence[Any] = ()) -> list[str]:
+    """Who gave the answer in each line, empty where it is not said; ``columns`` are features."""
+    name = next((one for one in PEOPLE if one in table.columns and one not in columns), None)
+    return [""] * len(table) if name is None else table[name].astype("string").fillna("").tolist()
+
+
+def _as_arguments(placed: dict[tuple[int, str], Any], ids: list[Any], id_name: str) -> Any:
+    """Answers as ``audit_labels`` takes them: one a row, or, of people with names, one a line."""
+    if not any(person for _, person in placed):
+        checked: list[Any] = [None] * len(ids)
+        for (position, _), value in placed.items():
+            checked[position] = value
+        return checked
+    label, person = (
+        next(one for one in names if one != id_name) for names in ((CHECKED, LABEL), PEOPLE)
+    )
+    lines = {
+        id_name: [ids[position] for position, _ in placed],
+        person: [who for _, who in placed],
+        label: list(placed.values()),
+    }
+    return package("pandas").DataFrame({name: _objects(own) for name, own in lines.items()})
+
+
+def _objects(values: list[Any]) -> Any:
+    """The values as they are, whatever their types."""
+    return package("pandas").Series(values, dtype=object)
+
+
 def _read_trusted(
     request: Request, X: Any, ids: list[Any], classes: set[Any]
-) -> tuple[list[Any], list[bool], Any, list[Any] | None]:
+) -> tuple[Any, list[bool], Any, list[Any] | None]:
     """Checked labels of the table's rows, which were drawn at random, further rows, their labels.
 
     A file of checked rows has the ids of rows, or all their columns, or both: a row with a known id
@@ -276,9 +307,11 @@ def _read_trusted(
                 f"{AT_RANDOM!r}; leave --trusted-random out, or the column."
             )
         drawn = (table[AT_RANDOM].astype(str) == YES).tolist()
-    checked, at_random, further = _placed(request, labels, named, drawn, ids)
+    people = _people(table, columns)
+    placed, at_random, further = _placed(request, labels, named, people, drawn, ids)
     if further and absent:
         raise _unknown_row(request, named[further[0]], id_name)
+    checked = _as_arguments(placed, ids, request.id or ROW)
     if not further:
         return checked, at_random, None, None
     return checked, at_random, table.iloc[further][columns], [labels[number] for number in further]
@@ -296,16 +329,13 @@ def read_answers(request: Request, ids: list[Any], classes: list[Any]) -> dict[s
         )
     labels = _trusted_labels(table, label, {*classes}, request)
     named = table[id_name].astype(str).tolist()
-    who = next((table[name] for name in PEOPLE if name in table.columns), None)
-    people = [""] * len(table) if who is None else who.astype("string").fillna("").tolist()
+    drawn = [False] * len(table)
+    placed, _, further = _placed(request, labels, named, _people(table), drawn, ids)
+    if further:
+        raise _unknown_row(request, named[further[0]], id_name)
     found: dict[str, dict[int, int]] = {}
-    for person in dict.fromkeys(people[number] for number in labels):
-        own = {number: value for number, value in labels.items() if people[number] == person}
-        checked, _, further = _placed(request, own, named, [False] * len(table), ids)
-        if further:
-            raise _unknown_row(request, named[further[0]], id_name)
-        said = ((place, value) for place, value in enumerate(checked) if value is not None)
-        found[person] = {place: classes.index(value) for place, value in said}
+    for (place, person), value in placed.items():
+        found.setdefault(person, {})[place] = classes.index(value)
     return found
 
 
@@ -333,10 +363,15 @@ def _unknown_row(request: Request, name: str, column: str | None) -> ValueError:
 
 
 def _placed(
-    request: Request, labels: dict[int, Any], named: list[str], drawn: list[bool], ids: list[Any]
-) -> tuple[list[Any], list[bool], list[int]]:
-    """The label of each checked row, whether it was drawn, and the numbers of further rows."""
-    checked: list[Any] = [None] * len(ids)
+    request: Request,
+    labels: dict[int, Any],
+    named: list[str],
+    people: list[str],
+    drawn: list[bool],
+    ids: list[Any],
+) -> tuple[dict[tuple[int, str], Any], list[bool], list[int]]:
+    """The label by row and person, whether each row was drawn, and the numbers of further rows."""
+    checked: dict[tuple[int, str], Any] = {}
     at_random = [False] * len(ids)
     place = {str(name): position for position, name in enumerate(ids)}
     further = []
@@ -344,13 +379,12 @@ def _placed(
         position = place.get(named[number], place.get(unguarded(named[number])))
         if position is None:
             further.append(number)
-        elif checked[position] not in (None, value):
+        elif checked.setdefault((position, people[number]), value) != value:
             raise ValueError(
                 f"{request.trusted} has the row {named[number]!r} twice, with different labels; "
                 "keep one of them."
             )
         else:
-            checked[position] = value
             at_random[position] |= drawn[number]
     return checked, at_random, further
 

@@ -165,7 +165,7 @@ class Budget:
     """A number of rows to check, and what that is expected to find.
 
     ``found_low`` to ``found_high`` holds the number of wrong labels with probability .9, where it
-    was computed.
+    was computed; neither falls when more rows are checked.
     """
 
     n_rows: int
@@ -333,6 +333,19 @@ class AuditSummary:
         return self.noise[:: len(self.classes) + 1]
 
     @property
+    def mislabelled(self) -> tuple[FlipRate, ...]:
+        """How often rows of each true class carry another label, in the order of the classes.
+
+        Of two classes these are the rates of the flips, interval and all. Of more, ``given`` is
+        empty: it is any other label.
+        """
+        if len(self.classes) == 2:
+            return self.noise[1:3]
+        return tuple(
+            FlipRate(one.true, "", 1 - one.rate, 1 - one.high, 1 - one.low) for one in self.kept
+        )
+
+    @property
     def flips(self) -> tuple[FlipRate, ...]:
         """Rates of wrong labels, the highest first."""
         wrong = (rate for i, rate in enumerate(self.noise) if i % (len(self.classes) + 1))
@@ -402,12 +415,16 @@ def summarize(audit: Any, suspects: Suspects, of_annotators: bool = True) -> Aud
 
 
 def find_budgets(audit: Any) -> tuple[Budget, ...]:
-    """The usual numbers of rows to check, with the interval of what is found."""
+    """The usual numbers of rows to check, with the interval of what is found.
+
+    What is found among the first rows is also found among more: no end falls with their number.
+    """
     rows = audit.suspects(n=BUDGETS[-1]).rows
-    found = []
+    found, least, most = list[Budget](), 0.0, 0.0
     for one in usual_budgets(review_gain(audit.issue_probability[audit.labels.is_observed])):
         low, high, _ = audit.precision_interval(rows[: one.n_rows])
-        found.append(replace(one, found_low=low * one.n_rows, found_high=high * one.n_rows))
+        least, most = max(least, low * one.n_rows), max(most, high * one.n_rows)
+        found.append(replace(one, found_low=least, found_high=most))
     return tuple(found)
 
 

@@ -57,10 +57,12 @@ from rboost.audit.wording import (
     with_noun,
 )
 from rboost.files import write_atomically
+from rboost.noise.likelihood import likeliest
 from rboost.packages import package
 
-# Suspects and rows without a label that are shown at most; the list of suspects has no limit.
-MOST_SUSPECTS, MOST_UNLABELLED = 500, 200
+# Suspects, rows without a label and rows in dispute that are shown at most; the list of suspects
+# has no limit.
+MOST_SUSPECTS, MOST_UNLABELLED, MOST_DISPUTED = 500, 200, 200
 # Rates of wrong labels that the summary names one by one and that the table of them lists, columns
 # and classes that are seen at once, and classes that pictures have numbers, cells or names for.
 LIMITS = {
@@ -175,6 +177,7 @@ def render_report(audit: Any, suspects: Suspects, title: str, origin: Origin | N
     surest = np.argsort(-audit.inference.posterior[missing].max(axis=1), kind="stable")
     explained = audit.explain_all(suspects.rows[:MOST_SUSPECTS])
     texts = list(audit.features.texts)
+    disputed, n_disputed = _disputed(audit)
     others = [k for k in range(audit.table.shape[1]) if k not in audit.features.texts]
     style, script = _part("report.css"), _part("report.js")
     return _environment().get_template("report.html.jinja").render(
@@ -191,6 +194,8 @@ def render_report(audit: Any, suspects: Suspects, title: str, origin: Origin | N
         **LIMITS,
         dangers=describe_cautions(summary),
         labels_needed=describe_labels_needed(summary),
+        disputed=disputed,
+        n_disputed=n_disputed,
         doubted=[
             (audit.ids[row], audit.labels.written[row], audit.labels.said[row])
             for row in audit.doubtful_answers.tolist()
@@ -222,6 +227,24 @@ def render_summary(audit: Any, most_rows: int) -> str:
         id_name=audit.id_name,
         next=NEXT,
     )  # fmt: skip
+
+
+def _disputed(audit: Any) -> tuple[list[tuple[Any, list[tuple[str, int]], str, float]], int]:
+    """Rows whose annotators disagree: name, who said what in counts, consensus and probability.
+
+    The least certain come first, answered ones last; also returned is how many there are in all.
+    """
+    labels, posterior = audit.labels, audit.inference.posterior
+    rows = np.flatnonzero(np.count_nonzero(labels.votes, axis=1) > 1)
+    best = likeliest(posterior[rows], labels.given[rows])
+    probability = posterior[rows, best]
+    names, found = labels.class_names, []
+    for k in np.argsort(probability, kind="stable")[:MOST_DISPUTED].tolist():
+        votes = labels.votes[rows[k]]
+        order = [j for j in np.argsort(-votes, kind="stable").tolist() if votes[j]]
+        said = [(names[j], int(votes[j])) for j in order]
+        found.append((audit.ids[rows[k]], said, names[best[k]], float(probability[k])))
+    return found, len(rows)
 
 
 def _classes(audit: Any, summary: Any) -> list[tuple[Any, float]]:

@@ -22,7 +22,6 @@ from rboost.audit.insight.summary import (
 )
 from rboost.audit.insight.suspicion import COPY, EMPTY, FILLED, SuspiciousColumn
 from rboost.audit.insight.words import ReadText
-from rboost.audit.labels import FEWEST_OF_CLASS
 from rboost.audit.wording import (
     end_at_word,
     format_count,
@@ -35,6 +34,7 @@ from rboost.audit.wording import (
     visible,
     with_noun,
 )
+from rboost.labels import FEWEST_OF_CLASS
 from rboost.noise.annotators import INFORMATIVE
 from rboost.packages import package
 

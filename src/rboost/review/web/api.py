@@ -51,9 +51,21 @@ class ReviewApi:
             "kinds": self._kinds,
             "id_name": audit.id_name[:200],
             "label_name": audit.labels.name[:200],
-            "checked_csv": str(self.review.checked_csv),
+            # The folders of the machine are not the reviewers' business.
+            "checked_csv": CHECKED if self._is_shared else str(self.review.checked_csv),
             "is_blind": self.review.blind,
+            "reviewer": read.reviewer(query) if self._is_shared else None,
         }
+
+    @property
+    def _is_shared(self) -> bool:
+        """Whether several reviewers are served, so that ``reviewer`` says whose secret it is."""
+        return self.review.team is not None
+
+    def _unseen(self, reviewer: str) -> set[int]:
+        """Rows of a shared review of which this reviewer must not see what others say of them."""
+        log = self.review.store.log()
+        return set(log.current) - set(log.own(reviewer)) if self._is_shared else set()
 
     @cached_property
     def _kinds(self) -> list[str]:
@@ -75,7 +87,8 @@ class ReviewApi:
             read.skipped(query),
             query.get("fit", ""),
         )
-        why = {row: self.review.why(order, row) for row in rows}
+        unseen = self._unseen(read.reviewer(query))
+        why = {row: self.review.why(SECOND if row in unseen else order, row) for row in rows}
         described = self._described(rows, query)
         for details in described:
             # Why a row was picked tells part of what the model thinks, as its opinion does.
@@ -102,11 +115,16 @@ class ReviewApi:
         """
         live, log = self.review.snapshot.live, self.review.store.log()
         reviewer, is_asked = read.reviewer(query), _is_opinion_asked(query)
-        explained = [row for row in rows if is_asked or show.reveals_nothing(live, row)]
+        unseen = self._unseen(reviewer)
+        explained = [
+            row
+            for row in rows
+            if row not in unseen and (is_asked or show.reveals_nothing(live, row))
+        ]
         is_pending = self.review.explaining.status == "running"
         found = [] if is_pending else zip(explained, self.review.explain(explained), strict=True)
         explanations = dict(found)
-        doubtful = log.answered_once(self.review.snapshot.doubtful)
+        doubtful = log.unconfirmed(self.review.snapshot.doubtful)
         described = []
         for row in rows:
             present = log.own(reviewer).get(row)
@@ -116,7 +134,9 @@ class ReviewApi:
             details["others"] = [self.describe(each) for each in others] if present else []
             if present or not self.review.blind:
                 details["votes"] = show.describe_votes(live, row)
-            if row in doubtful:
+            if row in unseen:  # the model has learnt the answer of somebody else
+                details["independent"] = True
+            elif row in doubtful:
                 details["sentence"] = AGAIN
             details["pending"] = is_pending and row in explained
             if row in explanations:
@@ -142,9 +162,11 @@ class ReviewApi:
     def similar(self, query: Json) -> Json:
         """Rows that are like one, and that nobody has looked at."""
         row, snapshot = self._asked_row(query), self.review.snapshot
-        answered = self.review.store.log().current
+        answered = set(self.review.store.log().current)
+        if self.review.team is not None:
+            answered |= self.review.team.of_others(read.reviewer(query))
         count = read.count(query, 12, read.MOST_SIMILAR)
-        is_shown = _is_opinion_asked(query)
+        is_shown = _is_opinion_asked(query) and row not in self._unseen(read.reviewer(query))
         points = snapshot.fitted.points
         rows = show.similar(snapshot.live, self._columns, points, row, answered, count, is_shown)
         return {"rows": rows}
@@ -158,8 +180,13 @@ class ReviewApi:
         return read_image(self.review.images_root, str(table.iat[row, column]))
 
     def answers(self, query: Json) -> Json:
-        """The latest answers, the last first, and all rows that a person was unsure of."""
-        current = list(self.review.store.log().current.values())[::-1]
+        """The latest answers, the last first, and all rows that a person was unsure of.
+
+        In a shared review they are the reviewer's own, so that second opinions are independent.
+        """
+        log = self.review.store.log()
+        standing = log.own(read.reviewer(query)) if self._is_shared else log.current
+        current = list(standing.values())[::-1]
         unsure = [answer for answer in current if answer.answer == UNSURE]
         return {
             "answers": [self.describe(answer) for answer in current[:MOST_LISTED]],
@@ -175,6 +202,8 @@ class ReviewApi:
         snapshot, job = review.snapshot, review.refit_job
         is_before = snapshot.fitted.labels.is_checked
         is_before[list(log.touched)] = False
+        unseen = self._unseen(read.reviewer(query))
+        doubtful = [row for row in log.unconfirmed(snapshot.doubtful) if row not in unseen]
         return {
             "version": log.version,
             "answered": len(kinds),
@@ -186,8 +215,8 @@ class ReviewApi:
             "reviewers": [
                 {"name": name, "answered": len(own)} for name, own in log.by_reviewer.items()
             ],
-            "agreement": self._agreement(log),
-            "doubtful": self._answers_to(log, log.answered_once(snapshot.doubtful)),
+            "agreement": self._agreement(log, unseen),
+            "doubtful": self._answers_to(log, doubtful),
             "until": review.until,
             "is_enough": review.is_enough and snapshot.version == log.version,
             "fewest": FEWEST_ANSWERS,
@@ -206,7 +235,7 @@ class ReviewApi:
             },
         }
 
-    def _agreement(self, log: Log) -> Json | None:
+    def _agreement(self, log: Log, unseen: set[int]) -> Json | None:
         found = agreement(log)
         if found is None:
             return None
@@ -214,7 +243,9 @@ class ReviewApi:
             "rows": found.n_rows,
             "agreed": found.n_agreed,
             "kappa": found.kappa,
-            "disagreements": self._answers_to(log, found.disagreements),
+            "disagreements": self._answers_to(
+                log, [row for row in found.disagreements if row not in unseen]
+            ),
         }
 
     def _answers_to(self, log: Log, rows: Iterable[int]) -> list[Json]:

@@ -20,7 +20,7 @@ from rboost.review.background import in_one_line
 from rboost.review.session import Review
 from rboost.review.snapshot import Json
 from rboost.review.web.api import ReviewApi
-from rboost.review.web.guard import Access, Guard, as_json
+from rboost.review.web.guard import REVIEWER, Access, Guard, as_json
 
 # The page, and what it consists of; other files of this folder are not served.
 PAGE = "page.html"
@@ -48,7 +48,7 @@ def make_app(review: Review, access: Access) -> Guard:
         "/api/answers": api.answer_all,
         "/api/undo": api.undo,
         "/api/refit": api.refit,
-        "/api/link": lambda _: {"url": access.url(access.invite())},
+        "/api/link": lambda said: {"url": access.url(access.invite(said.get("reviewer")))},
     }
     data = [
         *(Route(path, _endpoint(api, ask)) for path, ask in questions.items()),
@@ -88,7 +88,16 @@ def _endpoint(
 
 
 async def _content(request: Request) -> Json:
-    """What is asked by the address, or said by the content of a POST."""
+    """What is asked by the address, or said by the content of a POST.
+
+    In a review that is shared the secret says who it is, whatever the page says.
+    """
+    content = await _said(request)
+    who = getattr(request.state, REVIEWER)
+    return content if who is None else {**content, "reviewer": who}
+
+
+async def _said(request: Request) -> Json:
     if request.method != "POST":
         return {**request.query_params, **request.path_params}
     try:

@@ -6,6 +6,9 @@ page open may ask for further tokens, for other browsers. The secret is a header
 for data: the browser keeps it for this address and port, while it would send a cookie to every
 server of this machine. Other sites that the same browser has open can reach the port as well, so
 names, origins and types of content are checked, too.
+
+In a review that is shared every reviewer has a token and a secret of their own, and the secret says
+who asks: a name that the page sends is replaced by it.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -27,8 +30,8 @@ MOST_INVITED = 20
 LARGEST_BODY = 65_536
 # Exchanges a token for the secret; both come in this header.
 ENTER, SECRET = "/api/enter", "x-rboost"
-# What the state of a request calls its connection.
-CONNECTION = "connection"
+# What the state of a request calls its connection, and who asks.
+CONNECTION, REVIEWER = "connection", "reviewer"
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -47,38 +50,80 @@ NO_ENTRY = (
     "This page has no access to the review; open the address that rboost review printed last. It "
     "opens the page once; “Another browser” on the page gives further ones."
 )
+NO_ENTRY_SHARED = (
+    "This page has no access to the review; open your own link, which opens the page once. "
+    "“Another browser” on the page gives further ones; else ask who started the review."
+)
+# Ports that addresses leave out.
+DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class Access:
-    """The tokens and the secret of one server, and the names under which it is reached."""
+    """The tokens and the secrets of one server, and the names under which it is reached.
 
-    def __init__(self, port: int) -> None:
-        self.port = port
-        self._unused: list[str] = []
-        self.token = self.invite()
-        self.session = secrets.token_urlsafe(32)
-        self.hosts = frozenset({f"127.0.0.1:{port}", f"localhost:{port}"})
+    Without ``reviewers`` there is one secret, and the page says who answers: whoever asks is None.
+    Else there is one for each of them. The server answers to ``host``, as it stands in addresses,
+    and without it to the names that this machine has for itself.
+    """
 
-    def invite(self) -> str:
-        """A new token, which opens the page once; only the latest ``MOST_INVITED`` are kept."""
+    def __init__(
+        self,
+        port: int,
+        reviewers: Sequence[str] = (),
+        host: str | None = None,
+        is_secure: bool = False,
+    ) -> None:
+        self.port, self.is_shared = port, bool(reviewers)
+        people: tuple[str | None, ...] = tuple(reviewers) or (None,)
+        self._unused: dict[str | None, list[str]] = {who: [] for who in people}
+        self.secrets = {who: secrets.token_urlsafe(32) for who in people}
+        self.tokens = {who: self.invite(who) for who in people}
+        self.scheme = "https" if is_secure else "http"
+        names = ["127.0.0.1", "localhost"] if host is None else [host.lower()]
+        hosts = [f"{name}:{port}" for name in names]
+        self._host, self.names = hosts[0], " and ".join(names)
+        if port == DEFAULT_PORTS[self.scheme]:
+            hosts += names
+        self.hosts = frozenset(hosts)
+        self.origins = frozenset(f"{self.scheme}://{each}" for each in hosts)
+
+    @property
+    def token(self) -> str:
+        """The first token of a review that is not shared."""
+        return self.tokens[None]
+
+    @property
+    def session(self) -> str:
+        """The secret of a review that is not shared."""
+        return self.secrets[None]
+
+    def invite(self, who: str | None = None) -> str:
+        """A new token, which opens the page once; of each person ``MOST_INVITED`` are kept."""
         token = secrets.token_urlsafe(32)
-        self._unused = [*self._unused, token][-MOST_INVITED:]
+        self._unused[who] = [*self._unused[who], token][-MOST_INVITED:]
         return token
 
     def url(self, token: str) -> str:
         """The address with a token, where browsers send it neither to servers nor as a referrer."""
-        return f"http://127.0.0.1:{self.port}/#{token}"
+        return f"{self.scheme}://{self._host}/#{token}"
 
-    def redeem(self, tokens: list[str]) -> bool:
-        """Whether a request has a token that was not used yet; it is used up by this."""
-        own = next((each for each in self._unused if _is_one(each, tokens)), None)
-        if own is not None:
-            self._unused.remove(own)
-        return own is not None
+    def redeem(self, tokens: list[str]) -> dict[str, str | None] | None:
+        """The secret for a token that was not used yet, and whose it is; the token is used up."""
+        for who, unused in self._unused.items():
+            own = next((each for each in unused if _is_one(each, tokens)), None)
+            if own is not None:
+                unused.remove(own)
+                found = {"session": self.secrets[who]}
+                return {**found, "reviewer": who} if self.is_shared else {**found}
+        return None
 
     def knows(self, given: list[str]) -> bool:
         """Whether a request has the secret of a page that a token opened."""
-        return _is_one(self.session, given)
+        return any([_is_one(secret, given) for secret in self.secrets.values()])
+
+    def who(self, given: list[str]) -> str | None:
+        """Whose secret a request has; None where the page says so."""
+        return next(who for who, secret in self.secrets.items() if _is_one(secret, given))
 
     def is_own_host(self, hosts: list[str]) -> bool:
         """Whether a request names this server; a page that rebinds its own name to us does not."""
@@ -86,9 +131,7 @@ class Access:
 
     def is_own_origin(self, origins: list[str]) -> bool:
         """Whether a request comes from this page, if it says where it comes from."""
-        return all(
-            origin.lower() in {f"http://{host}" for host in self.hosts} for origin in origins
-        )
+        return all(origin.lower() in self.origins for origin in origins)
 
 
 def _is_one(secret: str, given: list[str]) -> bool:
@@ -135,7 +178,7 @@ class Guard:
         """Check where a request comes from; a token is answered by the secret."""
         headers, access = Headers(scope=scope), self.access
         if not access.is_own_host(headers.getlist("host")):
-            raise HTTPException(421, "This server answers to 127.0.0.1 and localhost alone.")
+            raise HTTPException(421, f"This server answers to {access.names} alone.")
         if scope["method"] not in ("GET", "HEAD", "POST"):
             raise HTTPException(405, "Only GET, HEAD and POST are answered.")
         # The page asks for no path with escaped characters.
@@ -144,13 +187,17 @@ class Guard:
         if scope["method"] == "POST":
             self._check_post(headers)
         given = headers.getlist(SECRET)
-        if scope["path"] == ENTER and scope["method"] == "POST" and access.redeem(given):
-            return as_json({"session": access.session})
+        if scope["path"] == ENTER and scope["method"] == "POST":
+            entered = access.redeem(given)
+            if entered is not None:
+                return as_json(entered)
         if access.knows(given):
-            if CONNECTION in scope.get("state", {}):
-                scope["state"][CONNECTION].is_known = True
+            state = scope.setdefault("state", {})
+            state[REVIEWER] = access.who(given)
+            if CONNECTION in state:
+                state[CONNECTION].is_known = True
         elif scope["path"] not in self.public:
-            raise HTTPException(403, NO_ENTRY)
+            raise HTTPException(403, NO_ENTRY_SHARED if access.is_shared else NO_ENTRY)
         return None
 
     def _check_post(self, headers: Headers) -> None:

@@ -20,6 +20,7 @@ let version = -1; // of the answers that are listed
 let nFits = null; // how often the model was fitted
 let timer = 0;
 let isAsking = false;
+let isAskedAgain = false; // while it was asking
 
 // Whether something is another thing than last time: lists are not made anew under a person's hands.
 const shown = {};
@@ -50,19 +51,31 @@ function rates(head, rows) {
   return table;
 }
 
-// An expected number with no more digits than are known of it.
-const roughly = (number) => `about ${number < 9.95 ? number.toFixed(1) : Number(number.toPrecision(2))}`;
+// An expected number of rows as terminal and report write it, in two digits.
+const rounded = (number) => (number > 0 && number < 0.5 ? "<1"
+  : number < 100 ? number.toFixed(0) : String(Number(number.toPrecision(2))));
+
+// How many of the labels that nobody has checked are wrong; the interval alone where no more is known.
+function leftInWords(known) {
+  const [low, high] = [known.low, known.high].map((share) => rounded(Math.round(share * known.n_unchecked)));
+  return known.is_uncertain ? `${low}–${high}` : `about ${rounded(known.expected_wrong)}`;
+}
 
 function compared(before, after) {
-  const interval = (rate) => `${percent(rate.rate)} (${(100 * rate.low).toFixed(0)}–${(100 * rate.high).toFixed(0)})`;
   const rows = before.noise.map((rate, k) => {
     const name = make("span");
     name.append("Of true ", own(rate.true_class), ", mislabelled");
-    return [name, interval(rate), interval(after.noise[k])];
+    return [name, rateInWords(before, rate), rateInWords(after, after.noise[k])];
   });
-  rows.push(["Wrong labels left", roughly(before.expected_wrong), roughly(after.expected_wrong)]);
-  rows.push(["Suspects left", before.suspects, after.suspects]);
+  rows.push(["Wrong labels left", leftInWords(before), leftInWords(after)]);
+  rows.push(["Probably wrong", before.probably_wrong ?? "–", after.probably_wrong]);
   return rows;
+}
+
+// A share with its interval, in the figures of the report; the interval alone where no more is known.
+function rateInWords({ is_uncertain: isUncertain }, { rate, low, high }) {
+  const ends = `${percent(low).replace("\u00a0%", "")}–${percent(high)}`;
+  return isUncertain ? ends : `${percent(rate)} (${ends.replace("\u00a0%", "")})`;
 }
 
 // Half the width of an interval, in percentage points.
@@ -109,7 +122,7 @@ function showProgress(progress) {
 function showRefit({ state, error, changes }) {
   at("refit").disabled = state === "running";
   const learnt = changes ? `The model has learnt from ${count(changes.n_answers, "checked label")}: `
-    + `${roughly(changes.before.expected_wrong)} wrong labels → ${roughly(changes.after.expected_wrong)}.` : "";
+    + `${leftInWords(changes.before)} wrong labels → ${leftInWords(changes.after)}.` : "";
   const words = {
     idle: "", running: "The model is learning from the answers …", done: learnt,
     failed: `The model could not learn, and the page goes on as before: ${error}`,
@@ -122,8 +135,8 @@ function showRefit({ state, error, changes }) {
   rows.push(["Model right (expected)", percent(before.accuracy), percent(after.accuracy)]);
   rows.push(["Labels right (expected)", percent(before.label_accuracy), percent(after.label_accuracy)]);
   const parts = [rates(["", "Before", "After"], rows)];
-  const sets = [["New suspects", changes.new_suspects, changes.n_new_suspects],
-    ["No longer suspects", changes.former_suspects, changes.n_former_suspects]];
+  const sets = [["Now probably wrong", changes.now_probable, changes.n_now_probable],
+    ["No longer probably wrong", changes.no_longer_probable, changes.n_no_longer_probable]];
   for (const [title, names, total] of sets) {
     const line = make("p");
     names.slice(0, FEW_NAMES).forEach((name, k) => line.append(k ? ", " : "", own(name)));
@@ -254,6 +267,7 @@ export function listAgain() {
 
 export async function follow() {
   clearTimeout(timer);
+  isAskedAgain = isAsking;
   if (isAsking) return;
   isAsking = true;
   let pause = PAUSE;
@@ -265,7 +279,7 @@ export async function follow() {
   } finally {
     isAsking = false;
     clearTimeout(timer);
-    timer = setTimeout(follow, pause);
+    timer = setTimeout(follow, isAskedAgain ? 0 : pause);
   }
 }
 

@@ -6,7 +6,7 @@ import { at, count, decision, labelName, make, makeButton, named, own, percent }
 // Texts that are longer, in characters or lines, are folded.
 const LONG = 280;
 const LINES = 6;
-// Reasons name values that stand in the table anyway; so much of them is enough.
+// So much of a value is enough where it is the same in every row.
 const SHORT = 60;
 
 // The columns in the order in which they are shown: texts first.
@@ -14,6 +14,13 @@ export function columnsOf(about) {
   const places = [...about.columns.keys()];
   const isText = (k) => about.kinds[k] === "text";
   return [...places.filter(isText), ...places.filter((k) => !isText(k))];
+}
+
+// A date with a time of day in parts between which a narrow column may break it; else the text.
+const MOMENT = /^(\d{4}-)(\d\d-)(\d\d ?)(T?\d\d:\d\d)(:\d\d)?(\.\d+)?(Z|[+-]\d\d:?\d\d)?$/;
+function breakable(text) {
+  const parts = MOMENT.exec(text)?.slice(1).filter(Boolean) ?? [text];
+  return parts.flatMap((part) => [make("wbr"), part]).slice(1);
 }
 
 // A cell as text; parts of it speak for one of two labels.
@@ -24,7 +31,7 @@ function fill(element, cell, parts) {
     return element;
   }
   if (parts) element.append(...parts.map(([text, side]) => (side ? make("mark", text, side) : text)));
-  else element.append(cell.text);
+  else element.append(...breakable(cell.text));
   if (cell.length) element.append(make("span", `… (${cell.length} characters)`, "cut"));
   return element;
 }
@@ -78,17 +85,18 @@ function showLarge(about, row) {
   at("large").replaceChildren(...parts);
 }
 
+// This row and those like it, the most similar first.
 function headOf(about, neighbours) {
   const head = make("tr");
   head.append(make("th", "Column"), make("th", "This row"));
-  for (const other of neighbours) {
+  neighbours.forEach((other, k) => {
     const cell = make("th");
     const word = other.is_checked ? "checked as " : "labelled ";
     cell.append("Row ", own(other.id), make("br"), make("span", word, "beside"));
-    cell.append(own(labelName(about, other.label)), make("br"));
-    cell.append(make("span", `distance ${other.distance}`, "quiet"));
+    cell.append(own(labelName(about, other.label)));
+    if (k === 0) cell.append(make("br"), make("span", "most similar", "quiet"));
     head.append(cell);
-  }
+  });
   for (const cell of head.children) cell.scope = "col";
   return head;
 }
@@ -172,6 +180,9 @@ const shortened = (text) => (text.length > SHORT ? `${text.slice(0, SHORT)}…` 
 
 const isMarked = (parts) => parts.some(([, side]) => side);
 
+// A sentence in which no line ends within a date, as in the report.
+const unbroken = (text) => text.replace(/\b(\d{4})-(\d\d)-(\d\d)\b/g, "$1\u2011$2\u2011$3");
+
 // Which words speak for the suggested label; each label is marked as its words in the text are.
 function sayWords(about, { given, opinion }) {
   const labels = [[opinion.suggested, "suggested"], [given, "given"]].map(([label, side]) => {
@@ -194,6 +205,7 @@ export function showOpinion(about, row, isShown) {
     `${isShown ? "Hide" : "Show"} the model’s opinion `, make("kbd", "M"));
   at("opinion-button").setAttribute("aria-expanded", String(isShown));
   at("opinion-text").hidden = !isShown;
+  at("opinion").hidden = Boolean(row.independent); // it would tell what somebody else has answered
   at("large").classList.toggle("marked", isShown);
   at("opinion-text").replaceChildren();
   if (!isShown) return;
@@ -217,14 +229,10 @@ export function showOpinion(about, row, isShown) {
   const reasons = make("ul");
   for (const reason of opinion.reasons) {
     const item = make("li");
-    item.append(own(reason.column), " = ", reason.value === null ? "missing" : own(shortened(reason.value.text)));
-    item.append(
-      ", usually ", own(shortened(reason.typical)), " for ", own(labelName(about, row.given)), ", ",
-      own(shortened(reason.typical_suggested)), " for ", own(labelName(about, opinion.suggested)),
-    );
+    item.append(own(unbroken(reason.sentence)));
     reasons.append(item);
   }
-  at("opinion-text").append(make("p", "What speaks against the label, and what rows of either label usually have:"), reasons);
+  at("opinion-text").append(make("p", "What speaks against the label:"), reasons);
 }
 
 // What the model thought of a row, once a person has said what he thinks himself.

@@ -15,6 +15,7 @@ from rboost._validation import is_missing
 from rboost.audit import Explanation, LabelAudit
 from rboost.audit.insight.likeness import Points
 from rboost.audit.labels import NO_LABEL
+from rboost.audit.render.text import describe_reason
 from rboost.review.snapshot import Json
 
 # Longest text of a cell, and of the cells and the name of a row that is there for comparison.
@@ -89,10 +90,9 @@ def describe_neighbours(
             "id": name_of(live, row, LONGEST_NAME_BESIDE),
             "label": position(live.labels.current[row]),
             "is_checked": bool(live.labels.is_checked[row]),
-            "distance": round(distance, 3),
             "values": [cell(column[row], LONGEST_BESIDE) for column in columns],
         }
-        for distance, row in sorted(zip(distances, rows, strict=True))
+        for _, row in sorted(zip(distances, rows, strict=True))
     ]
 
 
@@ -119,12 +119,7 @@ def describe_suggestion(live: LabelAudit, row: int) -> Json:
 def describe_opinion(live: LabelAudit, row: int, explanation: Explanation) -> Json:
     """What the model thinks, and why."""
     reasons = [
-        {
-            "column": reason.column,
-            "value": cell(reason.value, LONGEST_BESIDE),
-            "typical": reason.typical[:LONGEST_BESIDE],
-            "typical_suggested": reason.typical_suggested[:LONGEST_BESIDE],
-        }
+        {"column": reason.column, "sentence": describe_reason(explanation, reason)}
         for reason in explanation.reasons
     ]
     return {

@@ -26,6 +26,7 @@ export function showEnd() {
   at("finished-text").textContent = isSecond
     ? "There is no row that others have answered and you have not. Choose another order to go on."
     : isFiltered() ? "Every row that the filter lets through has an answer."
+      : at("reviewer").disabled ? "Every row has an answer, or is on another reviewer’s page; reload later for what comes back."
       : "Every row has an answer. Download checked.csv, or end rboost review in the terminal.";
   at("all-rows").hidden = !isFiltered();
 }
@@ -83,6 +84,11 @@ export function startSettings(about, changedOrder, changedView) {
     for (const id of ["given-filter", "suggested-filter"]) at(id).append(new Option(labelName(about, k), k));
   });
   restore();
+  if (about.reviewer !== null) { // the server knows whose page this is, whatever it says
+    at("reviewer").value = about.reviewer;
+    at("reviewer").disabled = true;
+    at("link-text-title").textContent = `This address opens your page once, in another browser. It answers as ${about.reviewer}:`;
+  }
   const wide = window.matchMedia("(min-width: 60rem)");
   at("settings").open = wide.matches;
   wide.onchange = () => { at("settings").open = wide.matches; };

@@ -17,15 +17,27 @@ export class Refused extends Error {
 }
 
 // The secret that every request needs: what the server gives for the token at the end of the printed
-// address. The browser keeps it for all tabs with this address and port.
+// address. The browser keeps it for all tabs with this address and port. In a review that is shared
+// it is one reviewer's, and a tab stays that person's when another one enters in the same browser.
 const SECRET = "X-Rboost";
 let entering = null;
+
+function nameOfSecret() {
+  const reviewer = sessionStorage.getItem("reviewer") ?? localStorage.getItem("entered");
+  if (reviewer !== null) sessionStorage.setItem("reviewer", reviewer);
+  return reviewer ? `session of ${reviewer}` : "session";
+}
 
 async function redeem(token) {
   const headers = { "Content-Type": "application/json", [SECRET]: token };
   const response = await fetch("/api/enter", { method: "POST", headers, signal: AbortSignal.timeout(PATIENCE) });
   const content = response.ok ? await response.json() : {}; // else it was used, maybe by this browser
-  if (content.session) localStorage.setItem("session", content.session);
+  if (content.session) {
+    sessionStorage.setItem("reviewer", content.reviewer ?? "");
+    if (content.reviewer) localStorage.setItem("entered", content.reviewer); // for further tabs
+    else localStorage.removeItem("entered");
+    localStorage.setItem(nameOfSecret(), content.session);
+  }
   if (location.hash.slice(1) === token) history.replaceState(null, "", "/");
 }
 
@@ -39,16 +51,19 @@ async function request(path, options) {
   let response;
   try {
     await enter();
-    const headers = { ...options.headers, [SECRET]: localStorage.getItem("session") ?? "" };
+    const headers = { ...options.headers, [SECRET]: localStorage.getItem(nameOfSecret()) ?? "" };
     response = await fetch(path, { ...options, headers, signal: AbortSignal.timeout(PATIENCE) });
   } catch {
-    const again = `start rboost review again with --port ${location.port}`;
+    const again = sessionStorage.getItem("reviewer") ? "ask who started the review"
+      : `start rboost review again with --port ${location.port}`;
     throw new Gone(`the server does not answer; ${again}`);
   }
   if (response.ok) return response;
   const content = await response.json().catch(() => ({}));
   if (response.status === 403) {
-    throw new Gone("this page has no access to the review; open the address that rboost review printed last");
+    const link = sessionStorage.getItem("reviewer") ? "your own link; if it was used, ask who started the review"
+      : "the address that rboost review printed last";
+    throw new Gone(`this page has no access to the review; open ${link}`);
   }
   if (response.status >= 500) {
     throw new Gone((content.error || "the server failed").replace(/\.$/, ""));
@@ -99,6 +114,14 @@ export async function need(question, trouble = "No connection") {
   }
 }
 
+// A random UUID; browsers have crypto.randomUUID for https and their own machine alone.
+function makeKey() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6] & 0x0f) | 0x40;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
 let last = Promise.resolve();
 let nUnsaved = 0;
 
@@ -111,7 +134,7 @@ function countUnsaved(more) {
 // Sends what a person did, one after the other, each until the server has answered; the key makes
 // the server count it once.
 export function save(path, content) {
-  const keyed = { ...content, key: crypto.randomUUID() };
+  const keyed = { ...content, key: makeKey() };
   countUnsaved(1);
   const reply = last.then(() => need(() => tell(path, keyed), "Not saved"));
   last = reply.catch(() => {}).then(() => countUnsaved(-1));

@@ -28,12 +28,13 @@ export function named(name) {
   return element;
 }
 
-// A share as the report writes it, with a decimal where it is close to 0 or 1.
+// A share as terminal and report write it (rboost.audit.wording), with a decimal close to 0 or 1.
 export function percent(share) {
-  if (share > 0 && share < 0.0005) return "<0.1\u00a0%";
-  if (share > 0.9995 && share < 1) return ">99.9\u00a0%";
-  const isRound = share === 0 || share === 1 || (share >= 0.0995 && share <= 0.99);
-  return `${(100 * share).toFixed(isRound ? 0 : 1)}\u00a0%`;
+  if (share <= 0 || share >= 1) return share < 0.5 ? "0\u00a0%" : "100\u00a0%";
+  if (share < 0.0005) return "<0.1\u00a0%";
+  if (share >= 0.9995) return ">99.9\u00a0%";
+  const digits = share >= 0.0995 && share < 0.985 ? 0 : 1;
+  return `${(100 * share).toFixed(digits).replace(/\.0$/, "")}\u00a0%`;
 }
 
 export const count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
