@@ -105,8 +105,9 @@ def test_no_learner_sees_more_rows_than_are_of_use(monkeypatch):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_linear_learners_are_weak_ones(n_classes, kept):
-    """Of two classes in the native core, where there is one."""
+def test_linear_learners_are_weak_ones(n_classes, kept, monkeypatch):
+    """Of two classes in the native core, where there is one, which hands over their arrays."""
+    monkeypatch.setattr(pool, "NativeRounds", type("Other", (), {}))
     rows, _ = table(n_classes)
     fit_engine(fit_linear, rows, noise=symmetric(0.2, n_classes), max_iter=4)
     wanted = {"n_init": 1, "max_rows": 1024, "tol": 1e-2}

@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
-from rboost import RobustLogisticRegression, native
+from rboost import RBoostClassifier, RobustLogisticRegression, native
 from rboost.engines import pool
 from rboost.engines.learners import Ensemble
 from rboost.engines.pool import StackedLearners, VotingKernels
@@ -153,3 +153,19 @@ def test_learners_without_arrays_are_named():
     own = Ensemble([GaussianNB().fit(X, y)], np.ones(1), "class", 2)
     with pytest.raises(ValueError, match="GaussianNB as base learner is not saved"):
         StackedLearners.of(own, 5)
+
+
+@pytest.mark.filterwarnings("ignore:Every training row is predicted")
+@pytest.mark.parametrize("n_positive", [2, 20])
+def test_linear_models_from_the_native_core_are_those_of_its_learners(monkeypatch, n_positive):
+    """Constant ones too, which samples of one class give."""
+    random = np.random.RandomState(0)
+    X, y = random.normal(size=(40, 3)), np.arange(40) < n_positive
+
+    def decisions():
+        model = RBoostClassifier(engines="linear", max_iter=50, random_state=0)
+        return model.fit(X, y).decision_function(X)
+
+    found = decisions()
+    monkeypatch.setattr("rboost.engines.pool.NativeRounds", type("Other", (), {}))
+    assert_allclose(found, decisions(), rtol=1e-12, atol=1e-12)

@@ -75,6 +75,7 @@ def test_trees_are_reported_every_few_steps():
 
 
 def test_trees_that_were_grown_before_are_not_grown_again(monkeypatch):
+    monkeypatch.setattr(xgboost, "REPORT_INTERVAL", 1)
     rows, _ = table(n_rows=150)
     _, _, reported = run(rows, None)
     calls, derivatives = [], XGBoostBoosters._derivatives

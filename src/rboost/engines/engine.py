@@ -44,7 +44,8 @@ SMALLEST_SHARE = 1e-3
 class EngineRows:
     """The training rows: the table, the likelihoods of their labels, and class shares, (K,).
 
-    ``fold`` is the fold that leaves each row out, for engines that are fitted fold by fold.
+    ``fold`` is the fold that leaves each row out, for engines that are fitted fold by fold; it is
+    empty where none of those of this package is.
     ``always_kept``, (n_patterns,), marks patterns whose class is certain: their rows are kept where
     others are sampled.
     """

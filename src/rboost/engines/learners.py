@@ -518,15 +518,24 @@ class NativeRounds:
 
     def finish(self) -> list[Any]:
         """The learners that were kept; those that did not converge are reported in one warning."""
+        both = zip(*self._finished(), strict=True)
+        return [self._fitted(coef, *numbers) for coef, numbers in both]
+
+    def finish_as_arrays(self) -> tuple[Floats, Floats]:
+        """Their coefficients (L, n_columns) and intercepts (L,), infinite where one is constant."""
+        coef, numbers = self._finished()
+        return np.array(coef), np.array([own[0] for own in numbers])
+
+    def _finished(self) -> tuple[Any, Any]:
         if self._n_unconverged:
             warnings.warn(
                 f"{self._n_unconverged} base learners stopped at max_iter before they converged; "
                 "raise their max_iter or tol, or penalise more with a smaller C.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
-        both = zip(*self._rounds.kept(), strict=True)
-        return [self._fitted(coef, *numbers) for coef, numbers in both]
+        coef, numbers = self._rounds.kept()
+        return coef, numbers
 
     def _fitted(self, coef: Floats, intercept: float, *found: float) -> Any:
         """A fitted learner; an infinite intercept is the constant one of a sample of one class."""

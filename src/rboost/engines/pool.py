@@ -35,6 +35,7 @@ from rboost.engines.learners import (
     BaseLearner,
     Ensemble,
     LearnerRounds,
+    NativeRounds,
     Randomness,
     RoundSettings,
     check_classes,
@@ -162,10 +163,14 @@ def _fit_rounds(
         shown = settings.track(numbers, n_rounds, "Boosting")
         boost(rounds, progress, update_noise, rate, shown)
     final = scored()
-    ensemble = Ensemble(rounds.finish(), np.array(progress.steps), round_settings.votes, n_classes)
+    steps, by = np.array(progress.steps), round_settings.votes
+    if isinstance(rounds, NativeRounds):
+        learners = StackedLearners.of_linear(*rounds.finish_as_arrays(), steps, by)
+    else:
+        learners = StackedLearners.of(Ensemble(rounds.finish(), steps, by, n_classes), X.shape[1])
     source = source_of(rows.X, "dense")
     member = BoostedLearners(
-        StackedLearners.of(ensemble, X.shape[1]),
+        learners,
         rounds.votes.total,
         rows.shares,
         source,
@@ -519,6 +524,17 @@ class StackedLearners:
             else:
                 parts.append(kind.of(learners, ensemble.steps[chosen], ensemble))
         return cls(tuple(parts), len(ensemble), ensemble.n_classes, n_columns, importances)
+
+    @classmethod
+    def of_linear(
+        cls, coef: Floats, intercept: Floats, steps: Floats, votes: str
+    ) -> StackedLearners:
+        """Linear models of two classes; those with an infinite intercept are constant."""
+        intercept = np.nan_to_num(intercept)[:, np.newaxis]
+        linear = VotingLinear(
+            steps=steps, votes=votes, coef=coef[:, :, np.newaxis], intercept=intercept
+        )
+        return cls((linear,), len(steps), 2, coef.shape[1], None)
 
     def __len__(self) -> int:
         return self.n_learners

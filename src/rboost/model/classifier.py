@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags, check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rboost._typing import Floats
@@ -64,6 +64,9 @@ from rboost.table.features import (
     warn_of_copies,
     warn_of_names,
 )
+
+# Training rows that are predicted at a time.
+PREDICTED_ROWS = 2**14
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -279,7 +282,7 @@ class RBoostClassifier(Savable, ScoreClassifier):
         return self
 
     def _fit_labels(self, X: Any, labels: Labels, weight: Floats, n_judged: int) -> NDArray[Any]:
-        """Fit to rows with a weight, and judge the first rows; return what rows are predicted."""
+        """Fit to rows with a weight; the first rows are judged later. Return what is predicted."""
         known_noise = check_noise_parameter(self.noise_matrix, labels.n_classes)
         if labels.n_groups and known_noise is not None:
             raise ValueError(
@@ -300,7 +303,7 @@ class RBoostClassifier(Savable, ScoreClassifier):
         noise, scores = fitted.model.noise, fitted.held_out
         assert scores is not None
         by_group = infer_by_group(noise, scores, own, weight[used])
-        predicted = self.classes_[noise.probability(scores).argmax(axis=1)]
+        predicted = self.classes_[_predicted(noise, scores)]
         if not used.all():
             held_out, scores = scores, np.empty((len(used), *scores.shape[1:]))
             scores[used], scores[~used] = held_out, fitted.model.scores(X[~used], self.n_jobs)
@@ -475,6 +478,16 @@ class RBoostClassifier(Savable, ScoreClassifier):
         """
         check_is_fitted(self)
         return self._model.decisions(self._check_X(X), self.n_jobs)
+
+
+def _predicted(noise: NoisePosterior, scores: Floats) -> list[int]:
+    """Classes that training rows are predicted as, as soon as two are known to be."""
+    found: set[int] = set()
+    for block in gen_batches(len(scores), PREDICTED_ROWS):
+        found.update(noise.probability(scores[block]).argmax(axis=1).tolist())
+        if len(found) > 1:
+            break
+    return sorted(found)
 
 
 def noise_table(labels: Labels, noise: GroupedNoise) -> list[dict[str, Any]]:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rboost._typing import Floats
-from rboost.engines import ENGINES, LINEAR, LOGISTIC, TREES, XGBOOST
+from rboost.engines import ENGINES, LINEAR, LOGISTIC, POOL, TREES, XGBOOST
 from rboost.engines.engine import EngineFit, EngineRows, EngineSettings, Stack, combine
 from rboost.engines.trees import n_folds, stratified_folds
 from rboost.labels import NO_CLASS, Labels
@@ -80,13 +80,10 @@ def fit_rows(
     """Fit engines to the labels; with answers, again to p(y | score, label) learnt from them."""
     n_rows = len(labels)
     infer, likelihood, always_kept = _first_likelihood(labels, weight, known_noise)
-    rows = EngineRows(
-        X,
-        likelihood,
-        labels.shares(weight),
-        stratified_folds(labels.observed, n_folds(n_rows), settings.seed),
-        always_kept,
-    )
+    fold = np.zeros(0, dtype=np.uint8)
+    if not {POOL, LINEAR, LOGISTIC}.issuperset(engines):
+        fold = stratified_folds(labels.observed, n_folds(n_rows), settings.seed)
+    rows = EngineRows(X, likelihood, labels.shares(weight), fold, always_kept)
     found = fit_engines(rows, engines, infer if known_noise is None else None, settings)
     if isinstance(infer, AnnotatorInference):  # answers about rows of theirs are in L
         return found.fitted(infer.final(found.scored))
@@ -172,7 +169,7 @@ def fit_engines(
             quick = infer.quick if name == LOGISTIC else infer.common
             update = infer if name in grow else quick
         if name == XGBOOST:
-            numbers = np.arange(len(rows.fold))
+            numbers = np.arange(len(rows.likelihood))
             fold = hashed_folds(numbers, n_folds(len(numbers)), settings.seed)
             own = replace(own, fold=fold)
         rate = settings.learning_rate if name in grow or not grow else None

@@ -101,9 +101,9 @@ def infer_noise(
     else:
         readings = compare_kinds(array, label, sample_weight, trusted)
     weights = np.ones(len(array)) if sample_weight is None else np.asarray(sample_weight, float)
-    if trusted is not None:
+    if trusted is not None and np.any(trusted):
         weights = np.where(trusted, 0.0, weights)
-    label = label.astype(np.intp)
+    label = label.astype(np.intp, copy=False)
     flipped, overlap, share = readings
     is_known = noise_matrix is not None
     found = RowDependentNoise.of(flipped, overlap, share, array, label, weights, is_known)

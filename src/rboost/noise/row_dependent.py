@@ -41,7 +41,6 @@ from rboost.noise.posterior import (
     Reading,
     weighted_quantiles,
 )
-from rboost.numbering import NOISE, draws
 
 # The prior of u: 0 with probability RIGHT, and RIGHT_IF_FLIPS where flips explain all the doubt;
 # RIGHT doubled, intervals are a tenth narrower and miss one in eight of real tables. Else uniform
@@ -67,7 +66,7 @@ TOP_ROWS, EVEN_ROWS, ROWS_TIMES_CLASSES, FEWEST_ROWS = 500, 1500, 60_000, 600
 # each level take much memory. Of them so many are computed at once.
 PSEUDO_ROWS, RATES_AT_ONCE = 20.0, 2**20
 N_KNOTS = 256
-# Of more rows so many, drawn by their numbers, stand for all.
+# Of more rows so many, drawn at random, stand for all.
 MOST_ROWS = 60_000
 # Probabilities below this, and above 1 less this, are not told apart.
 LEAST = 1e-6
@@ -362,7 +361,7 @@ class RowDependentNoise(NoisePosterior):
         """From the readings of rows; rows of weight 0 say nothing."""
         n_rows, n_all = float(weight.sum()), len(scores)
         if n_all > MOST_ROWS:
-            some = draws(np.arange(n_all), 0, NOISE) < MOST_ROWS / n_all
+            some = np.random.default_rng(0).choice(n_all, MOST_ROWS, replace=False, shuffle=False)
             scores, observed, weight = scores[some], observed[some], weight[some]
         basis = Sample(np.asarray(scores, np.float64), observed, weight, n_rows)
         return cls(flipped, overlap, overlapping, basis, is_known)
