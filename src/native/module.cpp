@@ -14,6 +14,8 @@ using namespace nb::literals;
 
 NB_MODULE(_native, m) {
     using namespace rboost;
+    // Models that live until the interpreter ends are no mistake that users should read of.
+    nb::set_leak_warnings(false);
     m.def("instruction_set", [] { return kernels().name; });
     m.def(
         "choose_instruction_set",

@@ -160,3 +160,18 @@ def test_rows_are_fitted_without_an_estimator(noisy_banana):
     assert_array_equal(found.held_out, model.held_out_scores_)
     assert_array_equal(found.model.decisions(X, 1), model.decision_function(X))
     assert found.stop_reason == model.stop_reason_
+
+
+def test_reading_may_be_interrupted(noisy_banana, monkeypatch):
+    """What is judged when it is first read is still there after Ctrl-C."""
+    X, _, noisy, _ = noisy_banana
+    model, expected = (fit("pool", X, noisy) for _ in range(2))
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("rboost.model.classifier.judge", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            model.label_issue_probability_  # noqa: B018
+    assert_array_equal(model.label_issue_probability_, expected.label_issue_probability_)

@@ -138,6 +138,8 @@ def test_a_doubtful_answer_is_asked_of_somebody_else_first():
     log = after(Log(0, {}, frozenset()), "ann", 5)
     assert team.first_and_last(log, [5], "bob") == ([5], [])
     assert team.first_and_last(log, [5], "ann") == ([], [5])
+    log = after(log, "bob", 5)  # two people are enough, whatever the model says
+    assert [team.first_and_last(log, [5], name) for name in NAMES] == [([], [])] * 3
 
 
 @pytest.mark.parametrize(

@@ -317,7 +317,7 @@ class RBoostClassifier(Savable, ScoreClassifier):
 
     def _judge_training_rows(self) -> None:
         """Say how likely each label is to be wrong, which may take as long as a fit to few rows."""
-        unjudged = self.__dict__.pop("_unjudged", None)
+        unjudged = vars(self).get("_unjudged")
         if unjudged is None:
             return
         *said, n_judged = unjudged
@@ -325,6 +325,7 @@ class RBoostClassifier(Savable, ScoreClassifier):
         self.label_issue_probability_ = judged.issue[:n_judged]
         self.true_class_ = self.classes_[judged.likeliest[:n_judged]]
         self.true_class_probability_ = judged.posterior[:n_judged]
+        self.__dict__.pop("_unjudged", None)  # last, as reading may be interrupted
 
     def _check_parameters(self) -> None:
         """Fail with one sentence when a parameter is wrong."""

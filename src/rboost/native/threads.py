@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
+
+_lock = threading.Lock()
+_inside: list[Any] = []  # the limit that holds, once for each block that is being run
 
 
 @cache
@@ -20,6 +25,16 @@ def _libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Use one thread of BLAS in this block."""
-    return _libraries().limit(limits=1, user_api="blas")
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Use one thread of BLAS in this block; of blocks in several threads the last one ends that."""
+    with _lock:
+        own = _inside[0] if _inside else _libraries().limit(limits=1, user_api="blas")
+        _inside.append(own)
+    try:
+        yield
+    finally:
+        with _lock:
+            _inside.pop()
+            if not _inside:
+                own.restore_original_limits()

@@ -78,15 +78,21 @@ def import_answers(audit: LabelAudit, folder: Path, said: dict[str, dict[int, in
     return n_new
 
 
-def write_checked(audit: LabelAudit, store: AnswerStore, path: Path) -> None:
+def write_checked(
+    audit: LabelAudit, store: AnswerStore, path: Path, reviewer: str | None = None
+) -> None:
     """Write the answers to an audit, and what was checked before, as a file for ``--trusted``.
 
+    Of one reviewer alone, if one is named.
     Another process may write the file at the same time, so it is written again until no answer was
     added meanwhile.
     """
     while True:
         log = store.log()
-        write_table(_checked_frame(audit, log), path, guarded=True)
+        frame = _checked_frame(audit, log)
+        if reviewer is not None:
+            frame = frame[frame["reviewer"] == reviewer]
+        write_table(frame, path, guarded=True)
         if store.log().version == log.version:
             return
 

@@ -135,7 +135,7 @@ class Team:
             for row in own:
                 said.setdefault(row, []).append(name)
         due = [row for row, names in said.items() if row in self.asked_twice and len(names) == 1]
-        doubted = list(doubtful)
+        doubted = [row for row in doubtful if len(said.get(row, ())) == 1]
         own_rows = log.own(reviewer)
         first = [row for row in dict.fromkeys([*doubted, *due]) if row not in own_rows]
         return first, [row for row in doubted if row in own_rows]

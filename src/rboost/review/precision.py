@@ -63,12 +63,13 @@ def forecast(
     wrong = np.nan_to_num(live.issue_probability[rows], nan=1.0)
     mean = known["expected_wrong"] / known["n_unchecked"]
     random = np.random.RandomState(0).random_sample(len(rows))
+    who = log.standing[-1].reviewer if log.standing else ""
     expected = 0.0
     for share, weight in zip((known["low"], mean, known["high"]), THREE_POINTS, strict=True):
         is_wrong = (random < wrong * share / max(mean, 1e-9)) | (given == NO_LABEL)
         said = np.column_stack([rows, is_wrong, np.where(is_wrong, suggested, given)]).tolist()
         answers = [
-            (Answer(log.version + k, row, CHANGE if is_new else KEEP, label, ""), None)
+            (Answer(log.version + k, row, CHANGE if is_new else KEEP, label, "", who), None)
             for k, (row, is_new, label) in enumerate(said, 1)
         ]
         if not is_wanted():

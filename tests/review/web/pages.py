@@ -6,7 +6,10 @@ import threading
 from contextlib import closing
 
 import uvicorn
-from selenium.common.exceptions import StaleElementReferenceException
+from selenium.common.exceptions import (
+    ElementClickInterceptedException,
+    StaleElementReferenceException,
+)
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.support.wait import WebDriverWait
 
@@ -118,8 +121,9 @@ class Page:
             element.click()
             return True
 
-        # A list may be shown anew between the two.
-        waiting = WebDriverWait(self.browser, 20, 0.05, [StaleElementReferenceException])
+        # A list may be shown anew, or grow, between the two.
+        between = [StaleElementReferenceException, ElementClickInterceptedException]
+        waiting = WebDriverWait(self.browser, 20, 0.05, between)
         waiting.until(lambda _: click())
 
     def choose(self, name, words):

@@ -160,7 +160,7 @@ def test_many_labels_are_searched_by_typing(visit, browser, size):
 def test_a_digit_never_waits_for_a_row_with_other_likely_labels(visit):
     page = visit(labelled(WORDS))
     slow = page.server.review.explain
-    page.server.review.explain = lambda *asked: (time.sleep(0.4), slow(*asked))[1]
+    page.server.review.explain = lambda *asked: (time.sleep(1.5), slow(*asked))[1]
     pressed = type_fast(page, "1" * 20, pause=0.05)
     answered = [row for _, row in pressed if row is not None]
     assert len(answered) < 20
@@ -203,7 +203,7 @@ def test_ten_rows_a_second_lose_no_answer_and_no_key(visit):
 def test_keys_wait_for_a_server_that_is_slow(visit):
     page = visit(labelled(("no", "yes"), 60))
     slow = page.server.review.explain
-    page.server.review.explain = lambda *asked: (time.sleep(0.4), slow(*asked))[1]
+    page.server.review.explain = lambda *asked: (time.sleep(1.5), slow(*asked))[1]
     pressed = type_fast(page, "kcuk" * 6, pause=0.03)
     assert any(row is None for _, row in pressed)
     expect_as_pressed(page.server.answers(), pressed)

@@ -225,6 +225,22 @@ def test_a_second_opinion_is_independent_of_the_first(tmp_path):
     shared.review.finish()
 
 
+def test_nobody_is_told_what_others_said_by_other_ways(shared, ann, bob):
+    """Neither in the file of the answers nor by the labels of similar rows."""
+    keep(ann, 40)
+    for row in range(40):
+        keep(bob, row, comment="bob's remark")
+    shared.review.updating.wait()
+    shared.review.explaining.wait()
+    table = ann.get("/api/checked.csv").text
+    assert len(table.splitlines()) == 2
+    assert "bob" not in table
+    rows = [ann.get(f"/api/rows/{row}?opinion=1").json()["row"] for row in range(41, 60)]
+    beside = [near for row in rows for near in row["neighbours"]]
+    assert {near["row"] for near in beside} & {*range(40)}
+    assert {near["row"] for near in beside if near["is_checked"]} <= {40}
+
+
 def test_reviewers_are_not_told_of_folders(ann, shared):
     assert str(shared.review.checked_csv.parent) not in ann.get("/api/about").text
 

@@ -141,7 +141,7 @@ class ReviewApi:
             details["pending"] = is_pending and row in explained
             if row in explanations:
                 why = explanations[row]
-                details["neighbours"] = show.describe_neighbours(live, self._columns, why)
+                details["neighbours"] = show.describe_neighbours(live, self._columns, why, unseen)
                 if is_asked:
                     details["opinion"] = show.describe_opinion(live, row, why)
             described.append(details)
@@ -286,12 +286,16 @@ class ReviewApi:
         return {"state": "running"}
 
     def export(self, query: Json) -> bytes:
-        """checked.csv, written to the folder and sent; sent also where the folder is gone."""
+        """checked.csv, written to the folder and sent; sent also where the folder is gone.
+
+        In a shared review reviewers are sent their own answers.
+        """
+        who = read.reviewer(query) if self._is_shared else None
         with contextlib.suppress(OSError):
             self.review.export()
         with tempfile.TemporaryDirectory(prefix="rboost-") as folder:
             path = Path(folder) / CHECKED
-            write_checked(self.review.snapshot.fitted, self.review.store, path)
+            write_checked(self.review.snapshot.fitted, self.review.store, path, who)
             return path.read_bytes()
 
 

@@ -48,7 +48,9 @@ def make_app(review: Review, access: Access) -> Guard:
         "/api/answers": api.answer_all,
         "/api/undo": api.undo,
         "/api/refit": api.refit,
-        "/api/link": lambda said: {"url": access.url(access.invite(said.get("reviewer")))},
+        "/api/link": lambda said: {
+            "url": access.url(access.invite(said["reviewer"] if access.is_shared else None))
+        },
     }
     data = [
         *(Route(path, _endpoint(api, ask)) for path, ask in questions.items()),

@@ -16,6 +16,7 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
+import threading
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -76,6 +77,7 @@ class Access:
         self.port, self.is_shared = port, bool(reviewers)
         people: tuple[str | None, ...] = tuple(reviewers) or (None,)
         self._unused: dict[str | None, list[str]] = {who: [] for who in people}
+        self._lock = threading.Lock()  # links are made in other threads than pages are opened in
         self.secrets = {who: secrets.token_urlsafe(32) for who in people}
         self.tokens = {who: self.invite(who) for who in people}
         self.scheme = "https" if is_secure else "http"
@@ -100,7 +102,8 @@ class Access:
     def invite(self, who: str | None = None) -> str:
         """A new token, which opens the page once; of each person ``MOST_INVITED`` are kept."""
         token = secrets.token_urlsafe(32)
-        self._unused[who] = [*self._unused[who], token][-MOST_INVITED:]
+        with self._lock:
+            self._unused[who] = [*self._unused[who], token][-MOST_INVITED:]
         return token
 
     def url(self, token: str) -> str:
@@ -109,12 +112,13 @@ class Access:
 
     def redeem(self, tokens: list[str]) -> dict[str, str | None] | None:
         """The secret for a token that was not used yet, and whose it is; the token is used up."""
-        for who, unused in self._unused.items():
-            own = next((each for each in unused if _is_one(each, tokens)), None)
-            if own is not None:
-                unused.remove(own)
-                found = {"session": self.secrets[who]}
-                return {**found, "reviewer": who} if self.is_shared else {**found}
+        with self._lock:
+            for who, unused in self._unused.items():
+                own = next((each for each in unused if _is_one(each, tokens)), None)
+                if own is not None:
+                    unused.remove(own)
+                    found = {"session": self.secrets[who]}
+                    return {**found, "reviewer": who} if self.is_shared else {**found}
         return None
 
     def knows(self, given: list[str]) -> bool:

@@ -6,7 +6,7 @@ that are like another.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from typing import Any
 
 import numpy as np
@@ -79,17 +79,22 @@ def describe_votes(audit: LabelAudit, row: int) -> list[Json]:
 
 
 def describe_neighbours(
-    live: LabelAudit, columns: list[Any], explanation: Explanation
+    live: LabelAudit, columns: list[Any], explanation: Explanation, unseen: Set[int]
 ) -> list[Json]:
-    """The nearest rows of both sides, the nearest first, with the labels they have by now."""
+    """The nearest rows of both sides, the nearest first, with the labels they have by now.
+
+    Those of ``unseen`` rows are the given ones: what others say of them is not told.
+    """
     rows = explanation.agreeing + explanation.opposing
     distances = explanation.agreeing_distance + explanation.opposing_distance
     return [
         {
             "row": row,
             "id": name_of(live, row, LONGEST_NAME_BESIDE),
-            "label": position(live.labels.current[row]),
-            "is_checked": bool(live.labels.is_checked[row]),
+            "label": position(
+                live.labels.given[row] if row in unseen else live.labels.current[row]
+            ),
+            "is_checked": row not in unseen and bool(live.labels.is_checked[row]),
             "values": [cell(column[row], LONGEST_BESIDE) for column in columns],
         }
         for _, row in sorted(zip(distances, rows, strict=True))
