@@ -1,4 +1,4 @@
-"""One thread of BLAS holds within a block, and no longer than the last of several blocks."""
+"""BLAS has one thread within a block, and as many as before when all blocks have ended."""
 
 import threading
 
@@ -11,33 +11,45 @@ from rboost.native.threads import one_blas_thread
 @pytest.fixture
 def before():
     """Threads of BLAS, two where there are as many."""
-    # Not as a context, in which threadpoolctl lets no other thread change anything.
-    limits = threadpool_limits(2, user_api="blas")
-    yield n_threads()
-    limits.restore_original_limits()
+    # Not as a context, which keeps other threads from changing anything; in a thread that ends.
+    two = threading.Thread(target=threadpool_limits, args=(2, "blas"))
+    two.start()
+    two.join()
+    return n_threads()
 
 
 def n_threads():
     return {own["num_threads"] for own in threadpool_info() if own["user_api"] == "blas"}
 
 
-def test_the_last_of_overlapping_blocks_gives_the_threads_back(before):
-    first_ends, second_begun, seen = threading.Event(), threading.Event(), []
+@pytest.mark.parametrize("first_ends_first", [True, False])
+def test_overlapping_blocks_give_the_threads_back(before, first_ends_first):
+    second_begun, second_ends = threading.Event(), threading.Event()
 
     def second():
         with one_blas_thread():
             second_begun.set()
-            first_ends.wait(20)
-            seen.append(n_threads())
+            second_ends.wait(20)
 
     other = threading.Thread(target=second)
     with one_blas_thread():
         other.start()
         assert second_begun.wait(20)
         assert n_threads() == {1}
-    first_ends.set()
+        if not first_ends_first:
+            second_ends.set()
+            other.join()
+            assert n_threads() == {1}
+    second_ends.set()
     other.join()
-    assert seen == [{1}]
+    assert n_threads() == before
+
+
+def test_a_block_within_another_changes_nothing(before):
+    with one_blas_thread():
+        with one_blas_thread():
+            assert n_threads() == {1}
+        assert n_threads() == {1}
     assert n_threads() == before
 
 

@@ -6,12 +6,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-_lock = threading.Lock()
-_inside: list[Any] = []  # the limit that holds, once for each block that is being run
+# Held by the block that limits the threads, which are those of the whole process.
+_limiting = threading.Lock()
 
 
 @cache
@@ -27,14 +26,16 @@ def _libraries() -> ThreadpoolController:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Use one thread of BLAS in this block; of blocks in several threads the last one ends that."""
-    with _lock:
-        own = _inside[0] if _inside else _libraries().limit(limits=1, user_api="blas")
-        _inside.append(own)
-    try:
+    """Use one thread of BLAS in this block.
+
+    Of blocks that overlap, in several threads, the first one limits and restores; those that go on
+    after it are slower, and no limit outlasts them.
+    """
+    if not _limiting.acquire(blocking=False):
         yield
+        return
+    try:
+        with _libraries().limit(limits=1, user_api="blas"):
+            yield
     finally:
-        with _lock:
-            _inside.pop()
-            if not _inside:
-                own.restore_original_limits()
+        _limiting.release()
