@@ -11,11 +11,17 @@ from rboost.native.threads import one_blas_thread
 @pytest.fixture
 def before():
     """Threads of BLAS, two where there are as many."""
-    # Not as a context, which keeps other threads from changing anything; in a thread that ends.
-    two = threading.Thread(target=threadpool_limits, args=(2, "blas"))
-    two.start()
-    two.join()
-    return n_threads()
+    (own,) = n_threads()
+    limit(2)
+    yield n_threads()
+    limit(own)
+
+
+def limit(number):
+    """Not as a context, which keeps other threads from changing anything; in one that ends."""
+    other = threading.Thread(target=threadpool_limits, args=(number, "blas"))
+    other.start()
+    other.join()
 
 
 def n_threads():
