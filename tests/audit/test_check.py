@@ -61,6 +61,23 @@ def test_labels_that_people_corrected_are_wrong_labels_of_the_table():
     assert found.figures["low"] >= 24 / N_ROWS
 
 
+@pytest.mark.parametrize("n_unchecked", [0, 1, 19])
+def test_where_people_checked_nearly_all_labels_their_share_counts(n_unchecked):
+    X, y = make_table()
+    flipped = y.copy()
+    flipped[:12] = flipped[:12].map({"yes": "no", "no": "yes"})
+    answers = y.where(y.index < N_ROWS - n_unchecked)
+    found = check("wrong-labels", X, flipped, y_checked=answers, fail_above=0.13)
+    ends = [12 / N_ROWS, (12 + n_unchecked) / N_ROWS]
+    assert [found.figures["low"], found.figures["high"]] == pytest.approx(ends)
+    assert found.status == "ok"
+    assert ("all but" in found.found) == (n_unchecked > 0)
+    found = check("wrong-labels", X, flipped, y_checked=answers, fail_above=0.04)
+    assert found.status == "fail"
+    with pytest.raises(ValueError, match="Only 19 rows have a label that nobody checked"):
+        check("wrong-labels", X, y.where(y.index < 19))
+
+
 @pytest.mark.slow
 def test_a_recoded_label_is_found_and_wrong_labels_are_measured_without_it():
     X, y = make_table(wrong=0.15)
@@ -136,6 +153,70 @@ def test_copies_among_rows_that_may_coincide_are_told_from_chance():
     assert check("contradictions", X, y).status in ("ok", "cannot tell")
     X[:40], y[:40] = X[40:80].to_numpy(), y[40:80].map({"no": "yes", "yes": "no"}).to_numpy()
     assert check("contradictions", X, y).status == "fail"
+
+
+WORDY = pd.Series([f"order {k} came {k % 7} days late" for k in range(1000)])
+FEW_COLUMNS = {
+    "text": pd.DataFrame({"text": WORDY}),
+    "partly empty": pd.DataFrame({"text": WORDY.where(WORDY.index % 10 > 0, "")}),
+    "language": pd.DataFrame({"text": WORDY, "language": ["de", "en", "fr", "nl"] * 250}),
+    "region": pd.DataFrame(
+        {
+            "amount": np.random.RandomState(0).uniform(0, 1000, 1000).round(2),
+            "region": ["north", "south", "east", "west", "here"] * 200,
+        }
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", FEW_COLUMNS)
+def test_a_test_table_that_is_the_table_fails_with_few_columns_too(kind):
+    X, y = FEW_COLUMNS[kind], pd.Series(["no", "yes"] * 500)
+    found = check("shared-rows", X, y, X, y)
+    assert (found.status, found.figures["rows"]) == ("fail", 1000)
+    found = check("shared-rows", X[:700], y[:700], X[500:], y[500:])
+    assert found.status == "fail"
+
+
+@pytest.mark.parametrize("kind", FEW_COLUMNS)
+def test_a_table_that_is_repeated_with_the_other_labels_contradicts_itself(kind):
+    X, y = FEW_COLUMNS[kind], pd.Series(["no", "yes"] * 500)
+    other = y.map({"no": "yes", "yes": "no"})
+    found = check("contradictions", pd.concat([X, X]), pd.concat([y, other]))
+    assert (found.status, found.figures["rows"]) == ("fail", 2000)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"a": 3},
+        {"a": 90},
+        {"a": 3, "b": 1},
+        {"a": 2, "b": 2},
+        {"a": 90, "b": 2},
+        {"a": 500, "b": 4},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_tables_of_few_possible_rows_prove_nothing(values, seed):
+    random = np.random.RandomState(seed)
+    X = pd.DataFrame({name: random.choice(n, 1000) for name, n in values.items()})
+    X["a again"], X["half"] = X["a"].astype(str), X["a"] // 2  # which another one determines
+    y = random.choice(["no", "yes"], 1000)
+    for columns in (X, X[[*values]]):
+        assert check("contradictions", columns, y).status == "cannot tell"
+        tables = columns[:800], y[:800], columns[800:], y[800:]
+        assert check("shared-rows", *tables).status == "cannot tell"
+
+
+@pytest.mark.parametrize("name", ["contradictions", "shared-rows"])
+def test_without_a_column_to_compare_no_row_repeats_another(name):
+    y = make_table()[1]
+    X = pd.DataFrame({"key": [f"k{k}" for k in range(N_ROWS)], "number": range(N_ROWS)})
+    found = check(name, X, y, X, y)
+    assert (found.status, found.figures) == ("cannot tell", {})
+    assert found.found.startswith("Every column names or counts the rows")
 
 
 def test_names_and_numbers_of_rows_do_not_tell_equal_rows_apart():

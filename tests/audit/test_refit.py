@@ -199,3 +199,30 @@ def test_a_frame_of_answers_that_lacks_something_is_refused(columns, message):
     X, _, given = make_table(120, 2)
     with pytest.raises(ValueError, match=message):
         quick(X, given).refit(pd.DataFrame(columns))
+
+
+@pytest.mark.parametrize("yes", [True, np.True_, 1, 1.0, "yes", "Yes ", "true", "1"], ids=repr)
+def test_rows_drawn_at_random_are_marked_by_a_word_a_truth_value_or_a_number(yes):
+    X, true, given = make_table(120, 2)
+    no = {"yes": "no", "Yes ": None, "true": "false", "1": "0"}.get(yes, type(yes)(0))
+    lines = pd.DataFrame({"row": range(1, 21), "reviewer": "ann", "label": true[:20]})
+    lines["drawn_at_random"] = [yes] * 15 + [no] * 5
+    assert np.flatnonzero(quick(X, given).refit(lines).labels.at_random).tolist() == [*range(15)]
+    lines["drawn_at_random"] = "perhaps"
+    with pytest.raises(ValueError, match="'perhaps' in the column 'drawn_at_random'; write yes or"):
+        quick(X, given).refit(lines)
+
+
+def test_an_answer_without_a_name_is_the_decision_and_replaces_those_of_reviewers():
+    X, true, given = make_table(120, 2)
+    wrong = 1 - int(true[30])
+    lines = pd.DataFrame({"row": [31, 31, 32], "reviewer": ["ann", "bob", "ann"], "label": wrong})
+    audit = quick(X, given).refit(lines)
+    one_a_row = [None] * 120
+    one_a_row[30] = int(true[30])
+    for answers in ({31: int(true[30])}, one_a_row):
+        found = audit.refit(answers)
+        assert found.labels.checked[30:32].tolist() == [true[30], wrong]
+        assert found.labels.answers.said == {(30, "", int(true[30])), (31, "ann", wrong)}
+    again = found.refit(lines[:2].assign(reviewer=["cy", "dan"]))  # which add to it
+    assert again.labels.checked[30] == wrong

@@ -60,7 +60,7 @@ def test_the_same_tables_give_the_same_words(tables, tmp_path, capsys):
     assert (tmp_path / "0.json").read_text() == (tmp_path / "1.json").read_text()
     assert run(*arguments, tmp_path / "2.json", "--fail-above", "1%", "--strict") == 1
     assert run(*arguments, tmp_path / "2.json", "--fail-above", "0.9", "--strict") == 0
-    assert run(*arguments, tmp_path / "2.json", "--trusted", train, "--fail-above", "1") == 2
+    assert run(*arguments, tmp_path / "2.json", "--trusted", train, "--fail-above", "1") == 0
 
 
 def test_nothing_of_an_audit_and_no_pipe_is_overwritten(tables, folder, tmp_path, capsys):
@@ -90,3 +90,24 @@ def test_what_cannot_be_read_ends_in_one_sentence(tables, tmp_path, capsys):
             run(train, *QUICK, "--fail-above", share)
         assert end.value.code == 2
         assert "write 2% or 0.02" in capsys.readouterr().err
+
+
+def test_a_test_file_that_is_the_table_fails(tmp_path, capsys):
+    table = make_table()[["amount", "churn"]]
+    table.to_csv(tmp_path / "train.csv", index=False)
+    options = ["--label", "churn", "--skip", "wrong-labels"]
+    assert run(tmp_path / "train.csv", *options, "--test", tmp_path / "train.csv") == 1
+    assert "120 of 120 test rows are in the table" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_file_of_which_people_checked_every_label_passes(tables, tmp_path, capsys):
+    train, _ = tables
+    table = pd.read_csv(train).rename(columns={"churn": "checked_label"})
+    answers = table[["key", "checked_label"]].assign(drawn_at_random=table.index % 2 == 0)
+    answers.to_csv(tmp_path / "checked.csv", index=False)
+    options = [train, "--label", "churn", "--id", "key", "--trusted", tmp_path / "checked.csv"]
+    assert run(*options, "--strict") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "0 % of the labels are wrong, as people checked all of them; the limit is 5 %." in said
+    answers.assign(drawn_at_random="perhaps").to_csv(tmp_path / "checked.csv", index=False)
+    assert "write yes or no" in refused(capsys, "check", *options)

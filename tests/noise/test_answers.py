@@ -1,5 +1,7 @@
 """What answers of people say of labels that nobody checked."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -17,6 +19,7 @@ from rboost.noise.answers import (
     reviewer_errors,
     scales,
 )
+from rboost.noise.posterior import NoisePosterior
 
 
 def table(n_rows, seed=0, guessed=0.8):
@@ -336,3 +339,33 @@ def test_one_bad_reviewer_of_two_does_not_spoil_the_answers_of_the_other():
         for own, asked in ((found, said), (alike, said[:, 1]))
     ]
     assert each[0] < each[1]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_lower_end_allows_for_reviewers_who_err_more_than_expected(seed):
+    scores, true, label = table(800, seed)
+    found = infer_noise(scores, label, checked=answered(true, np.arange(0, 800, 8)))
+    mean, plain, high = NoisePosterior.wrong_share_interval(found, scores, label)
+    before = found.before.wrong_share_interval(scores, label)[1]
+
+    def low(of):
+        ends = of.wrong_share_interval(scores, label)
+        assert ends[0] == mean
+        assert ends[2] == high
+        return ends[1]
+
+    excess = found.largest_error_rate - found.error_rate
+    assert excess > 0.005
+    assert before < plain
+    assert before <= low(found) < plain
+    assert low(found) >= plain - excess
+    known = replace(found, errors=np.full_like(found.errors, 0.03))
+    assert low(known) == plain  # nothing is allowed for
+
+
+def test_the_ends_for_a_list_are_those_of_its_draws():
+    scores, true, label = table(600)
+    found = infer_noise(scores, label, checked=answered(true, np.arange(0, 600, 20)))
+    listed = np.arange(50)
+    plain = NoisePosterior.wrong_share_interval(found, scores, label, listed=listed)
+    assert found.wrong_share_interval(scores, label, listed=listed) == plain

@@ -43,6 +43,10 @@ FEWEST_ROWS = 20
 # What a review calls the label that a person chose, and the column that says which rows it drew at
 # random, and what stands there.
 CHECKED, AT_RANDOM, YES = "checked_label", "drawn_at_random", "yes"
+# What else may stand there: a truth value, or a number.
+DRAWN = dict.fromkeys((YES, "true", "1", "1.0"), True) | dict.fromkeys(
+    ("no", "false", "0", "0.0", ""), False
+)
 # What other tools call a label that a person chose, the row, and the person.
 LABEL, ID, PEOPLE = "label", "id", ("reviewer", "annotator")
 ROW = "row"
@@ -136,7 +140,6 @@ def check_arguments(
         )
     if said is not None:
         labels = _with_opinions(labels, said, n_rows)
-    check_enough(labels)
     scores = None if probabilities is None else _given_scores(probabilities, labels)
     ids = np.empty(len(names), dtype=object)
     ids[:] = names  # each as it is
@@ -215,7 +218,8 @@ def check_answers(
 ) -> TableLabels:
     """The labels after answers, which :func:`read_answers` reads.
 
-    Names of classes may be written as text. Trusted rows at the end have no answers.
+    Names of classes may be written as text. Trusted rows at the end have no answers. Answers of
+    people in a frame add to earlier ones; others are the caller's own, which replace them.
     """
     said = read_answers(answers, ids.tolist(), id_name, "answers")
     classes = labels.classes.tolist()
@@ -232,7 +236,10 @@ def check_answers(
     if at_random is None:
         at_random = said.at_random(len(ids))
     drawn = _drawn(at_random, len(ids), len(labels), "at_random") & (new.majority != NO_LABEL)
-    return labels.with_checked(labels.answers.followed_by(new), labels.at_random | drawn)
+    before = labels.answers
+    if not _is_list_of_answers(answers):
+        before = before.without(said.rows)
+    return labels.with_checked(before.followed_by(new), labels.at_random | drawn)
 
 
 @dataclass(frozen=True)
@@ -308,9 +315,22 @@ def _lines(
     people = ["" if is_missing(one) else str(one) for one in frame[person].tolist()]
     drawn = [False] * len(people)
     if AT_RANDOM in names:
-        drawn = [str(one) == YES for one in frame[AT_RANDOM].tolist()]
+        drawn = were_drawn(frame[AT_RANDOM].tolist(), name)
     values = [None if one == "" else one for one in plain_values(frame[label])]
     return _rows_called(frame[row].tolist(), ids), people, values, drawn
+
+
+def were_drawn(values: Iterable[Any], name: str) -> list[bool]:
+    """What a column says of rows that were drawn at random: yes or no, true or false, 1 or 0."""
+    found = []
+    for value in values:
+        word = "" if is_missing(value) else str(value).strip().casefold()
+        if word not in DRAWN:
+            raise ValueError(
+                f"{name} has {str(value)[:40]!r} in the column {AT_RANDOM!r}; write yes or no."
+            )
+        found.append(DRAWN[word])
+    return found
 
 
 def _rows_called(names: Iterable[Any], ids: Sequence[Any]) -> list[int]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rboost._validation import Number
-from rboost.audit.arguments import check_arguments
+from rboost.audit.arguments import check_arguments, check_enough
 from rboost.audit.fit import (
     DEFAULT,
     fit_model,
@@ -126,6 +126,7 @@ def audit_labels(
         id_name=id_name, label_name=label_name,
     )  # fmt: skip
     labels, scores = asked.labels, asked.scores
+    check_enough(labels)
     features = learn_features(asked.table)
     copy_of, scorer, fitted = None, None, None
     suspicious: tuple[SuspiciousColumn, ...] = ()

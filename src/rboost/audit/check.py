@@ -21,11 +21,12 @@ from numpy.typing import NDArray
 
 from rboost._typing import Integers
 from rboost._validation import Number
+from rboost.audit.arguments import FEWEST_ROWS as FEWEST_UNCHECKED
 from rboost.audit.arguments import Arguments, check_arguments
 from rboost.audit.audit import SEED, audit_labels
 from rboost.audit.fit import learn_features, used_columns
 from rboost.audit.insight.suspicion import FEWEST_ROWS, SuspiciousColumn, find_suspicious_columns
-from rboost.audit.labels import plain_values, spelling
+from rboost.audit.labels import NO_LABEL, TableLabels, plain_values, spelling
 from rboost.audit.render.text import describe_suspicious_column
 from rboost.audit.wording import listed, percent, quoted, visible, with_noun
 from rboost.packages import package
@@ -40,6 +41,8 @@ NAMES = WRONG, LEAKS, REPEATED, SHARED, CLASSES, MISSING = (
 LIMIT = 0.05
 # Pairs of equal rows are no accident if there are more than this many times those expected.
 MORE_THAN_CHANCE = 3.0
+# Where most different rows of a table occur at least this often, few rows are possible.
+MANY_TIMES = 5
 # Rows that are named in the figures of a check.
 MOST_NAMED = 20
 WIDTH = 100
@@ -186,7 +189,11 @@ def check_table(
     leaks = [] if LEAKS in skip else _leaks(asked, features, random_state)
     audit |= {"check_columns": False, "random_state": random_state}
     possible: dict[str, Callable[[], Check]] = {
-        WRONG: lambda: _wrong_labels(X, y, features, leaks or [], fail_above, strict, audit),
+        WRONG: lambda: (
+            _known_labels(asked.labels, fail_above, strict)
+            if _are_known(asked.labels)
+            else _wrong_labels(X, y, features, leaks or [], fail_above, strict, audit)
+        ),
         LEAKS: lambda: _label_copies(leaks),
         REPEATED: lambda: _contradictions(equal, labels[0], ids),
         SHARED: lambda: _shared_rows(equal, labels),
@@ -249,8 +256,9 @@ class _EqualRows:
     """Which rows of all tables are equal.
 
     ``number`` is the same for equal rows, ``others`` for rows that are equal but for the column
-    with most values, in which two rows agree with probability ``agree``. The first ``n_rows`` are
-    those of the first table; ``aside`` names columns that do not count.
+    with most values, in which two rows agree by chance with probability ``agree``. The first
+    ``n_rows`` are those of the first table; ``aside`` names columns that do not count, and nothing
+    is compared where no other is left.
     """
 
     number: Integers
@@ -258,12 +266,17 @@ class _EqualRows:
     agree: float
     n_rows: int
     aside: list[str]
+    is_compared: bool
 
     def are_by_chance(self, between: bool) -> bool:
-        """Whether about as many pairs are equal as expected from those that differ in one column.
+        """Whether few rows are possible, or no more pairs are equal than is expected.
 
-        Pairs of the first table, or ``between`` it and the second.
+        Expected from those that differ in one column: pairs of the first table, or ``between`` it
+        and the second.
         """
+        times = np.bincount(self.number[: self.n_rows])
+        if np.median(times[times > 0]) >= MANY_TIMES:
+            return True
         found, nearly = (self._pairs(number, between) for number in (self.number, self.others))
         odds = self.agree / max(1 - self.agree, 1e-12)
         return found <= MORE_THAN_CHANCE * odds * (nearly - found)
@@ -289,13 +302,39 @@ def _equal_rows(tables: list[Any], features: Features) -> _EqualRows:
         are_numbers = all(pandas.api.types.is_numeric_dtype(one) for one in parts)
         cells = pandas.concat([_plain(one, are_numbers) for one in parts], ignore_index=True)
         columns.append(pandas.factorize(cells, use_na_sentinel=False)[0])
-    agree = [float(np.square(np.bincount(codes) / len(codes)).sum()) for codes in columns]
-    number = others = np.zeros(sum(map(len, tables)), dtype=np.intp)
-    for k in np.argsort(agree, kind="stable")[::-1]:  # the column with most values comes last
-        others = number
-        # Both factors are at most the number of rows, so that no product is too large.
-        number = pandas.factorize(number * (columns[k].max() + 1) + columns[k])[0]
-    return _EqualRows(number, others, min(agree, default=1.0), len(tables[0]), aside)
+    n_rows = len(tables[0])
+    # The column with most values comes last; those that it determines tell no more rows apart.
+    columns.sort(key=lambda codes: _equal_pairs(codes[:n_rows]))
+    last = columns[0] if columns else np.zeros(sum(map(len, tables)), dtype=np.intp)
+    others = np.zeros_like(last)
+    for codes in columns[:0:-1]:
+        if _together(last, codes).max() > last.max():
+            others = _together(others, codes)
+    number = _together(others, last)
+    by_chance = _agreement(number[:n_rows], others[:n_rows], last[:n_rows])
+    return _EqualRows(number, others, by_chance, n_rows, aside, bool(columns))
+
+
+def _together(one: Integers, other: Integers) -> Integers:
+    """The number of each pair of codes, which are from 0 to at most the number of rows."""
+    found: Integers = package("pandas").factorize(one * (other.max() + 1) + other)[0]
+    return found
+
+
+def _equal_pairs(codes: Integers) -> float:
+    """The number of pairs with the same code."""
+    counts = np.bincount(codes).astype(np.float64)
+    return float(counts @ (counts - 1) / 2)
+
+
+def _agreement(number: Integers, others: Integers, last: Integers) -> float:
+    """The probability that two rows of a table agree in its last column, if others differ.
+
+    Each row counts once, however often it is repeated, so that repeated rows do not raise it.
+    """
+    _, first = np.unique(number, return_index=True)
+    n_differ = len(first) * (len(first) - 1) / 2 - _equal_pairs(others[first])
+    return _equal_pairs(last[first]) / n_differ if n_differ else 0.0
 
 
 def _plain(column: Any, is_number: bool) -> Any:
@@ -346,21 +385,51 @@ def _wrong_labels(
         extra = audit.get("X_trusted")
         audit = audit if extra is None else {**audit, "X_trusted": as_frame(extra)[X.columns]}
     done = audit_labels(X, y, **audit)
-    summary, labels = done.summary(), done.labels
-    n_known = np.count_nonzero(labels.is_checked & (labels.given >= 0))
-    n_corrected = np.count_nonzero(
-        labels.is_checked & (labels.given >= 0) & (labels.given != labels.checked)
-    )
+    summary = done.summary()
     shares = np.array([summary.share_low, summary.expected_share, summary.share_high])
-    low, expected, high = (
-        (shares * summary.n_unchecked + n_corrected) / (summary.n_unchecked + n_known)
-    ).tolist()
+    low, expected, high = _of_all(done.labels, shares, summary.n_unchecked)
     found = (
         f"{percent(low)} to {percent(high)} of the labels are wrong (90 % interval); the limit is "
         f"{100 * limit:g} %."
     )
     if named:
         found += f" Measured without {listed([quoted(name) for name in named])}."
+    return _against_limit(found, (low, expected, high), limit, strict)
+
+
+def _are_known(labels: TableLabels) -> bool:
+    """Whether people checked labels, and so many that too few are left for an audit."""
+    n_checked = int(np.count_nonzero(labels.is_checked & (labels.given != NO_LABEL)))
+    return n_checked > 0 and int(np.count_nonzero(labels.is_observed)) < FEWEST_UNCHECKED
+
+
+def _known_labels(labels: TableLabels, limit: float, strict: bool) -> Check:
+    """The same where people checked nearly all labels: the others may all be right, or wrong."""
+    n_unchecked = int(np.count_nonzero(labels.is_observed))
+    low, expected, high = _of_all(labels, np.array([0, 0.5, 1]), n_unchecked)
+    found = f"{percent(low)} of the labels are wrong, as people checked all of them"
+    if n_unchecked:
+        found = (
+            f"{percent(low)} to {percent(high)} of the labels are wrong, as people checked all but "
+            f"{n_unchecked}"
+        )
+    found += f"; the limit is {100 * limit:g} %."
+    return _against_limit(found, (low, expected, high), limit, strict)
+
+
+def _of_all(labels: TableLabels, shares: NDArray[Any], n_unchecked: int) -> list[float]:
+    """The shares of wrong labels among all of the table, from those among unchecked ones."""
+    known = labels.is_checked & (labels.given != NO_LABEL)
+    n_corrected = np.count_nonzero(known & (labels.given != labels.checked))
+    n_labels = n_unchecked + np.count_nonzero(known)
+    found: list[float] = ((shares * n_unchecked + n_corrected) / n_labels).tolist()
+    return found
+
+
+def _against_limit(
+    found: str, shares: tuple[float, float, float], limit: float, strict: bool
+) -> Check:
+    low, expected, high = shares
     figures = {"low": low, "expected": expected, "high": high, "limit": limit, "strict": strict}
     if high <= limit:
         return Check(WRONG, OK, found, figures=figures)
@@ -373,7 +442,10 @@ def _wrong_labels(
 
 def _label_copies(leaks: list[SuspiciousColumn] | None) -> Check:
     if leaks is None:
-        found = f"It takes {FEWEST_ROWS} labelled rows and two columns to tell a copy of the label."
+        found = (
+            f"It takes {FEWEST_ROWS} labels that nobody checked and two columns to tell a copy of "
+            "the label."
+        )
         return Check(LEAKS, UNKNOWN, found, "Add rows or columns.")
     figures = {"columns": [asdict(one) for one in leaks]}
     if not leaks:
@@ -383,6 +455,8 @@ def _label_copies(leaks: list[SuspiciousColumn] | None) -> Check:
 
 def _contradictions(equal: _EqualRows, labels: list[Any], ids: NDArray[Any]) -> Check:
     """Equal rows with different labels."""
+    if not equal.is_compared:
+        return _not_compared(REPEATED)
     number = equal.number[: equal.n_rows].tolist()
     known = _labels_of(number, labels)
     rows = [place for place, row in enumerate(number) if len(known[row]) > 1]
@@ -396,6 +470,11 @@ def _contradictions(equal: _EqualRows, labels: list[Any], ids: NDArray[Any]) -> 
         return _coarse(REPEATED, found, figures)
     remedy = f"Correct one of them or leave both out: {_named(figures)}."
     return Check(REPEATED, FAIL, found, remedy, figures)
+
+
+def _not_compared(name: str) -> Check:
+    found = "Every column names or counts the rows, so that there is nothing to compare them by."
+    return Check(name, UNKNOWN, found, f"Add columns, or leave this check out (--skip {name}).")
 
 
 def _coarse(name: str, found: str, figures: dict[str, Any]) -> Check:
@@ -431,6 +510,8 @@ def _but(equal: _EqualRows) -> str:
 
 def _shared_rows(equal: _EqualRows, labels: list[list[Any]]) -> Check:
     """Test rows that the table has as well."""
+    if not equal.is_compared:
+        return _not_compared(SHARED)
     number = equal.number.tolist()
     known, test = _labels_of(number[: equal.n_rows], labels[0]), number[equal.n_rows :]
     rows = [place for place, row in enumerate(test) if row in known]

@@ -437,10 +437,12 @@ class LabelAudit:
         answers : mapping, array-like of shape (n_rows,) or data frame
             The class that a person chose, by the name of the row as in ``ids``, which without names
             counts rows from 1 as files do; or one entry for each row of the table, missing where
-            there is no answer. Of several people a frame with a line for each answer, the oldest
-            first, like ``checked.csv``: the name of the row in a column called like the ids, "row"
-            or "id", the class in "checked_label" or "label", and who chose it in "reviewer". What
-            was checked before stays unless the same person answers again.
+            there is no answer. Such answers are your decision: they replace all earlier ones to
+            these rows, whoever gave them. Of several people a frame with a line for each answer,
+            the oldest first, like ``checked.csv``: the name of the row in a column called like the
+            ids, "row" or "id", the class in "checked_label" or "label", and who chose it in
+            "reviewer"; "drawn_at_random" may say yes or no. These add to earlier answers, and
+            replace only those of the same person to the same row. Other rows stay as they are.
         at_random : bool or array-like of bool of shape (n_rows,), default=None
             Which of these rows were drawn for the check at random.
         """

@@ -203,6 +203,30 @@ class LearntFromAnswers(NoisePosterior):
         values = np.clip(mean[:, None] + deviation[:, None] * NORMAL, 0, 1).ravel()
         return values, np.full(len(values), 1 / len(values))
 
+    def wrong_share_interval(
+        self,
+        scores: Floats,
+        observed: Integers,
+        level: float = 0.9,
+        *,
+        listed: Integers | None = None,
+    ) -> tuple[float, float, float]:
+        """The same; of all rows, the lower end allows for reviewers who err more than expected.
+
+        A few answers tell little of the error rate, so that its prior decides how many labels are
+        called wrong by mistake: if the rate is higher by δ, up to δ fewer of all labels are wrong.
+        With δ from the expected rate to the largest plausible one, the distance of the lower end
+        from the mean becomes √(distance² + δ²). It is not moved below the lower end without
+        answers, which no answer has raised.
+        """
+        mean, low, high = super().wrong_share_interval(scores, observed, level, listed=listed)
+        if listed is None or len(np.unique(listed)) == len(scores):
+            excess = max(self.largest_error_rate - self.error_rate, 0.0)
+            lowest = mean - np.hypot(max(mean - low, 0.0), excess)
+            _, without, _ = self.before.wrong_share_interval(scores, observed, level)
+            low = min(low, max(float(lowest), without))
+        return mean, low, high
+
     def posterior(
         self, scores: Floats, observed: Integers, answers: Integers | None = None
     ) -> Floats:

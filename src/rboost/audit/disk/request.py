@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rboost._validation import is_missing
-from rboost.audit.arguments import AT_RANDOM, CHECKED, ID, LABEL, PEOPLE, ROW, YES
+from rboost.audit.arguments import AT_RANDOM, CHECKED, ID, LABEL, PEOPLE, ROW, were_drawn
 from rboost.audit.audit import audit_labels
 from rboost.audit.insight.checked import AnswersContradictWarning
 from rboost.audit.insight.suspicion import SuspiciousColumnWarning
@@ -306,7 +306,7 @@ def _read_trusted(
                 f"{request.trusted} says itself which rows were drawn at random, in the column "
                 f"{AT_RANDOM!r}; leave --trusted-random out, or the column."
             )
-        drawn = (table[AT_RANDOM].astype(str) == YES).tolist()
+        drawn = were_drawn(table[AT_RANDOM].tolist(), str(request.trusted))
     people = _people(table, columns)
     placed, at_random, further = _placed(request, labels, named, people, drawn, ids)
     if further and absent:
