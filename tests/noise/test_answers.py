@@ -369,3 +369,15 @@ def test_the_ends_for_a_list_are_those_of_its_draws():
     listed = np.arange(50)
     plain = NoisePosterior.wrong_share_interval(found, scores, label, listed=listed)
     assert found.wrong_share_interval(scores, label, listed=listed) == plain
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_a_reviewer_who_is_always_wrong_says_nothing(n_classes):
+    """At the largest rate every class is as likely to be named as any other."""
+    n = 400
+    p = np.full((n, n_classes), 1e-6 / (n_classes - 1))
+    p[:, 0] = 1 - 1e-6
+    answers = np.column_stack([np.zeros(n, int), np.ones(n, int)])
+    errors, _ = reviewer_errors(p, answers, 0.03)
+    assert errors[0] < 0.05
+    assert errors[1] == pytest.approx(1 - 1 / n_classes, abs=0.05)

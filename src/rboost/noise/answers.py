@@ -62,8 +62,6 @@ ERRORS = {0.003: 0.35, 0.01: 0.27, 0.03: 0.2, 0.08: 0.11, 0.2: 0.05, 0.45: 0.02}
 # factor of about 3 of the common one are usual. Twice as much lets an answer more against a sure
 # model speak against its reviewer alone; half as much needs twice as many.
 REVIEWER_SPREAD = 1.0
-# The largest rate of a reviewer: of two classes, answers then say nothing.
-LARGEST_ERROR = 0.5
 # Coefficients and rates of reviewers are found in turn until no rate changes by more than this, in
 # log-odds, or for this many turns.
 SAME_RATES, MOST_TURNS = 0.02, 8
@@ -289,9 +287,10 @@ def reviewer_errors(p: Floats, answers: Integers, common: float) -> tuple[Floats
     own, n_own, n_classes = answers[:, active], n_own[active], p.shape[1]
     row, who = np.nonzero(own >= 0)
     said, precision = own[row, who], REVIEWER_SPREAD**-2.0
+    largest = 1 - 1 / n_classes  # at which answers say nothing
 
     def rates(deviations: Floats) -> Floats:
-        return np.minimum(expit(logit(common) + deviations), LARGEST_ERROR)
+        return np.minimum(expit(logit(common) + deviations), largest)
 
     def value(deviations: Floats) -> tuple[float, Floats]:
         """The penalised log likelihood, and w of each answer."""
