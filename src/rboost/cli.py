@@ -615,7 +615,14 @@ def _clean(options: argparse.Namespace) -> int:
         f"{found['given']} as given, {found['answer']} by answers, {found['suggested']} suggested, "
         f"{found['missing']} missing."
     )
-    _say(BEWARE)
+    n_disputed = int(audit.labels.answers.is_disputed.sum())
+    if n_disputed:
+        _show(
+            f"People disagree on {n_disputed} row{'s' * (n_disputed > 1)}: what most of them say "
+            "counts, of as many the more probable class."
+        )
+    if found["suggested"]:
+        _say(BEWARE)
     return 0
 
 

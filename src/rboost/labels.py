@@ -139,12 +139,22 @@ class Answers:
 
     @cached_property
     def majority(self) -> Integers:
-        """The class that most people name of each row, of equally many that named last."""
+        """The class that most people name of each row, of equally many the last in order."""
         found = np.full(self.n_rows, NO_CLASS)
         cell = self.row * (self.stated.max(initial=0) + 1) + self.stated
         _, place, count = np.unique(cell, return_inverse=True, return_counts=True)
         order = np.argsort(count[place], kind="stable")
         found[self.row[order]] = self.stated[order]
+        return found
+
+    @cached_property
+    def is_disputed(self) -> NDArray[np.bool_]:
+        """Rows of which people name different classes, (n_rows,)."""
+        own = self.standing
+        first = np.full(self.n_rows, NO_CLASS)
+        first[own.row[::-1]] = own.stated[::-1]
+        found = np.zeros(self.n_rows, dtype=bool)
+        found[own.row[own.stated != first[own.row]]] = True
         return found
 
     @property
@@ -245,6 +255,18 @@ class Labels:
             at_random=drawn & (own.majority != NO_CLASS),
         )
 
+    def settled(self, posterior: Floats) -> Self:
+        """The same with answers in another order, of each row that of the likeliest class last.
+
+        So it counts where equally many people name one of several classes. ``posterior[i, j]`` =
+        p(true class j | row i and all that was said of it).
+        """
+        disputed = self._is_of(ANSWER) & self.answers.is_disputed[self.row]
+        chance = np.where(disputed, posterior[self.row, self.stated], -1.0)
+        order = np.argsort(chance, kind="stable")
+        row, source, stated = self.row[order], self.source[order], self.stated[order]
+        return replace(self, row=row, source=source, stated=stated)
+
     def followed_by_trusted(self, position: Integers | None) -> Self:
         """Further rows, whose classes are known."""
         if position is None:
@@ -342,7 +364,10 @@ class Labels:
 
     @cached_property
     def checked(self) -> Integers:
-        """The class that most people name who checked the row, of equally many the latest."""
+        """The class that most people name who checked the row, of equally many the last in order.
+
+        That is the latest, and after :meth:`settled` the most probable.
+        """
         return self.answers.majority
 
     @cached_property

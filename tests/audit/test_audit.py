@@ -64,7 +64,7 @@ def test_answers_that_nobody_expected_are_told():
     ]
     with pytest.warns(AnswersContradictWarning, match="Of 80 checked labels 15 were wrong where"):
         audit = quick(X, y, y_checked=checked)
-    sentence = "labels are not wrong in the way that was assumed"
+    sentence = "labels are not wrong in the way that was assumed, or answers are mistaken; all"
     assert sentence in " ".join(audit.to_text().split())
     assert sentence in audit.to_html()
 
@@ -322,3 +322,15 @@ def test_a_list_is_never_empty_beside_wrong_labels():
     assert len(listed) >= 50
     assert set(listed["band"]) <= {"probably wrong", "worth a look"}
     assert "Listed are the" in audit.to_text()
+
+
+@pytest.mark.parametrize(("scale", "unused"), [(1e39, ()), (1e300, ("a",))])
+def test_numbers_too_large_for_single_precision_are_told(scale, unused):
+    X, y, _ = table_of()
+    table = pd.DataFrame(X).add_prefix("x").assign(a=np.linspace(1, 2, len(y)) * scale)
+    table.loc[:20, "a"] /= scale if not unused else 1
+    with pytest.warns(UserWarning, match=r"Numbers of 'a' .* count as missing; divide the column"):
+        audit = quick(table, y)
+    assert audit.unused_columns == unused
+    with pytest.warns(UserWarning, match="Numbers of 'a'"):
+        audit.model.predict_proba(table)

@@ -48,6 +48,9 @@ def test_the_share_of_wrong_labels_passes_or_fails_by_its_interval():
         )
         assert found.checks[0].status == status
         assert found.passed == (status != "fail")
+        remedy = found.checks[0].remedy
+        assert remedy.startswith("List and correct") == (limit < low)
+        assert remedy.startswith("Check 30 random labels") == (low < limit < high)
         assert found.checks[0].figures["low"] == low  # the same seed, the same figures
 
 

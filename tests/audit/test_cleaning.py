@@ -6,7 +6,7 @@ import pytest
 
 from rboost.audit import audit_labels
 from rboost.audit.cleaning import WAYS, clean_labels
-from tests.audit.conftest import make_table
+from tests.audit.conftest import make_table, quick
 
 
 @pytest.mark.parametrize("how", WAYS)
@@ -114,3 +114,42 @@ def test_spellings_are_one_and_rows_can_be_told():
     )
     with pytest.raises(ValueError, match="X has a column called 'label' too"):
         clash.clean()
+
+
+def test_where_as_many_people_disagree_the_more_probable_class_counts():
+    X, true, given = make_table(400, 3)
+    audit, random = quick(X, given), np.random.RandomState(1)
+    rows = audit.suspects(n=40).rows
+    rows = np.append(rows, random.permutation(np.setdiff1d(np.arange(400), rows))[:40])
+    bob = np.where(random.rand(80) < 0.45, (true[rows] + random.randint(1, 3, 80)) % 3, true[rows])
+    lines = pd.DataFrame({
+        "row": np.tile(rows + 1, 2),
+        "reviewer": ["ann"] * 80 + ["bob"] * 80,
+        "label": np.append(true[rows], bob),
+    })  # fmt: skip
+    for found in (audit.refit(lines), audit.with_checked(audit.refit(lines).labels.answers)):
+        disputed = np.flatnonzero(found.labels.answers.is_disputed)
+        assert len(disputed) > 20
+        assert found.labels.checked[disputed].tolist() == true[disputed].tolist()
+        assert [int(word) for word in found.labels.said[disputed]] == true[disputed].tolist()
+        frame = found.clean().iloc[disputed]
+        assert frame["label"].tolist() == true[disputed].tolist()
+        wrong = frame["probability_wrong"].to_numpy()
+        assert ((wrong > 0.5) == (given != true)[disputed]).all()
+        assert ((wrong > 0) & (wrong < 1)).any()  # the posterior with both answers
+
+
+def test_two_answers_to_a_row_without_a_label_are_settled_by_the_model():
+    X, true, given = make_table(400, 2)
+    sure = np.argsort(-np.abs(X[:, 0]))[:10]  # whose class the columns tell
+    labels = given.astype(object)
+    labels[sure] = None
+    audit = quick(X, labels)
+    lines = pd.DataFrame({
+        "row": np.tile(sure + 1, 2),
+        "reviewer": ["ann"] * 10 + ["bob"] * 10,
+        "label": np.append(true[sure], 1 - true[sure]),
+    })  # fmt: skip
+    found = audit.refit(lines)
+    assert found.labels.checked[sure].tolist() == true[sure].tolist()
+    assert found.inference.posterior[sure].max(axis=1).max() < 1

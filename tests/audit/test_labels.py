@@ -132,7 +132,17 @@ def test_what_is_no_label_is_refused_with_one_sentence(y, message):
 
 @pytest.mark.parametrize(("n_classes", "n_rows"), [(2, 10), (50, 2000), (77, 10_010), (500, 5000)])
 def test_labels_that_repeat_are_classes_however_many(n_classes, n_rows):
-    assert len(encode_labels([k % n_classes for k in range(n_rows)]).classes) == n_classes
+    words = [f"c{k % n_classes}" for k in range(n_rows)]
+    assert len(encode_labels(words).classes) == n_classes
+
+
+@pytest.mark.parametrize("kind", [int, float, str])
+def test_numbers_that_are_rather_a_measurement_are_warned_of(kind):
+    ages = [kind(18 + k % 34) for k in range(34 * 19)]
+    with pytest.warns(UserWarning, match="'age' has 34 different numbers, each of which is taken"):
+        assert len(encode_labels(ages, name="age").classes) == 34
+    assert len(encode_labels([*ages, *ages[:34]], name="age").classes) == 34  # 20 rows each
+    assert len(encode_labels([kind(k % 20) for k in range(200)]).classes) == 20
 
 
 def test_checked_labels_have_one_entry_a_row():

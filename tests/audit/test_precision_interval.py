@@ -87,3 +87,15 @@ def test_copies_count_once(case):
     copies[rows[1:]] = rows[0]
     found = replace(audit, copy_of=copies).precision_interval(rows)
     assert found[1] - found[0] > alone[1] - alone[0]
+
+
+def test_no_list_has_more_wrong_labels_than_the_table(case, monkeypatch):
+    audit, _ = case
+    rows = audit.suspects(n=400).rows
+    least, most, _ = audit.precision_interval(rows)
+    ends = 0.0, 0.3 * most, RANDOM_CHECKS  # of 1000 rows
+    monkeypatch.setattr(type(audit), "wrong_share_interval", lambda self, labels=None: ends)
+    low, high, _ = audit.precision_interval(rows)
+    assert high == pytest.approx(min(most, 1000 * ends[1] / 400))
+    assert low == pytest.approx(min(least, high))
+    assert high < most

@@ -88,6 +88,32 @@ def test_answers_come_first_and_are_told_from_given_labels(
         assert how == "drop" or len(frame) == len(pd.read_csv(data))
 
 
+def test_who_measures_is_warned_only_where_labels_were_suggested(audited, tmp_path, capsys):
+    for how, threshold in (("drop", "0.9"), ("weigh", "0.9"), ("relabel", "1.0")):
+        cleaned(audited, tmp_path / "out.csv", "--how", how, "--threshold", threshold)
+        said = capsys.readouterr()
+        assert " 0 suggested" in said.out
+        assert "People disagree" not in said.out
+        assert "measure a model" not in said.err
+
+
+@pytest.mark.slow
+def test_it_says_on_how_many_rows_people_disagree(folder, tmp_path, capsys):
+    labels = read_audit(folder).labels
+    pd.DataFrame({
+        "key": np.repeat([f"k{row:04}" for row in (3, 4, 5)], 2),
+        "reviewer": ["ann", "bob"] * 3,
+        "label": [labels.class_names[k] for k in (0, 1, 0, 1, 1, 1)],
+    }).to_csv(tmp_path / "answers.csv", index=False)  # fmt: skip
+    assert main(["review", str(folder), "--import", str(tmp_path / "answers.csv")]) == 0
+    capsys.readouterr()
+    frame = cleaned(folder, tmp_path / "out.csv")
+    assert "People disagree on 2 rows: what most of them say counts" in capsys.readouterr().out
+    wrong = frame["probability_wrong"].astype(float).to_numpy()[[3, 4, 5]]
+    chosen = (frame["churn"] != frame["given_label"]).to_numpy()[[3, 4, 5]]
+    assert ((wrong > 0.5) == chosen).all()
+
+
 def test_the_input_is_never_overwritten(data, audited, tmp_path, capsys):
     before = data.read_bytes()
     for out in (data, audited / "suspects.csv", data.parent / ".." / data.parent.name / data.name):

@@ -156,7 +156,8 @@ def audit_labels(
     for column in suspicious:
         warnings.warn(describe_suspicious_column(column), SuspiciousColumnWarning, stacklevel=2)
     audit = LabelAudit(
-        asked.table, labels, asked.ids, id_name, features, scores, inference, fitted,
+        asked.table, labels.settled(inference.posterior), asked.ids, id_name, features, scores,
+        inference, fitted,
         asked.n_extra, asked.groups, suspicious, copy_of, scorer,
     )  # fmt: skip
     warn_of(audit)

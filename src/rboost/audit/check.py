@@ -433,9 +433,9 @@ def _against_limit(
     figures = {"low": low, "expected": expected, "high": high, "limit": limit, "strict": strict}
     if high <= limit:
         return Check(WRONG, OK, found, figures=figures)
-    if low <= limit and not strict:
+    if low <= limit:  # possibly none has to be corrected
         remedy = "Check 30 random labels (rboost audit, rboost review) and pass them as trusted."
-        return Check(WRONG, UNKNOWN, found, remedy, figures)
+        return Check(WRONG, FAIL if strict else UNKNOWN, found, remedy, figures)
     remedy = "List and correct them: rboost audit, rboost review, rboost clean."
     return Check(WRONG, FAIL, found, remedy, figures)
 

@@ -11,6 +11,7 @@ label.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -27,11 +28,19 @@ from rboost.model import RBoostClassifier
 from rboost.native.threads import one_blas_thread
 from rboost.noise import NoisePosterior
 from rboost.noise.annotators import AnnotatorNoise
+from rboost.noise.answers import answer_likelihood
 from rboost.noise.groups import GroupedNoise
-from rboost.noise.inference import infer_by_group, infer_with_answers, judge, wrong_probability
+from rboost.noise.inference import (
+    LEAST_LIKELIHOOD,
+    infer_by_group,
+    infer_with_answers,
+    judge,
+    wrong_probability,
+)
 from rboost.noise.majorities import wrong_majorities
 from rboost.noise.posterior import Doubt
 from rboost.table.columns import NAME, Column, read_columns
+from rboost.table.delimited import reprs
 from rboost.table.features import (
     ColumnEncoder,
     Features,
@@ -83,12 +92,20 @@ def why_unused(own: ColumnEncoder) -> str:
 
 def _finite_columns(table: Any) -> list[Column]:
     """The columns; numbers too large for single precision, in which trees compute, are missing."""
-    columns = read_columns(table)
+    columns, too_large = read_columns(table), []
     for place, column in enumerate(columns):
         if column.numbers is not None:
             is_large = np.abs(column.numbers) > np.finfo(np.float32).max
+            if np.isfinite(column.numbers[is_large]).any():
+                too_large.append(column.name)
             numbers = np.where(is_large, np.nan, column.numbers)
             columns[place] = replace(column, numbers=numbers)
+    if too_large:
+        warnings.warn(
+            f"Numbers of {reprs(too_large, 5)} beyond ±3.4e38 count as missing; divide the column "
+            "by a large number.",
+            stacklevel=4,
+        )
     return columns
 
 
@@ -302,13 +319,32 @@ def judge_rows(
         rows = counted_rows(labels, copy_of)
         by_group = infer_by_group(noise, scores[rows], labels.take(rows))
     posterior = judge(noise, scores, labels, by_group).posterior
-    # What is counted takes answers as they are; `doubtful_answers` names those that may be wrong.
-    answered = np.flatnonzero(labels.is_checked)
+    # What is counted takes answers as they are, unless people disagree; `doubtful_answers` names
+    # those that may be wrong.
+    disputed = labels.answers.is_disputed
+    _judge_unlabelled(posterior, noise, scores, labels, disputed)
+    answered = np.flatnonzero(labels.is_checked & ~disputed)
     posterior[answered] = np.eye(posterior.shape[1])[labels.checked[answered]]
     found = Inference(noise, noise.probability(scores), posterior, (np.nan, np.nan), by_group)
     observed = np.flatnonzero(labels.is_observed)
     share = found.wrong_share_among(scores, labels, observed, copy_of)
     return replace(found, wrong_share=share)
+
+
+def _judge_unlabelled(
+    posterior: Floats,
+    noise: NoisePosterior,
+    scores: Floats,
+    labels: TableLabels,
+    disputed: NDArray[np.bool_],
+) -> None:
+    """Judge rows without a label by their answers, where people disagree and none is known."""
+    rows = np.flatnonzero(disputed & (labels.given == NO_LABEL))
+    if len(rows):
+        answers = labels.answers.columns[rows]
+        said = answer_likelihood(answers, len(labels.classes), noise.error_rates)
+        joint = noise.probability(scores[rows]) * np.maximum(said, LEAST_LIKELIHOOD)
+        posterior[rows] = joint / joint.sum(axis=1, keepdims=True)
 
 
 def issue_probability(posterior: Floats, labels: TableLabels) -> Floats:

@@ -11,13 +11,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rboost._typing import Integers
+from rboost._typing import Floats, Integers
 from rboost._validation import check_annotators, is_missing, read_annotations
 from rboost.labels import FEWEST_OF_CLASS, NO_CLASS, Answers, Groups, Labels, warn_of_rare
 from rboost.table.delimited import reprs
 
 # Where more than this share of different labels occur once, the column is an id or a measurement.
 MOST_ONCE = 0.5
+# More different numbers than this, each in fewer rows in the mean, are rather a measurement.
+MOST_NUMBERS, ROWS_OF_NUMBER = 20, 20
 # The position of a label that is not there.
 NO_LABEL = NO_CLASS
 
@@ -74,6 +76,12 @@ class TableLabels(Labels):
         said = np.where(checked == self.checked, self.said, said)
         drawn = self.at_random if at_random is None else at_random
         return replace(self.with_answers(checked if answers is None else answers, drawn), said=said)
+
+    def settled(self, posterior: Floats) -> Self:
+        """The same, where of equally many answers the most probable class counts."""
+        found = super().settled(posterior)
+        names = np.array(found.names(found.checked), dtype=object)
+        return replace(found, said=np.where(found.checked == self.checked, self.said, names))
 
     @property
     def class_names(self) -> list[str]:
@@ -158,6 +166,7 @@ def encode_labels(
             f"Of {name!r} only {reprs(frequent) or 'none'} has at least {FEWEST_OF_CLASS} rows, "
             "but two classes are needed; label more rows."
         )
+    _warn_of_numbers(counted, name)
     if rare:
         warn_of_rare(rare, name, "rows", stacklevel=5)
     place = {value: k for k, value in enumerate(frequent)}
@@ -247,6 +256,28 @@ def _check_classes(counted: Counter[Any], n_rows: int, name: str) -> None:
             f"{name!r} has {len(counted)} different values in {n_rows} rows, and most of them "
             "occur once, like an id or a measurement; name a column of labels that repeat."
         )
+
+
+def _warn_of_numbers(counted: Counter[Any], name: str) -> None:
+    """Warn where labels are rather a measurement."""
+    if (
+        len(counted) > MOST_NUMBERS
+        and sum(counted.values()) < ROWS_OF_NUMBER * len(counted)
+        and all(map(_is_number, counted))
+    ):
+        warnings.warn(
+            f"{name!r} has {len(counted)} different numbers, each of which is taken for a class; "
+            "if it is a measurement, cut it into a few ranges or name a column of classes.",
+            stacklevel=6,
+        )
+
+
+def _is_number(label: Any) -> bool:
+    """Whether a label is a number, or a word that is written like one."""
+    try:
+        return not isinstance(label, bool) and bool(np.isfinite(float(label)))
+    except ValueError:
+        return False
 
 
 def plain_values(values: Any) -> list[Any]:

@@ -214,7 +214,7 @@ class LabelAudit:
         """Rows whose answer is rather a mistake than right, by the model, the least likely first.
 
         Reviewers err in a few per cent of cases. Ask again of these rows, best somebody else. Where
-        several people answered, the answer is that of most of them, of as many the latest.
+        several people answered, the answer is that of most of them, of as many the most probable.
         """
         noise, labels = self.inference.noise, self.labels
         rows = np.flatnonzero(labels.is_checked & (labels.given != NO_LABEL))
@@ -359,9 +359,10 @@ class LabelAudit:
         ``rows`` are positions of labels that nobody checked, such as those of suspects, or a mask.
         The interval is that of the model; or, if at least 10 random checks lie among the rows that
         are ranked as high as a list of the most suspicious, that of these checks where it is
-        narrower. The latter is nearly exact: the answers have helped to rank the rows, too.
+        narrower. The latter is nearly exact: the answers have helped to rank the rows, too. No list
+        holds more wrong labels than the table at the upper end of its interval.
         """
-        labels, found, rows = self.labels, self.inference, np.asarray(rows)
+        labels, rows = self.labels, np.asarray(rows)
         if rows.dtype == bool and rows.shape == (len(self),):
             rows = np.flatnonzero(rows)
         inside = rows[(rows >= 0) & (rows < len(self))] if len(rows) else rows.astype(np.intp)
@@ -370,6 +371,16 @@ class LabelAudit:
                 "rows must be different positions of rows whose label nobody checked, counted from "
                 "0, or a mask of them."
             )
+        low, high, source = self._list_interval(inside)
+        if len(inside):
+            n_rows = np.count_nonzero(labels.is_observed)
+            most = self.wrong_share_interval()[1] * (n_rows / len(inside))
+            low, high = min(low, most), min(high, most)
+        return low, high, source
+
+    def _list_interval(self, inside: Integers) -> tuple[float, float, str]:
+        """The same, whatever is known of the table."""
+        labels, found = self.labels, self.inference
         by_model = found.wrong_share_among(self.scores, labels, inside, self.copy_of)
         is_learnt = isinstance(found.noise, LearntFromAnswers) and found.by_group is None
         if not len(inside) or not is_learnt:
@@ -423,7 +434,7 @@ class LabelAudit:
         labels = self.labels.with_checked(checked, at_random)
         found = infer(self.scores, labels, self.copy_of)
         model = None if self.model is None else replace(self.model, noise=found.noise)
-        return replace(self, labels=labels, inference=found, model=model)
+        return replace(self, labels=labels.settled(found.posterior), inference=found, model=model)
 
     def refit(self, answers: Any, at_random: Any = None) -> Self:
         """A new audit of the same table, with the model fitted again to answers of people.
@@ -457,6 +468,7 @@ class LabelAudit:
             return self.with_checked(labels.answers, labels.at_random)
         check_enough(labels)
         scores, found, model = fit_model(self.scorer, self.features, labels, self.copy_of)
+        labels = labels.settled(found.posterior)
         return replace(self, labels=labels, scores=scores, inference=found, model=model)
 
     def clean(self, how: str = "relabel", threshold: float = THRESHOLD) -> Any:

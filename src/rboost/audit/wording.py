@@ -49,14 +49,16 @@ def format_count(number: float) -> str:
     return f"{number:,.0f}".replace(",", "\u202f")
 
 
-def format_estimate(number: float) -> str:
-    r"""An estimated number of rows as people say it, in two digits.
+def format_estimate(number: float, most: float = np.inf) -> str:
+    r"""An estimated number of rows as people say it, in two digits, and no more than there are.
 
     >>> format_estimate(521.6), format_estimate(1574), format_estimate(50.9), format_estimate(0.3)
     ('520', '1\u202f600', '51', '<1')
+    >>> format_estimate(115.6), format_estimate(115.6, most=116)
+    ('120', '116')
     """
     n_digits = len(str(int(number)))
-    return format_count(round(number, 2 - n_digits) if n_digits > 2 else number)
+    return format_count(min(round(number, 2 - n_digits) if n_digits > 2 else number, most))
 
 
 def format_value(number: float) -> str:

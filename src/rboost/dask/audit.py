@@ -241,6 +241,7 @@ class DistributedAudit:
         ends = (np.nan, np.nan)
         if len(suspects):
             ends = doubt.interval(suspects["probability"].to_numpy(), (low, high))
+            ends = ends[0], min(ends[1], high * self.n_labelled / len(suspects))
         return AuditSummary(
             self.label_name,
             n_rows=self.n_rows,

@@ -108,6 +108,40 @@ def test_says_how_many_suspects_are_wrong_only_where_it_is_known(small_audit):
     assert "by random checks alone" in describe_suspects(replace(known, list_source=RANDOM_CHECKS))
 
 
+def test_no_more_suspects_are_wrong_than_are_listed(small_audit):
+    known = replace(
+        small_audit.summary(), n_suspects=116, expected_found=115.8, list_low=0.9, list_high=1.0
+    )
+    assert "about 116 of them are wrong (90 % interval: 100 to all)" in describe_suspects(known)
+    by_checks = replace(known, list_low=0.8, list_high=0.9, expected_found=115.8)
+    assert "about 100 of them are wrong (90 % interval: 93 to 100)" in describe_suspects(by_checks)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [
+        (0.276, 0.284, "27 to 29"),
+        (0.28, 0.28, "about 28"),
+        (0.0, 0.002, "0 to 1"),
+        (0.997, 1.0, "99 to 100"),
+    ],
+)
+def test_an_interval_whose_ends_round_to_one_number_is_one(small_audit, low, high, said):
+    summary = replace(
+        small_audit.summary(), n_unchecked=100, share_low=low, share_high=high,
+        is_uncertain=False, random_checks=None,
+    )  # fmt: skip
+    assert describe_wrong_labels(summary).endswith(f"90 % interval: {said}).")
+
+
+def test_says_that_suspects_need_not_be_wrong_where_nobody_can_tell(small_audit):
+    caution = "They are the most suspicious ones, not known to be wrong."
+    for high in (0.0, 0.9):
+        known = replace(small_audit.summary(), list_low=0.0, list_high=high, is_uncertain=False)
+        assert caution not in describe_suspects(known)
+        assert caution in describe_suspects(replace(known, is_uncertain=True))
+
+
 @pytest.mark.parametrize("audit_name", ["small_audit", "hostile_audit"])
 def test_fits_a_hundred_columns(audit_name, request):
     audit = request.getfixturevalue(audit_name)

@@ -66,7 +66,7 @@ def test_one_sentence_names_the_strongest_words(audit):
     (one,) = audit.explain_all(np.array([18]))
     first, second = one.words[:2]
     named = ", ".join(f"“{word}”" for word in one.words)
-    assert describe_words(one) == f"{named} speak for '{one.suggested}', not for '{one.given}'"
+    assert describe_words(one) == f"{named} speak for “{one.suggested}”, not for “{one.given}”"
     assert {first, second} == {"card", "arrived"} or {first, second} == {"transfer", "pending"}
     assert in_words(one).startswith(describe_words(one))
     frame = audit.to_frame(suspects(audit))

@@ -481,7 +481,8 @@ def _groups(
 def expected_flips(posterior: Floats, labels: TableLabels) -> Floats:
     """``[j, k]``: how many rows of class j are expected to carry the label k, as it was given.
 
-    Off the diagonal these add up to the wrong labels that are expected and those corrected.
+    Off the diagonal these add up to the wrong labels that are expected and those corrected; of rows
+    on which people disagree, to how likely their labels are to be wrong.
     """
     n_classes = len(labels.classes)
     rows = np.flatnonzero(labels.given >= 0)

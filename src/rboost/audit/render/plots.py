@@ -263,7 +263,7 @@ class ReviewGainDisplay(_Display):
         ax.plot([0, n_shown], [0, at_random], "--", color=GREY, label="in any order")
         if 0 < self.n_suspects <= n_shown:
             found = float(gain[self.n_suspects])
-            number = f" → {format_estimate(found)}" if self.is_known else ""
+            number = f" → {format_estimate(found, self.n_suspects)}" if self.is_known else ""
             ax.plot(
                 self.n_suspects, found, "D", color=DOUBT, markersize=9, zorder=4,
                 label=f"{with_noun(self.n_suspects, 'suspect')}{number}",
@@ -423,8 +423,8 @@ class GroupNoiseDisplay(_Display):
         # Orange bars are clearly above the share of the whole table.
         colors = [DOUBT if end > self.overall else TRUST for end in self.interval[0]]
         names = [cut_middle(name, LONGEST_GROUP) for name in self.names]
-        _draw_shares(ax, names, self.share, self.interval, colors, list(map(percent, self.share)))
-        ax.axvline(self.overall, color=GREY, linestyle="--", linewidth=1)
+        notes = list(map(percent, self.share))
+        _draw_shares(ax, names, self.share, self.interval, colors, notes, self.overall)
         ax.set_xlabel(f"share of wrong labels (dashed: {percent(self.overall)} of all)")
         return self
 
@@ -481,8 +481,7 @@ class AnnotatorDisplay(_Display):
             f"{percent(share)}, {with_noun(n, 'label')}"
             for share, n in zip(self.accuracy, self.n_labels, strict=True)
         ]
-        _draw_shares(ax, names, self.accuracy, self.interval, colors, notes)
-        ax.axvline(self.overall, color=GREY, linestyle="--", linewidth=1)
+        _draw_shares(ax, names, self.accuracy, self.interval, colors, notes, self.overall)
         ax.set_xlabel(f"share of right labels (dashed: {percent(self.overall)} of all)")
         return self
 
@@ -494,24 +493,28 @@ def _draw_shares(
     interval: Floats,
     colors: Sequence[str],
     notes: Sequence[str],
+    overall: float | None = None,
 ) -> None:
-    """A bar for each share with its interval, and a note at its end."""
+    """A bar for each share with its interval; notes stand in a column beside all of them.
+
+    ``overall``, where it is given, is a line across the bars.
+    """
     places, (low, high) = np.arange(len(names)), interval
     ax.barh(places, share, 0.62, color=colors, alpha=0.55, linewidth=0)
     ax.hlines(places, low, high, color=INK, linewidth=1.6)
     ax.plot(share, places, "|", color=INK, markersize=9)
-    widest = max(0.05, float(high.max(initial=0)))
-    for place, end, note in zip(places, high, notes, strict=True):
-        ax.text(
-            end + 0.015 * widest, place, note, va="center", fontsize=9, color=INK,
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
-        )  # fmt: skip
+    widest = max(0.05, float(high.max(initial=0)), overall or 0.0)
+    if overall is not None:
+        ax.axvline(overall, color=GREY, linestyle="--", linewidth=1)
+    for place, note in zip(places, notes, strict=True):
+        ax.text(1.03 * widest, place, note, va="center", fontsize=9, color=INK)
     room = widest * (1.07 + 0.02 * max(map(len, notes), default=0))
     ax.set_yticks(places, names, parse_math=False)
     ax.set(xlim=(0, room), ylim=(max(len(places), 1) - 0.5, -0.5))
     ax.locator_params(axis="x", nbins=5)
     ticks = ax.get_xticks()
-    _label_shares(ax.set_xticks, ticks[(ticks >= 0) & (ticks <= min(room, 1))])
+    _label_shares(ax.set_xticks, ticks[(ticks >= 0) & (ticks <= 1.001 * widest)])
+    ax.spines["bottom"].set_bounds(0, widest)  # shares end at 100 %, the column of notes does not
     ax.tick_params(axis="y", length=0)
 
 

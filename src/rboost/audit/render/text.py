@@ -7,6 +7,7 @@ import shlex
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import ceil, floor
 from typing import Any
 
 import numpy as np
@@ -94,7 +95,7 @@ def describe_wrong_labels(summary: AuditSummary) -> str:
     labels = f"the {with_noun(summary.n_unchecked, 'label')}{checked}"
     of_labels = f"of {labels} {_are(summary.n_unchecked)} wrong"
     ends = _between(summary.share_low, summary.share_high, summary.n_unchecked)
-    expected = f"about {format_estimate(summary.expected_wrong)}"
+    expected = f"about {format_estimate(summary.expected_wrong, summary.n_unchecked)}"
     if summary.share_source != MODEL:
         said = f"{ends} {of_labels} (90 % interval by random checks alone; the model: {expected})."
     elif summary.is_uncertain:
@@ -126,7 +127,7 @@ def describe_contradiction(found: PredictiveCheck | None) -> str:
     return (
         f"Of {with_noun(found.n_checked, 'checked label')} {n_wrong} {_were(n_wrong)} wrong where "
         f"about {expected} {_were(expected)} expected: labels are not wrong in the way that was "
-        "assumed, so all figures now follow the answers."
+        "assumed, or answers are mistaken; all figures now follow the answers."
     )
 
 
@@ -138,12 +139,18 @@ def describe_suspects(summary: AuditSummary) -> str:
     ends = _between(summary.list_low, summary.list_high, n)
     listed_ = f"Listed {_are(n)} the {with_noun(n, 'label')} most worth checking"
     by_checks = " by random checks alone" if summary.list_source != MODEL else ""
+    doubt = " They are the most suspicious ones, not known to be wrong."
+    caution = doubt if summary.is_uncertain else ""
     if summary.is_list_known:
-        found = format_estimate(summary.expected_found)
-        return f"{listed_}: about {found} of them are wrong (90 % interval{by_checks}: {ends})."
+        share = np.clip(summary.expected_found / n, summary.list_low, summary.list_high)
+        found = format_estimate(share * n, n)
+        return (
+            f"{listed_}: about {found} of them are wrong (90 % interval{by_checks}: "
+            f"{ends}).{caution}"
+        )
     return (
         f"{listed_}. How many of them are wrong cannot be told yet: {ends} (90 % "
-        f"interval{by_checks}). Checking some of them narrows this."
+        f"interval{by_checks}).{caution} Checking some of them narrows this."
     )
 
 
@@ -398,10 +405,17 @@ def _interval(low: float, high: float) -> str:
 
 
 def _between(low: float, high: float, n_rows: int) -> str:
-    """The ends of an interval of a share, in rows."""
-    ends = (round(share * n_rows) for share in (low, high))
-    least, most = ("all" if end == n_rows > 99 else format_estimate(end) for end in ends)
-    return least if least == most else f"{least} to {most}"
+    """The ends of an interval of a share, in rows; whole ones around it if both round to one."""
+    ends = low * n_rows, high * n_rows
+
+    def said(end: float) -> str:
+        return "all" if round(end) == n_rows > 99 else format_estimate(round(end), n_rows)
+
+    least, most = map(said, ends)
+    if least == most:
+        first, last = floor(round(ends[0], 6)), min(ceil(round(ends[1], 6)), n_rows)
+        least, most = map(format_count, (first, last))
+    return f"about {most}" if least == most else f"{least} to {most}"
 
 
 def _rate(flip: FlipRate) -> tuple[str, str]:
@@ -527,9 +541,9 @@ def describe_words(explanation: Explanation) -> str:
     words = [quoted(word, 24) for word in explanation.words]
     if not words:
         return ""
-    given, suggested = one_line(explanation.given, 40), one_line(explanation.suggested, 40)
+    given, suggested = quoted(explanation.given), quoted(explanation.suggested)
     speak = "speaks" if len(words) == 1 else "speak"
-    return f"{', '.join(words)} {speak} for '{suggested}', not for '{given}'"
+    return f"{', '.join(words)} {speak} for {suggested}, not for {given}"
 
 
 def describe_reason(explanation: Explanation, reason: Reason) -> str:
