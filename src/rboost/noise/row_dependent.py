@@ -55,8 +55,8 @@ N_CELLS, N_TAIL = 12, 3
 # rows; doubled, intervals of large tables are a third narrower.
 KNOWN_ROWS = 5000.0
 # What is taken for flips and is overlap, or the reverse: its standard deviation, as a share of the
-# smaller of the two. Halved, one in four narrow intervals of small tables of Gaussian classes misses;
-# doubled, intervals of flips are a tenth wider.
+# smaller of the two. Halved, one in four narrow intervals of small tables misses where classes are
+# Gaussian; doubled, intervals of flips are a tenth wider.
 MISFIT = 0.3
 # Rows that stand for all: those ranked first, and others at even distances; fewer where there are
 # many classes, but no fewer than FEWEST_ROWS.
