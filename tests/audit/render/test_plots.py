@@ -12,7 +12,7 @@ from rboost.audit import (
 )
 from rboost.audit.insight.checked import CalibrationBin
 from rboost.audit.insight.summary import MOST_ROWS, Budget, project, review_gain
-from rboost.audit.render.plots import CalibrationDisplay
+from rboost.audit.render.plots import AnnotatorDisplay, CalibrationDisplay
 
 mpl.use("Agg")
 
@@ -196,3 +196,17 @@ def test_projection_samples_rows_of_a_large_table_with_one_column(small_model):
     assert len(rows) == MOST_ROWS + 10
     assert explained == pytest.approx(1)
     assert not points[:, 1].any()
+
+
+def test_shares_of_annotators_end_at_all_of_them_and_notes_stand_beside():
+    accuracy = np.array([0.57, 0.75, 0.97])
+    interval = np.array([accuracy - 0.06, np.minimum(accuracy + 0.06, 1)])
+    names = ["dora", "carl", "ann"]
+    drawn = on_new_axes(AnnotatorDisplay(accuracy, interval, [203, 280, 300], names, 0.77))
+    drawn.figure_.canvas.draw()
+    ends = drawn.ax_.spines["bottom"].get_bounds()
+    assert ends == (0, 1)
+    assert [tick.get_text() for tick in drawn.ax_.get_xticklabels()][-1] == "100 %"
+    end = drawn.ax_.transData.transform((1, 0))[0]  # of the dashed line, too
+    assert all(text.get_window_extent().x0 > end for text in drawn.ax_.texts)
+    assert [text.get_text() for text in drawn.ax_.texts][1] == "75 %, 280 labels"

@@ -154,6 +154,27 @@ def test_page_is_never_wider_than_the_screen(page, name, width):
     assert wide <= driver.execute_script("return document.documentElement.clientWidth")
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_table_that_is_cut_has_a_shadow_where_it_goes_on(page, scheme):
+    driver = page("texts", 360)
+    feature = {"name": "prefers-color-scheme", "value": scheme}
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+    boxes = driver.find_elements(By.CSS_SELECTOR, "[aria-labelledby=matrix] .scroll")
+    [box] = [each for each in boxes if each.is_displayed()]
+    assert driver.execute_script("return arguments[0].scrollWidth > arguments[0].clientWidth", box)
+    assert (is_shadowed(box, 0), is_shadowed(box, -1)) == (False, True)
+    driver.execute_script("arguments[0].scrollLeft = arguments[0].scrollWidth", box)
+    assert (is_shadowed(box, 0), is_shadowed(box, -1)) == (True, False)
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def is_shadowed(box, edge):
+    """Whether the column of pixels at an edge of a box is mostly of another colour than inside."""
+    seen_ = np.asarray(Image.open(io.BytesIO(box.screenshot_as_png)).convert("L"), dtype=int)
+    paper = np.median(seen_)
+    return bool(abs(np.median(seen_[:, edge]) - paper) > 40)
+
+
 def test_a_long_text_is_unfolded(page):
     driver = page("texts")
     [fold] = driver.find_elements(By.CSS_SELECTOR, ".suspects .text details")

@@ -135,8 +135,8 @@ def test_a_hidden_opinion_is_not_sent(tmp_path, audit, hides_neighbours):
         assert ("neighbours" not in row) == hides_neighbours
     shown = client.get("/api/rows/1?opinion=1").json()["row"]
     assert set(shown["opinion"]) == {
-        "suggested", "probability_suggested", "probability_wrong", "reasons", "probable", "words",
-        "texts",
+        "suggested", "is_suggested", "is_answered", "probability_if_wrong", "probability_wrong",
+        "reasons", "probable", "words", "texts",
     }  # fmt: skip
     assert shown["opinion"]["probable"][0] == shown["opinion"]["suggested"]
     n_classes = 3 if hides_neighbours else 2

@@ -145,6 +145,17 @@ def test_dates_of_similar_rows_break_between_their_parts_on_a_telephone(visit, d
     assert not page.scrolls_sideways()
 
 
+def test_days_are_whole_where_there_is_room(visit, dated):
+    page = visit(dated)
+    lines = page.run(
+        "return [...document.querySelectorAll('#values .date')]"
+        ".map((e) => new Set([...e.getClientRects()].map((part) => part.top)).size)"
+    )
+    assert lines == [1] * 14
+    cells = "return [...document.querySelectorAll('#values td')]"
+    assert not any(page.run(f"{cells}.map((e) => e.scrollWidth > e.clientWidth)"))
+
+
 WAITED = """
 const seen = window.seen = [];
 const counts = () => document.getElementById("counts").textContent;

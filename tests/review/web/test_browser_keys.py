@@ -78,7 +78,7 @@ def test_a_key_says_the_label_that_it_is_shown_with(visit, names):
 
 
 def test_the_suggestion_is_accepted_by_a_key_once_it_is_shown(visit, browser):
-    page = visit(labelled(WORDS), remembered={"hide-opinion": "1"})
+    page = visit(labelled(WORDS), remembered={"hide-opinion": "1", "order": "suspicious"})
     assert browser.find_elements("css selector", ".suggested") == []
     assert "suggested" not in page.text("choices")
     assert page.all("#choices button") == []  # which labels are likely is part of the opinion
@@ -101,10 +101,37 @@ def test_the_suggestion_is_accepted_by_a_key_once_it_is_shown(visit, browser):
     assert page.all(".suggested") == []  # of the next row, whose opinion is hidden
     page.answer("u")
     page.click("#hide-opinion")
-    for _ in range(12):
+    for _ in range(8):
         page.until(lambda: page.all("#choices .suggested"))
         page.answer("u")
     assert complaints(browser) == []
+
+
+@pytest.mark.parametrize("names", [("no", "yes"), ("no", "perhaps", "yes")])
+def test_where_the_label_is_likelier_nothing_is_suggested_and_the_key_says_so(visit, names):
+    audit = labelled(names, 60)
+    page = visit(audit)
+    posterior, given = audit.inference.posterior, audit.labels.given
+    n_trusted = 0
+    for _ in range(6):
+        row = page.row()
+        is_trusted = posterior[row].argmax() == given[row]
+        says_a = page.run(
+            "return [...document.querySelectorAll('#bar-of-answers kbd')]"
+            ".some((key) => key.checkVisibility() && key.textContent === 'A')"
+        )
+        assert says_a == (not is_trusted)
+        assert not is_trusted or not page.all("#choices .suggested")
+        assert ("If so, it is" in page.text("opinion-text")) == (posterior[row, given[row]] <= 0.5)
+        if is_trusted:
+            n_trusted += 1
+            page.press("a")
+            page.until(lambda: "no suggestion to accept" in page.text("status"))
+            assert page.row() == row
+        page.answer("u")
+    assert n_trusted
+    assert {answer.answer for answer in page.server.answers()} == {"unsure"}
+    assert complaints(page.browser) == []
 
 
 SEARCHES = [

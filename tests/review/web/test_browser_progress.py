@@ -2,6 +2,7 @@
 
 import threading
 from contextlib import closing
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from tests.browser import complaints, resize
 from tests.review.audits import model
 from tests.review.clients import key
 from tests.review.web.pages import NARROW, WIDE, Page
+from tests.review.web.tables import labelled
 
 pytestmark = pytest.mark.browser
 
@@ -30,6 +32,22 @@ def wide_audit(n_rows=240):
     true = table["MonthlyIncome"].to_numpy() > 0
     labels = np.where(true ^ (random.random_sample(n_rows) < 0.1), "stays", "leaves")
     return audit_labels(table, labels, model=model(), check_columns=False), true
+
+
+METALS = ("bronze", "gold", "platinum", "silver")
+TRUE = np.arange(200) % len(METALS)
+
+
+@cache
+def metals():
+    """Four metals, one label in eleven is that of another; row 0 is labelled rightly."""
+    random = np.random.RandomState(0)
+    X = 6 * random.normal(size=(len(METALS), 3))[TRUE] + random.normal(size=(len(TRUE), 3))
+    labels = np.where(np.arange(len(TRUE)) % 11 == 3, (TRUE + 1) % len(METALS), TRUE)
+    X[0], labels[0] = X[2], 2
+    table = pd.DataFrame(X.round(2), columns=["weight", "shine", "density"])
+    names = np.array(METALS, dtype=object)
+    return audit_labels(table, names[labels], model="linear", check_columns=False)
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +142,55 @@ def test_a_doubtful_answer_is_kept_or_changed_with_one_click(visit, browser, tmp
     assert complaints(browser) == []
 
 
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+def test_what_people_said_is_offered_and_the_model_judges_without_it(visit, size, tmp_path):
+    audit = metals()
+    bronze, gold, platinum, _ = range(4)
+    with closing(open_store(audit, tmp_path)) as store:
+        store.add(key(), 0, "change", bronze, reviewer="ann")
+        store.add(key(), 0, "change", gold, reviewer="bob")
+        for row in range(1, 101):
+            kind = "keep" if TRUE[row] == audit.labels.given[row] else "change"
+            store.add(key(), row, kind, int(TRUE[row]), reviewer="ann")
+    page = visit(audit, size)
+    page.until(lambda: page.text("doubtful-title") == "Please look again: 1")
+    offered = {button.text for button in page.all("#doubtful li button")}
+    assert offered == {"Look", "Choose bronze", "Choose gold", "Choose platinum"}
+    page.click("#doubtful li button")
+    page.until(lambda: page.row() == 0 and "probability" in page.text("opinion-text"))
+    said = page.text("opinion-text")
+    assert said.startswith("Without the answers to this row, its label is wrong with")
+    assert said.endswith("probability 0.3\N{NO-BREAK SPACE}%.")
+    assert not page.all("#choices .suggested")  # the model speaks against the answers
+    words = [button.text for button in page.all("#doubtful li button")]
+    page.click("#doubtful li button", words.index("Choose bronze"))
+    page.until(lambda: page.server.answers()[-1].label == bronze)
+    assert platinum == audit.labels.given[0]
+    assert complaints(page.browser) == []
+
+
+@pytest.mark.parametrize("n_classes", [4, 20])
+@pytest.mark.parametrize("size", [(1400, 1300), NARROW])
+def test_progress_comes_first_and_the_rates_of_many_classes_are_folded(visit, size, n_classes):
+    names = tuple(f"class {k:02d}" for k in range(n_classes))
+    page = visit(labelled(names, 12 * n_classes), size)
+    page.until(lambda: page.all("#estimate tbody tr"))
+    shown = [line.text for line in page.all("#estimate tbody th")]
+    assert shown[:2] == ["Wrong labels left", "Probably wrong"]
+    assert page.run(CUT) == []
+    if n_classes == 20:
+        assert len(shown) == 2
+        assert page.text("noise-title") == "Each of 20 classes"
+        assert not page.at("noise-rates").is_displayed()
+        page.click("#noise-title")
+        assert len(page.all("#noise-rates tbody tr")) == 20
+        assert page.run(CUT) == []
+    else:
+        assert len(shown) == 2 + n_classes
+        assert not page.at("noise").is_displayed()
+    assert not page.scrolls_sideways()
+
+
 def test_the_model_learns_by_itself_and_the_row_stays(visit, browser):
     may_fit = threading.Event()
     page = visit(learns=True, save=lambda audit: may_fit.wait(60))
@@ -174,6 +241,15 @@ return [...document.querySelectorAll("#values tbody th")].flatMap((cell) => {
   return broken;
 });
 """
+CUT = """
+return [...document.querySelectorAll("aside .scroll")].filter((box) => box.checkVisibility())
+  .filter((box) => box.scrollHeight > box.clientHeight + 1).map((box) => box.textContent);
+"""
+OWN_VALUE = """
+const cell = document.querySelector("#values tbody tr td");
+const own = (element) => element.getBoundingClientRect().toJSON();
+return [own(cell), own(cell.parentElement), getComputedStyle(cell, "::before").content];
+"""
 OUTSIDE = """
 const box = document.querySelector("#values").parentElement.getBoundingClientRect();
 return [...document.querySelectorAll("#values td, #values th")].filter((e) => e.checkVisibility())
@@ -196,6 +272,10 @@ def test_six_neighbours_fit_no_name_breaks_and_the_bar_hides_nothing(visit, wide
     assert page.run(OUTSIDE) == []
     assert not page.run(HIDDEN)
     assert not page.scrolls_sideways()
+    if size == NARROW:  # where nothing stands above it, the value says whose it is
+        box, line, said = page.run(OWN_VALUE)
+        assert (box["left"], box["width"]) == pytest.approx((line["left"], line["width"]), abs=1)
+        assert said == '"This row: "'
     page.run("window.scrollTo(0, 0)")
     page.at("similar-button").send_keys("")  # has the focus
     bar, focused = (

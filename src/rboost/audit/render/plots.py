@@ -503,7 +503,10 @@ def _draw_shares(
     ax.barh(places, share, 0.62, color=colors, alpha=0.55, linewidth=0)
     ax.hlines(places, low, high, color=INK, linewidth=1.6)
     ax.plot(share, places, "|", color=INK, markersize=9)
+    ticker = package("matplotlib.ticker", extra="plots")
     widest = max(0.05, float(high.max(initial=0)), overall or 0.0)
+    ticks = ticker.MaxNLocator(5).tick_values(0, widest)
+    widest = min(float(ticks[-1]), 1.0)
     if overall is not None:
         ax.axvline(overall, color=GREY, linestyle="--", linewidth=1)
     for place, note in zip(places, notes, strict=True):
@@ -511,9 +514,7 @@ def _draw_shares(
     room = widest * (1.07 + 0.02 * max(map(len, notes), default=0))
     ax.set_yticks(places, names, parse_math=False)
     ax.set(xlim=(0, room), ylim=(max(len(places), 1) - 0.5, -0.5))
-    ax.locator_params(axis="x", nbins=5)
-    ticks = ax.get_xticks()
-    _label_shares(ax.set_xticks, ticks[(ticks >= 0) & (ticks <= 1.001 * widest)])
+    _label_shares(ax.set_xticks, ticks[ticks <= 1.001 * widest])
     ax.spines["bottom"].set_bounds(0, widest)  # shares end at 100 %, the column of notes does not
     ax.tick_params(axis="y", length=0)
 

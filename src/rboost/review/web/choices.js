@@ -50,11 +50,14 @@ function keysOf(label, isSuggested) {
   return keys;
 }
 
+// What the model suggests: null where it is not shown, or where the label is likelier.
+const suggestionOf = (opinion) => (opinion?.is_suggested ? opinion.suggested : null);
+
 // `opinion` is null as long as the model's is not shown: nothing may give it away.
 export function showChoices(about, row, opinion, choose) {
   if (isSearched(about)) digits = digitsOfRow(namesOf(about), opinion?.probable ?? []);
   const shown = isChosen(about, row) ? chosen(about, row, opinion, choose)
-    : kept(about, row, opinion?.suggested);
+    : kept(about, row, suggestionOf(opinion));
   labelOf = new Map(shown.filter((k) => digits[k] !== null).map((k) => [digits[k], k]));
 }
 
@@ -76,7 +79,7 @@ function chosen(about, row, opinion, choose) {
   at("change-text").textContent = "Change";
   at("accept-key").hidden = true;
   const shown = isSearched(about) ? opinion?.probable ?? [] : about.classes.map((_, k) => k);
-  const buttons = shown.map((k) => choice(about, row, k, k === opinion?.suggested, choose));
+  const buttons = shown.map((k) => choice(about, row, k, k === suggestionOf(opinion), choose));
   const [list, field] = isSearched(about) ? labelSearch(about, row.given, choose) : ["", ""];
   at("choices").replaceChildren(list, ...buttons, field);
   at("choices").hidden = false;

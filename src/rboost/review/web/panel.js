@@ -10,6 +10,8 @@ import {
 // Answers and names that are listed.
 const FEW_ANSWERS = 10;
 const FEW_NAMES = 20;
+// With more classes their rates are folded away.
+const FEW_CLASSES = 6;
 // How long until the server is asked again, in ms: usually, and while it computes.
 const PAUSE = 1000;
 const SHORT = 500;
@@ -61,16 +63,16 @@ function leftInWords(known) {
   return known.is_uncertain ? `${low}–${high}` : `about ${rounded(known.expected_wrong)}`;
 }
 
-function compared(before, after) {
-  const rows = before.noise.map((rate, k) => {
-    const name = make("span");
-    name.append("Of true ", own(rate.true_class), ", mislabelled");
-    return [name, rateInWords(before, rate), rateInWords(after, after.noise[k])];
-  });
-  rows.push(["Wrong labels left", leftInWords(before), leftInWords(after)]);
-  rows.push(["Probably wrong", before.probably_wrong ?? "–", after.probably_wrong]);
-  return rows;
-}
+const comparedTotals = (before, after) => [
+  ["Wrong labels left", leftInWords(before), leftInWords(after)],
+  ["Probably wrong", before.probably_wrong ?? "–", after.probably_wrong],
+];
+
+const comparedClasses = (before, after) => before.noise.map((rate, k) => {
+  const name = make("span");
+  name.append("Of true ", own(rate.true_class), ", mislabelled");
+  return [name, rateInWords(before, rate), rateInWords(after, after.noise[k])];
+});
 
 // A share with its interval, in the figures of the report; the interval alone where no more is known.
 function rateInWords({ is_uncertain: isUncertain }, { rate, low, high }) {
@@ -105,8 +107,13 @@ function showProgress(progress) {
   const without = progress.without_label ? `, ${count(progress.without_label, "row")} without a label` : "";
   at("counts").textContent =
     `${progress.confirmed} kept, ${progress.corrected} changed, ${progress.unsure} unsure; ${count(progress.open, "row")} not looked at${without}.`;
-  const table = rates(["", "At the start", "Now"], compared(start, now));
-  at("estimate").replaceChildren(...table.childNodes);
+  const [totals, classes] = [comparedTotals(start, now), comparedClasses(start, now)];
+  const isFolded = classes.length > FEW_CLASSES;
+  const head = ["", "At the start", "Now"];
+  at("estimate").replaceChildren(...rates(head, isFolded ? totals : [...totals, ...classes]).childNodes);
+  at("noise").hidden = !isFolded;
+  at("noise-title").textContent = `Each of ${classes.length} classes`;
+  at("noise-rates").replaceChildren(...(isFolded ? rates(head, classes).childNodes : []));
   const drawn = now.random_checks;
   at("at-random").textContent = drawn
     ? `Of ${count(drawn.n_checked, "label")} drawn at random ${drawn.n_wrong} ${drawn.n_wrong === 1 ? "was" : "were"} wrong: by this count alone, ${percent(drawn.low)} to ${percent(drawn.high)} of all labels given.` : "";
@@ -131,9 +138,10 @@ function showRefit({ state, error, changes }) {
   at("changes-details").hidden = !changes;
   if (!changes) return;
   const { before, after } = changes;
-  const rows = compared(before, after);
+  const rows = comparedTotals(before, after);
   rows.push(["Model right (expected)", percent(before.accuracy), percent(after.accuracy)]);
   rows.push(["Labels right (expected)", percent(before.label_accuracy), percent(after.label_accuracy)]);
+  rows.push(...comparedClasses(before, after));
   const parts = [rates(["", "Before", "After"], rows)];
   const sets = [["Now probably wrong", changes.now_probable, changes.n_now_probable],
     ["No longer probably wrong", changes.no_longer_probable, changes.n_no_longer_probable]];
@@ -239,13 +247,16 @@ function showDoubtful({ doubtful }) {
   at("doubtful-title").textContent = `Please look again: ${doubtful.length}`;
   at("doubtful").replaceChildren(...doubtful.map((each) => {
     const item = toLookAt(each);
-    const standing = each.answers.findLast((answer) => answer.label !== null);
+    const [{ row, given }] = each.answers;
     const mine = each.answers.find((answer) => answer.reviewer === reviewer());
-    const other = standing.label === standing.given ? each.suggested : standing.given;
-    const button = (label, word) => makeButton(
-      () => sayOf(standing, label, mine), `${word} `, own(labelName(about, label)));
-    item.append(button(standing.label, "Keep"));
-    if (other !== null) item.append(button(other, "Change to"));
+    // What people said of the row, and the label that it came with; else what the model suggests.
+    const said = new Set(each.answers.map((answer) => answer.label).filter((label) => label !== null));
+    const labels = new Set([...said, given]);
+    if (labels.size < 2) labels.add(each.suggested);
+    for (const label of labels) {
+      const word = said.size > 1 ? "Choose " : said.has(label) ? "Keep " : "Change to ";
+      item.append(makeButton(() => sayOf({ row, given }, label, mine), word, own(labelName(about, label))));
+    }
     return item;
   }));
 }

@@ -159,7 +159,8 @@ function change() {
 
 function accept() {
   if (row === null) return;
-  if (isOpinionShown && row.opinion) choose(row.opinion.suggested);
+  if (isOpinionShown && row.opinion?.is_suggested) choose(row.opinion.suggested);
+  else if (isOpinionShown && row.opinion) say(true, "There is no suggestion to accept: by the model, the label is likelier than any other. K keeps it.");
   else say(true, "Nothing is accepted that is not shown: look at the model’s opinion first (M).");
 }
 

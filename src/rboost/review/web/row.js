@@ -17,10 +17,15 @@ export function columnsOf(about) {
 }
 
 // A date with a time of day in parts between which a narrow column may break it; else the text.
-const MOMENT = /^(\d{4}-)(\d\d-)(\d\d ?)(T?\d\d:\d\d)(:\d\d)?(\.\d+)?(Z|[+-]\d\d:?\d\d)?$/;
+// The day itself is broken on a telephone alone.
+const MOMENT = /^(\d{4}-)(\d\d-)(\d\d ?)(?:(T?\d\d:\d\d)(:\d\d)?(\.\d+)?(Z|[+-]\d\d:?\d\d)?)?$/;
+const inParts = (parts) => parts.flatMap((part) => [make("wbr"), part]).slice(1);
 function breakable(text) {
-  const parts = MOMENT.exec(text)?.slice(1).filter(Boolean) ?? [text];
-  return parts.flatMap((part) => [make("wbr"), part]).slice(1);
+  const found = MOMENT.exec(text);
+  if (!found) return [text];
+  const day = make("span", null, "date");
+  day.append(...inParts(found.slice(1, 4)));
+  return inParts([day, ...found.slice(4).filter(Boolean)]);
 }
 
 // A cell as text; parts of it speak for one of two labels.
@@ -215,14 +220,18 @@ export function showOpinion(about, row, isShown) {
   }
   const { opinion } = row;
   const line = make("p");
+  const { probability_wrong: wrong, probability_if_wrong: ifWrong } = opinion;
   if (row.given !== null) {
-    line.append("The label is wrong with probability ", make("strong", percent(opinion.probability_wrong)), ". ");
+    line.append(opinion.is_answered ? "Without the answers to this row, its label is wrong with probability "
+      : "The label is wrong with probability ", make("strong", percent(wrong)), ". ");
   }
-  line.append(row.given === null ? "Suggested: " : "It would then be ");
-  line.append(make("strong"));
-  line.lastChild.append(own(labelName(about, opinion.suggested)));
-  const isSaid = about.classes.length === 2 && row.given !== null;
-  line.append(isSaid ? "." : ` (${percent(opinion.probability_suggested)}).`);
+  if (wrong === null || wrong >= 0.5) {
+    const label = make("strong");
+    label.append(own(labelName(about, opinion.suggested)));
+    line.append(row.given === null ? "Suggested: " : "If so, it is ", label);
+    const isSaid = about.classes.length === 2 && row.given !== null;
+    line.append(isSaid ? "." : ` with probability ${percent(ifWrong)}.`);
+  }
   at("opinion-text").append(line);
   if (Object.values(opinion.texts).some(isMarked)) at("opinion-text").append(sayWords(about, row));
   if (!opinion.reasons.length) return;
@@ -236,8 +245,8 @@ export function showOpinion(about, row, isShown) {
 }
 
 // What the model thought of a row, once a person has said what he thinks himself.
-export function thought(about, { probability_wrong: wrong, suggested }) {
-  if (wrong !== null && wrong < 0.5) return [" The model would keep it."];
+export function thought(about, { probability_wrong: wrong, suggested, is_suggested: isSuggested }) {
+  if (!isSuggested) return [" The model would keep it."];
   const words = wrong === null ? " The model suggests " : " The model would change it to ";
   return [words, own(labelName(about, suggested)), "."];
 }

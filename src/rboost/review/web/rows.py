@@ -11,11 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from rboost._typing import Floats
 from rboost._validation import is_missing
 from rboost.audit import Explanation, LabelAudit
+from rboost.audit.fit import suggested_classes
 from rboost.audit.insight.likeness import Points
 from rboost.audit.labels import NO_LABEL
 from rboost.audit.render.text import describe_reason
+from rboost.noise.inference import judge
 from rboost.review.snapshot import Json
 
 # Longest text of a cell, and of the cells and the name of a row that is there for comparison.
@@ -110,14 +113,38 @@ def reveals_nothing(audit: LabelAudit, row: int) -> bool:
     return len(audit.classes) == 2 and audit.labels.given[row] != NO_LABEL
 
 
+def judged(live: LabelAudit, row: int) -> tuple[Floats, int]:
+    """p(true class) of a row without the answers to it, and the likeliest class but the given one.
+
+    The answers to other rows have taught the model; those to this one would be repeated to whoever
+    looks at it again.
+    """
+    if not live.labels.is_checked[row]:
+        return live.inference.posterior[row], int(live.suggested[row])
+    found, labels = live.inference, live.labels.take([row])
+    labels = labels.with_checked(np.array([NO_LABEL]), np.array([False]))
+    posterior = judge(found.noise, live.scores[[row]], labels, found.by_group).posterior
+    (suggested,) = suggested_classes(posterior, found.probability[[row]], labels)
+    return posterior[0], int(suggested)
+
+
 def describe_suggestion(live: LabelAudit, row: int) -> Json:
-    """How likely the label is to be wrong, after all answers so far, and what it would be then."""
-    given, posterior = live.labels.given[row], live.inference.posterior[row]
-    suggested = int(live.suggested[row])
+    """How likely the label is to be wrong, and what it would be then, without answers to the row.
+
+    ``probability_if_wrong`` is that of the likeliest other class if the label is wrong. It
+    ``is_suggested`` where it is likelier than the label.
+    """
+    given, (posterior, suggested) = live.labels.given[row], judged(live, row)
+    wrong = None if given == NO_LABEL else float(1 - posterior[given])
+    probable = float(posterior[suggested])
     return {
         "suggested": suggested,
-        "probability_suggested": float(posterior[suggested]),
-        "probability_wrong": None if given == NO_LABEL else float(1 - posterior[given]),
+        "is_suggested": wrong is None or bool(probable > posterior[given]),
+        "probability_if_wrong": probable
+        if wrong is None
+        else min(probable / max(wrong, 1e-300), 1),
+        "probability_wrong": wrong,
+        "is_answered": bool(live.labels.is_checked[row]),
     }
 
 
@@ -140,7 +167,7 @@ def _describe_texts(live: LabelAudit, row: int, explanation: Explanation) -> Jso
 
     None where answers have changed which label is suggested since the words were found.
     """
-    (suggested,) = live.labels.names([live.suggested[row]])
+    (suggested,) = live.labels.names([judged(live, row)[1]])
     if suggested != explanation.suggested:
         return {"words": [], "texts": {}}
     places = {str(column): k for k, column in enumerate(live.table.columns)}
@@ -152,11 +179,11 @@ def _describe_texts(live: LabelAudit, row: int, explanation: Explanation) -> Jso
 
 def most_probable(live: LabelAudit, row: int) -> list[int]:
     """The likeliest classes other than the given one, the suggested one first."""
-    # Of a row with an answer all other classes have the posterior 0; the columns then decide.
-    found = live.inference
-    order = np.argsort(-(found.posterior[row] + 1e-9 * found.probability[row]), kind="stable")
-    others = order[(order != live.labels.given[row]) & (order != live.suggested[row])]
-    return [int(live.suggested[row]), *others[: MOST_PROBABLE - 1].tolist()]
+    posterior, suggested = judged(live, row)
+    # Where posteriors are 0 the columns decide.
+    order = np.argsort(-(posterior + 1e-9 * live.inference.probability[row]), kind="stable")
+    others = order[(order != live.labels.given[row]) & (order != suggested)]
+    return [suggested, *others[: MOST_PROBABLE - 1].tolist()]
 
 
 # ---- Rows that hold a text, and rows that are like another ----
