@@ -50,6 +50,8 @@ def fit(version, X, y, sample_weight=None, learner=EXACT, trusted=None, n_rounds
         if version.startswith("out of bag"):
             patch.setattr(pool, "linear_learner", lambda: learner)
             patch.setattr(pool.StackedLearners, "of", note_ensemble)
+            # Learners are asked for in the place of their arrays.
+            patch.setattr(pool, "NativeRounds", type("Other", (), {}))
             model = RBoostClassifier(engines="linear", max_iter=n_rounds, **parameters)
         else:
             model = AdaRBoostClassifier(learner, n_estimators=n_rounds, **parameters)
