@@ -230,7 +230,7 @@ def test_ten_rows_a_second_lose_no_answer_and_no_key(visit):
 def test_keys_wait_for_a_server_that_is_slow(visit):
     page = visit(labelled(("no", "yes"), 60))
     slow = page.server.review.explain
-    page.server.review.explain = lambda *asked: (time.sleep(1.5), slow(*asked))[1]
+    page.server.review.explain = lambda *asked: (time.sleep(0.4), slow(*asked))[1]
     pressed = type_fast(page, "kcuk" * 6, pause=0.03)
     assert any(row is None for _, row in pressed)
     expect_as_pressed(page.server.answers(), pressed)
